@@ -17,7 +17,7 @@ struct DataFile {
     return try ToolError.at(path) { Data(try AtomicFile.read(url)) }
   }
 
-  /// Replaces the file atomically.
+  /// Writes data to standard output, or replaces the file atomically.
   func write(_ data: Data, _ console: Console) throws {
     if isStandard { return try console.write(data) }
     try replace { try $0.writeAll(data.bytes) }

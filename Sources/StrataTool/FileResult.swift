@@ -5,7 +5,7 @@ internal import StrataCore
 struct FileResult {
   enum Outcome: String {
     case intact
-    /// The file was of an older version, and was written in the current version.
+    /// The file had an older version, and was upgraded to the current version.
     case upgraded
     /// The file is already in the current version.
     case current
@@ -22,7 +22,7 @@ struct FileResult {
     case unknown
     /// The output file already exists.
     case exists
-    /// A file in a folder that is skipped because it has a different format.
+    /// The file is in a folder, and is skipped because it has a different format.
     case other
 
     var style: TextStyle {
@@ -44,24 +44,24 @@ struct FileResult {
     var type: String?
     var modelVersion: Int?
     let count: UInt64
-    /// The unit in which `count` counts.
+    /// The unit of `count`, as a noun in the singular.
     let noun: String
     let size: Int
-    /// The type and version as which the values were decoded; `nil` if no model is registered for the archive's type.
+    /// The type and version of the decoded values; `nil` if no model is registered for the archive's type.
     var model: String?
     /// The version of the model in the program.
     var currentVersion: Int?
     /// Descriptions of the values that the models discarded.
     var losses: [String] = []
 
-    /// The type and version of the file, or its kind if it has no type, followed by the type and version as which it
-    /// was decoded.
+    /// The type and version of the file, or its kind if it has no type. If the file was decoded, the type and version
+    /// of the decoded values follow.
     var name: String {
       let name = type.map { type in modelVersion.map { "\(type)@\($0)" } ?? type } ?? kind
       return model.map { $0 == name ? "\(name) decoded" : "\(name) → \($0)" } ?? name
     }
 
-    /// Adds the type as which the values were decoded, and the report of decoding them.
+    /// Adds the type of the decoded values, and the report of decoding them.
     mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
       currentVersion = type.type._rootSchema?.modelVersion
       model = currentVersion.map { "\(type.name)@\($0)" } ?? type.name

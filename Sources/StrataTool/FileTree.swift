@@ -7,7 +7,7 @@ internal import StrataCore
 struct FileTree {
   enum Item {
     case file(FileStatus)
-    /// An item that is neither a regular file nor a folder, with a description of it.
+    /// An item that is neither a regular file nor a folder, with a description.
     case other(String)
     /// A file or folder that cannot be read.
     case unreadable(any Error)
@@ -64,7 +64,7 @@ struct FileTree {
     return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
   }
 
-  /// Returns whether a path belongs to a temporary file, or of a file in a temporary folder, judging by the name. The
+  /// Returns whether a path names a temporary file, or a file in a temporary folder, judging by the name. The
   /// file may belong to the user, so it is skipped but never deleted.
   static func isUnfinished(_ path: String) -> Bool {
     path.split(separator: "/").contains { TemporaryFiles.isTemporary($0) }

@@ -7,7 +7,7 @@ struct InputFile {
   enum Format {
     case archive
     case propertyList(isBinary: Bool)
-    /// Any other format, with a description of it.
+    /// Any other format, with a description.
     case other(String)
   }
 
@@ -91,7 +91,7 @@ struct InputFile {
     return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
   }
 
-  /// Whether the file is a store.
+  /// Whether the file is a Strata store.
   var isStore: Bool {
     guard content == nil, case .other("a SQLite database") = format else { return false }
     return StoreFile.isStore(path)
@@ -101,7 +101,6 @@ struct InputFile {
   /// braces or parentheses.
   static func mayBeJSON(_ found: String) -> Bool { found == "JSON" || found == "text" || found.contains("OpenStep") }
 
-  /// Whether the file has no bytes.
   var isEmpty: Bool {
     get throws { try size == 0 }
   }
@@ -111,7 +110,6 @@ struct InputFile {
     get throws { try ToolError.at(path) { try content?.count ?? OpenFile(reading: url).status().size } }
   }
 
-  /// Returns the content of the file.
   func data() throws -> Data {
     if let content { return content }
     return try ToolError.at(path) { Data(try AtomicFile.read(url, limit: Self.largestList)) }
@@ -146,7 +144,7 @@ struct InputFile {
 
   /// Decodes the file as a property list.
   ///
-  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are. Otherwise they are
+  /// - Parameter leniently: whether malformed objects of a keyed archive are shown unchanged. Otherwise they are
   ///   errors.
   func legacyDocument(
     isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false
@@ -156,7 +154,7 @@ struct InputFile {
 
   /// The description that messages use for a file that begins with a gzip header.
   ///
-  /// - Throws: an error if the file cannot be read, so that its format is unknown.
+  /// - Throws: an error if the file cannot be read, because its format is then unknown.
   var archiveName: String {
     get throws {
       guard try !isEmpty else { return "an empty file" }

@@ -13,7 +13,7 @@ struct Inspection {
   /// The value of the archive, or the first models of a stream.
   private(set) var values: [ArchiveValue]?
 
-  /// - Parameter mostValues: the maximum number of models of a stream that are kept.
+  /// - Parameter mostValues: the maximum number of models that are kept from a stream.
   init(_ file: InputFile, mostValues: Int, limits: ArchiveLimits) throws {
     path = file.path
     var kept: [ArchiveValue] = []

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
 
-/// The options for the type and version under which a JSON document is archived.
+/// The options that set the type and version of an archived JSON document.
 struct RecordOptions: ParsableArguments {
   @Option(
     help:
@@ -27,7 +27,7 @@ struct RecordOptions: ParsableArguments {
     if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
   }
 
-  /// Archives a JSON document. If the type is a model of the program, the model is used. If it is any other type, the
+  /// Archives a JSON document. If the type is a model of the program, the model is used. For any other type, the
   /// document becomes a record.
   func archive(of document: ArchiveValue, _ file: DataFile, _ models: ToolModels) throws -> Data {
     guard let type else { return try ArchiveEncoder().encode(document) }

@@ -1,5 +1,5 @@
 extension String {
-  /// Returns the text, cut and with an ellipsis appended if it is wider than `width` columns.
+  /// Returns the text, cut to `width` columns with an ellipsis at the end if it is wider.
   func cut(to width: Int) -> String {
     guard width > 0 else { return "" }
     // A character is never wider than its number of bytes.

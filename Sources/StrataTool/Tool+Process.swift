@@ -10,8 +10,8 @@ extension Tool {
   ///       static func main() { Tool.main(Issue.self, Settings.self) }
   ///     }
   ///
-  /// - Parameter models: the models that the app archives, including subclasses. Optionals and collections of a model
-  ///   need not be listed, and neither do models that other models contain.
+  /// - Parameter models: the models that the app archives, including subclasses. Optionals and collections of a model,
+  ///   and models inside other models, need not be listed.
   public static func main(_ models: any VersionedModel.Type...) -> Never { exit(runProcess(ToolModels(models))) }
 
   /// Runs the tool with the arguments of this process.

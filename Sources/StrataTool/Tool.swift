@@ -13,8 +13,7 @@ public enum Tool {
   /// Runs the command that the arguments name. The arguments do not include the name of the program.
   ///
   /// - Returns: the exit code, which is 0 for success, 64 for invalid arguments, and 141 if the reader of the output
-  ///   has closed the pipe. For a failure, it is 1, or 2 in commands for which 1 means that there are differences or
-  ///   conflicts.
+  ///   has closed the pipe. A failure returns 1, or 2 in commands that return 1 for differences or conflicts.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     var (arguments, console) = (arguments, console)
     if let name = console.models.ambiguousName {

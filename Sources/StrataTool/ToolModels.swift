@@ -1,7 +1,7 @@
 internal import Foundation
 package import StrataCore
 
-/// The models of an app. Its tool uses them to decode, upgrade and merge archives.
+/// The models of an app, which the app's tool uses to decode, upgrade and merge archives.
 package struct ToolModels: Sendable {
   let types: [any VersionedModel.Type]
 
@@ -84,8 +84,8 @@ package struct ToolModels: Sendable {
     }
   }
 
-  /// Writes an archive to a file, which is replaced, with its models upgraded to their current versions. A stream is
-  /// read and written model by model.
+  /// Replaces a file with an archive whose models are upgraded to their current versions. A stream is read and written
+  /// model by model.
   ///
   /// - Returns: the number of values, the report of decoding them, and whether the archive was in an older version.
   func upgrade(

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// A word at the position of a command that is not the name of a command.
+/// An argument that is in the position of a command but is not the name of a command.
 struct UnknownCommand {
   let message: String
 
@@ -20,7 +20,7 @@ struct UnknownCommand {
       let names = commands.compactMap { $0.configuration.commandName }
       let near = names.map { (name: $0, distance: Self.distance(word, $0)) }.min { $0.distance < $1.distance }
       var advice = ""
-      // The suggested name differs from the word in at most a third of the name's letters, or in one letter.
+      // A name is suggested if its distance from the word is at most a third of the name's length, or at most 1.
       if let near, near.distance <= max(near.name.count / 3, 1) { advice = "; did you mean \(near.name)?" }
       return UnknownCommand(
         message: "there is no command “\(word.cut(to: 40).onOneLine)” of \(path)\(advice) (\(path) --help lists them)")

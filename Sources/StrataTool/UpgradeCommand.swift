@@ -60,7 +60,7 @@ struct UpgradeCommand: ToolCommand {
     let output: String
     /// Creates the parent folders of the output.
     var prepare: () throws -> Void = {}
-    /// Whether the user named the file, in which case an unsupported format is a failure.
+    /// Whether the user named the file. An unsupported format is then a failure.
     var isNamed = true
     /// The result for an item of a folder that is not read; `nil` for files that are read.
     var result: FileResult?

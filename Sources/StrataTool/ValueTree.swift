@@ -5,7 +5,7 @@ internal import StrataCore
 struct ValueTree {
   private struct Step {
     var label = ""
-    /// The value; `nil` for a line that states the number of omitted values, which is `more`.
+    /// The value; `nil` for a line that shows only `more`, the number of omitted values.
     var value: ArchiveValue?
     var more = 0
     let level: Int
@@ -33,7 +33,7 @@ struct ValueTree {
     _ top: [(label: String, value: ArchiveValue)], more: Int = 0, level: Int = 0, in graph: GraphOrder? = nil
   ) {
     var shown = Set<Int>()
-    // The steps that remain, as a stack with the next step at the end.
+    // The remaining steps, as a stack with the next step at the end.
     var steps: [Step] = []
     func push(_ values: some BidirectionalCollection<(label: String, value: ArchiveValue)>, _ more: Int, _ level: Int) {
       if more > 0 { steps.append(Step(more: more, level: level)) }

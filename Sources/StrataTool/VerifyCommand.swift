@@ -65,7 +65,7 @@ struct VerifyCommand: ToolCommand {
     }
   }
 
-  /// - Parameter isNamed: whether the user named the file, in which case an unsupported format is a failure.
+  /// - Parameter isNamed: whether the user named the file. An unsupported format is then a failure.
   private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> FileResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {

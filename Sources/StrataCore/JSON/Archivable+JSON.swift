@@ -188,7 +188,7 @@ extension VersionedModel {
 extension DecodingContext {
   /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing a URL takes far longer than a lookup.
   func url(_ element: JSONElement) -> URL? {
-    // In a URL, only slashes can be escaped, so a string with escapes is rare and not cached.
+    // Strings with escapes are not cached. Such URLs are rare, because only slashes can be escaped in a URL.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
     let slot = Int(truncatingIfNeeded: bytes.sampledHash &>> 56)

@@ -104,7 +104,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     }
   }
 
-  /// Writes a rare value by decoding it first.
+  /// Decodes the next value and writes it with ``JSONValueWriter``. Used for rare kinds of values.
   private mutating func other() throws {
     var writer = JSONValueWriter(writing, limits: limits)
     try writer.write(reader.readValue(), to: &output)

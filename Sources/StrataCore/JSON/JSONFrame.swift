@@ -12,7 +12,7 @@ struct JSONFrame {
   /// A member of the object that represents a model, or an element of an array in that object.
   struct Member {
     enum Content {
-      /// A value and the index of its leaf in the layout.
+      /// The value of a field, and the index of the field's leaf in the layout.
       case value(ArchiveValue, Int)
       case group([Member])
       /// A value without a field: a tag, or null for a gap in an array.

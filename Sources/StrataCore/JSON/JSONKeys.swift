@@ -1,6 +1,6 @@
-/// A lookup table for the JSON paths of a model's fields. It has a table of keys for each object along the paths.
+/// A lookup table for the JSON paths of a model's fields, with one table of keys for each object along the paths.
 ///
-/// Looking up a key takes one or two comparisons, whatever the order of the keys in the document.
+/// Looking up a key takes one or two comparisons, regardless of the key order in the document.
 struct JSONKeys: Sendable {
   /// A key of an object along the paths of some fields.
   private struct Entry {
@@ -9,7 +9,7 @@ struct JSONKeys: Sendable {
     let keyLength: Int
     /// The index of the table for the object under this key; -1 if no path leads further.
     var table = -1
-    /// The index after the last entry that is nested below this one.
+    /// The index after the last entry that is nested below this entry.
     var end = 0
     /// The lowest index of a field below this entry.
     var firstField = Int.max
@@ -23,7 +23,7 @@ struct JSONKeys: Sendable {
   }
 
   private let entryOfField: [Int]
-  /// Whether each field has an entry of its own, in the same order.
+  /// Whether the entries correspond one to one to the fields, in the same order.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
@@ -31,7 +31,7 @@ struct JSONKeys: Sendable {
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
-  /// - Parameter paths: the paths of the fields; `nil` for fields that are not looked up here.
+  /// - Parameter paths: the paths of the fields; `nil` for a field that is not in the table.
   init(_ paths: [ValuePath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
     let nodes = JSONPathTree.nodes(paths.map { $0 ?? ValuePath() })
@@ -86,7 +86,7 @@ struct JSONKeys: Sendable {
     }
   }
 
-  /// Matches the fields below an entry.
+  /// Finds the values of the fields below an entry.
   private func descend(
     _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
     _ twice: inout (entry: Int, place: Int)?
@@ -96,7 +96,7 @@ struct JSONKeys: Sendable {
     // A null along a path is the value of all fields below it.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
-      // If several fields fail, the failure of the first one is reported.
+      // If several fields fail, the failure of the first field is reported.
       if failure.map({ entries[entry].firstField < entries[$0.entry].firstField }) ?? true {
         failure = (entry, element.place)
       }
@@ -133,7 +133,6 @@ struct JSONKeys: Sendable {
       byteOffset: object.tokens[place.place].offset, jsonPath: ValuePath(path).errorPath)
   }
 
-  /// Builds the tables.
   private struct Builder {
     var entryOfField: [Int]
     var entries: [Entry] = []

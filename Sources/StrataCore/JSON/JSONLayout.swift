@@ -1,5 +1,5 @@
-/// The JSON form of records with the same shape. Fields whose paths begin with the same steps share an object, which is at the position of
-/// the first of these fields.
+/// The JSON form of records with the same shape. Fields whose paths begin with the same steps share an object. The shared object has the
+/// position of the first of these fields.
 final class JSONLayout: Sendable {
   /// A value that is written at a path.
   final class Leaf: Sendable {
@@ -10,9 +10,9 @@ final class JSONLayout: Sendable {
     /// The mapping of the field; `nil` for a key without a mapping, which is written unchanged.
     let entry: JSONPlan.Entry?
     let path: ValuePath
-    /// Whether the value is written in its archived form, with the adapter's treatment of null.
+    /// Whether the value is written in its archived form. Null is then treated as the adapter specifies.
     let isPlain: Bool
-    /// Whether the path is a further path from which the field can be read. A mark is written at this path if the field has a value.
+    /// Whether the path is a fallback from which the field can be read. If the field has a value, a mark is written at this path.
     let isFallbackPath: Bool
 
     init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isFallbackPath: Bool = false) {
@@ -22,7 +22,7 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The leaves of unknown keys that are also the first key of a field's path. Such a leaf holds the members of the object under the key
+  /// For each unknown key that is also the first key of a field's path, the index of its leaf. The leaf holds the members under the key
   /// that no field reads.
   let rests: [ExactKey: Int]
   /// The members of the object.
@@ -35,7 +35,7 @@ final class JSONLayout: Sendable {
   let flatKeys: [[UInt8]]
   /// Whether all values are written in their archived form, at paths that consist only of keys.
   let isPlain: Bool
-  /// The kinds that a tag of the record distinguishes; `nil` for a record without a tag.
+  /// The enum cases or subclasses that a tag of the record distinguishes; `nil` for a record without a tag.
   let kinds: JSONKinds?
   /// The error that prevents writing JSON.
   let problem: ArchiveError?
@@ -46,10 +46,10 @@ final class JSONLayout: Sendable {
   /// Creates a layout for records whose keys differ from the model's current keys, or for records that belong to no model.
   ///
   /// - Parameters:
-  ///   - plan: the mapping; `nil` if there is none, in which case every key is a member.
-  ///   - kinds: the kinds that a tag of the record distinguishes.
-  ///   - writesUnknownKeys: whether keys without a mapping are written, after the others.
-  ///   - marksFallbackPaths: whether a mark (``mark``) is written at the further paths of each field that has a value.
+  ///   - plan: the mapping; `nil` to write every key as a member.
+  ///   - kinds: the enum cases or subclasses that a tag of the record distinguishes.
+  ///   - writesUnknownKeys: whether keys without a mapping are written, after all other keys.
+  ///   - marksFallbackPaths: whether a mark (``mark``) is written at the fallback paths of each field that has a value.
   convenience init(
     _ shape: RecordShape, _ plan: JSONPlan?, kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true,
     marksFallbackPaths: Bool = false
@@ -59,7 +59,7 @@ final class JSONLayout: Sendable {
       marksFallbackPaths: marksFallbackPaths)
   }
 
-  /// The placeholder at the further paths of a field, in documents that are only compared and then discarded. No other document contains
+  /// The placeholder at the fallback paths of a field, in documents that are only compared and then discarded. No other document contains
   /// this text, because U+E000 is in the private use area of Unicode.
   static let mark = ArchiveValue.string("\u{E000}")
 
@@ -84,7 +84,7 @@ final class JSONLayout: Sendable {
       guard marksFallbackPaths else { continue }
       for path in entry.furtherPaths {
         let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
-        // If another field writes the path, the path belongs to that field.
+        // A path that another field writes belongs to that field, so it gets no mark.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
         guard Self.isLastPathFree(all) else { continue }
         leaves.append(leaf)

@@ -1,10 +1,10 @@
-/// The JSON form of a model that follows from its own declarations.
+/// The JSON form that follows from a model's own declarations.
 final class JSONNotes: SchemaNotes {
   static var slot: SchemaNotesSlot { .json }
 
   /// The mapping of the fields.
   let plan: JSONPlan
-  /// The kinds that a tag distinguishes, or the error in their declaration.
+  /// The enum cases or subclasses that a tag distinguishes, or the error in the declaration of the tags.
   let kinds: Result<JSONKinds, ArchiveError>
 
   init(_ schema: ModelSchema) {

@@ -207,8 +207,8 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Text
 
-  /// Returns the text of a value as an object key. Strings, integers, dates, URLs, UUIDs and data have one. Returns `nil` for any other
-  /// value, in which case a map cannot become a JSON object.
+  /// Returns the text of a value as an object key. Strings, integers, dates, URLs, UUIDs and data have such a text. Returns `nil` for any
+  /// other value. A map with a key without a text cannot become a JSON object.
   static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()

@@ -1,8 +1,8 @@
 /// A tree of JSON paths. Nodes are in the order of their first paths.
 ///
-/// This is a class, so that copying a node copies a single reference. Writing passes a node for each member.
+/// The tree is a class, because writing passes a node for each member and a reference is cheap to copy.
 final class JSONPathTree: Sendable {
-  /// The step from the parent node to this one.
+  /// The path step from the parent node.
   let step: ValuePath.Component
   /// The key in JSON text, with its quotes; empty for an index.
   let quotedKey: [UInt8]
@@ -55,8 +55,8 @@ final class JSONPathTree: Sendable {
 
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 
-  /// Returns the paths that conflict with another path: they are equal to it, lead through it, or have an index where the other path has a
-  /// key. Each conflicting path is returned with the other path, which has the lower number.
+  /// Returns the paths that conflict with a path of a lower number, which is `other`. Two paths conflict if they are equal, if one is a
+  /// prefix of the other, or if one has an index where the other has a key.
   static func conflicts(in nodes: [JSONPathTree]) -> [(number: Int, other: Int)] {
     var conflicts: [(number: Int, other: Int)] = []
     let first = nodes.min { $0.firstLeaf < $1.firstLeaf }
@@ -77,7 +77,7 @@ final class JSONPathTree: Sendable {
     return conflicts
   }
 
-  /// Returns the arrays in which some indices have no path, each with the number of a path that leads into the array.
+  /// Returns the arrays with an index that no path contains, each with the number of a path into the array.
   static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

@@ -18,18 +18,18 @@ public struct JSONReader: Sendable {
 
   /// The limits on a document: ``ArchiveLimits/depth`` levels of arrays and objects, ``ArchiveLimits/count`` elements in a single array or
   /// object, ``ArchiveLimits/stringLength`` bytes in a single string, key or number, and ``ArchiveLimits/values`` values and keys in total.
-  /// For models, ``ArchiveLimits/steps`` applies as well.
+  /// For models, ``ArchiveLimits/steps`` also applies.
   ///
   /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no effect here.
   public var limits = ArchiveLimits()
 
   /// How duplicate keys in an object of an ``ArchiveValue`` are handled; ``JSONDuplicateKeys/lastWins`` by default.
   ///
-  /// Models always reject a second value for a field, because another reader of the same text may use the other value. Keys that no field
-  /// reads may occur more than once.
+  /// Models always reject a second value for a field, because a different reader of the same text may use the other value. Keys that no
+  /// field reads may occur more than once.
   public var duplicateKeys = DuplicateKeys.lastWins
 
-  /// The maximum depth that can be read, whatever the limits are.
+  /// The maximum depth that can be read, regardless of the limits.
   ///
   /// Reading does not use recursion, but deallocating a nested value does.
   public static let maximumDepth = JSONTokenizer.maximumDepth
@@ -61,7 +61,7 @@ public struct JSONReader: Sendable {
 
   /// Reads a document into a model, an array of models or any other type that archives can hold.
   ///
-  /// Values that the model does not read are not created. More than 512 nested levels are rejected whatever the limits are, because models
+  /// Values that the model does not read are not created. More than 512 nested levels are rejected regardless of the limits, because models
   /// are created recursively.
   ///
   /// - Throws: the errors of ``read(_:)``. If the document does not match the model, the code is `typeMismatch`, `missingValue`,
@@ -85,8 +85,8 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a text and calls `body` with its value. If `body` throws an error, the position in the text is added to the error. Other errors
-  /// that were collected with it get no position, because finding many positions would be slow.
+  /// Reads a text and calls `body` with its value. If `body` throws an error, the position in the text is added to the error. Errors that
+  /// were collected with that error get no position, because finding many positions would be slow.
   func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try read(json)
     do { return try body(value) } catch { throw located(error, in: json) }

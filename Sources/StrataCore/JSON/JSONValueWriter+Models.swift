@@ -131,8 +131,8 @@ extension JSONValueWriter {
     layout.pathConflict(layout.leaves[rest.leaf])
   }
 
-  /// Returns the contents of a model with fields that represent the whole object. These fields come first, so that other fields override
-  /// them.
+  /// Returns the contents of a model with fields that represent the whole object. Those fields are written first, because all other fields
+  /// override them.
   private func contents(
     of record: ModelRecord, _ layout: JSONLayout, _ values: [ArchiveValue?], _ fields: Set<String>?
   ) throws -> JSONFrame.Contents {

@@ -41,7 +41,7 @@ struct JSONValueWriter {
     } catch { throw frames.reversed().reduce(ArchiveError.wrap(error)) { $1.located($0) } }
   }
 
-  /// Returns the value that would result from writing a value as text and reading the text.
+  /// Returns the JSON value that a reader of the written text would return.
   func json(_ value: ArchiveValue) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph

@@ -6,7 +6,7 @@ final class JSONWriting {
   let writesUnknownKeys: Bool
   /// Whether an object along the paths of fields is written even if it contains no fields, because it may have other members.
   var keepsContainers = false
-  /// Whether a mark is written at the further paths of each field that has a value.
+  /// Whether a mark is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false
   /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types,
   /// because the archive does not record the references that a model leaves out.
@@ -17,8 +17,8 @@ final class JSONWriting {
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  /// A cache of layouts by the identity of the shape. The cache retains the shapes. Most records of a kind share one shape, and a lookup by
-  /// its keys would take longer.
+  /// A cache of layouts by the identity of the shape. Most records of a model share one shape, and a lookup by the shape's keys would take
+  /// longer. The cache retains the shapes.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(

@@ -47,7 +47,8 @@ extension ValuePath {
     return current
   }
 
-  /// Returns the index of the token at a path of keys and indices; `nil` if there is none. A null along the path is returned as the result.
+  /// Returns the index of the token at a path of keys and indices; `nil` if there is none. If a value along the path is null, returns the
+  /// index of the null.
   ///
   /// - Throws: the same errors as for a value, and ``ArchiveError`` with the code `invalidJSON` for a duplicate key along the path.
   func place(in root: JSONElement) throws -> Int? {
@@ -95,7 +96,7 @@ extension JSONElement {
 }
 
 extension ArchiveValue {
-  /// Follows a path as far as it exists, and returns the value there.
+  /// Returns the value at the end of the longest existing prefix of a path.
   func part(along path: [ArchiveError.PathComponent]) -> ArchiveValue {
     var part = self
     for component in path {
@@ -107,7 +108,8 @@ extension ArchiveValue {
 }
 
 extension ArchiveValue {
-  /// The value in the description of a path: its JSON, or its kind if JSON cannot represent it or the JSON is long.
+  /// The text of the value in the description of a path: the JSON, or the kind of the value if JSON cannot represent it or the JSON is
+  /// long.
   var pathText: String {
     guard let data = try? JSONWriter().write(self), data.count <= 200 else { return "(\(kind))" }
     return String(decoding: data, as: UTF8.self)

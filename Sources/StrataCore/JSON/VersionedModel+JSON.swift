@@ -2,7 +2,7 @@ public import Foundation
 
 extension VersionedModel {
   /// Creates the model from the text of a JSON object. Each field is read at its JSON path. Dates are strings in ISO 8601, and URLs and
-  /// UUIDs are strings as well.
+  /// UUIDs are also strings.
   ///
   /// If there is no value at the path, the field takes its default. Numbers are exact, `true` is not read as 1, and strings and numbers are
   /// not converted into each other.

@@ -5,9 +5,9 @@ extension JSONAdapter where Root: VersionedModel {
   /// key by key, and arrays as a whole. If nothing changed, the patch is an empty object.
   ///
   /// Applied to a document from which `old` was read, the patch changes only the values of the fields. An object on the path to a field
-  /// keeps its other keys, and remains as an empty object if it has none. A field that is read at the first existing one of several paths
-  /// is removed at all of them. A merge patch can express null only by removing a key. For a server that distinguishes null from an absent
-  /// key, write the changed fields with `encode(_:fields:)`.
+  /// keeps its other keys, and remains as an empty object if it has none. If a field has several alternative paths, removing the field
+  /// removes the values at all of them. A merge patch can express null only by removing a key. For a server that distinguishes null from an
+  /// absent key, write the changed fields with `encode(_:fields:)`.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if the value of a dictionary key becomes null, and the errors of
   ///   `encode(_:)`.
@@ -28,7 +28,7 @@ extension JSONAdapter where Root: VersionedModel {
   /// Throws if the patched document lacks a null that the new document has.
   private func checkNulls(of new: ArchiveValue, in patched: ArchiveValue) throws {
     guard let path = new.nullMissing(in: patched) else { return }
-    // An absent optional is read as nil, but an absent key of a dictionary is not.
+    // An optional field with an absent key is read as nil, but an absent dictionary key is not.
     let reread: Result<ArchiveValue, any Error> = Result { try value(of: decode(patched), .omit) }
     if case .success(let value) = reread, new.nullMissing(in: value) == nil { return }
     throw ArchiveError(
@@ -71,9 +71,10 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Adds the objects and marks that only `other` contains to this object, if `before` has an object at the same path.
+  /// Returns this value with the objects and marks that only `other` contains. An object or a mark is added only if `before` has one at the
+  /// same path.
   ///
-  /// - Parameter other: the same value with all objects on the paths to fields.
+  /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {
     guard case .object(let own) = self, case .object(let all) = other, case .object(let before)? = before else {
       return self

@@ -1,7 +1,6 @@
 import Foundation
 
 extension Merge {
-  /// Reads the source and the base.
   mutating func read(_ source: MergeSource, _ base: (any Archivable)?, _ json: JSONReading) throws {
     let type = snapshot.type
     let jsonContext = DecodingContext(source: .json, finishing: .never)
@@ -71,7 +70,7 @@ extension Merge {
     server = try part(value, in: .mergedArchive)
   }
 
-  /// Reads the changes made by a patch. Values that the patch does not change are absent, and removed values are null.
+  /// Reads a patch. In the result, unchanged values are absent, and removed values are null.
   private mutating func read(
     patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
     in context: DecodingContext

@@ -1,5 +1,5 @@
 extension Merge {
-  /// Returns the paths of the objects in the result, and of objects that are no longer in it.
+  /// Returns the paths of the objects in the result, and of objects that the result no longer contains.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: PathTable, reachable: Set<Int>) {
@@ -16,8 +16,8 @@ extension Merge {
     return (PathTable(ways), reachable)
   }
 
-  /// Returns the path of an object that is no longer in the result. An object with an identity is named by its identity, because its old
-  /// path may now belong to another object.
+  /// Returns the path of an object that the result no longer contains. An object with an identity is located by its identity, because its
+  /// old path may now belong to a different object.
   private func wayToRemovedObject(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }

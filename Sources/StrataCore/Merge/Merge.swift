@@ -1,7 +1,7 @@
 /// One merge of a source into a model, or into a list of models.
 ///
 ///     snapshot ┐
-///     source   ┼→ one tree of parts each → objects matched → merged by policy → references linked → taken over
+///     source   ┼→ one tree per side → objects matched → merged by policy → references resolved → committed
 ///     base     ┘
 ///
 /// No object is changed before the last step, ``MergeCommit``.
@@ -172,8 +172,8 @@ struct Merge {
   /// Commits all changes of the outcome, or none.
   ///
   /// - Parameters:
-  ///   - make: creates a root that is a value. A root that is an object gets its fields like any other object.
-  ///   - adopt: sets the created root.
+  ///   - make: creates a root that is a value. A root that is an object receives its fields like any other object.
+  ///   - adopt: assigns the created root to the model.
   func commit<Root: Archivable>(
     _ outcome: Outcome, into model: inout Root, make: MergeCommit.Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> MergeReport {
@@ -210,7 +210,7 @@ struct Merge {
       return old.isEqual(to: new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
-    // These are not fields: the case of an enum, and keys that the model does not declare.
+    // The remaining keys are not fields: each is an enum case, or a key that the model does not declare.
     let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
     report.isChangedInside = others.contains { !before[$0].isEqual(to: after[$0]) }
     return report

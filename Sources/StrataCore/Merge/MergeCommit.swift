@@ -1,8 +1,8 @@
 /// Commits the result of a merge: all changes, or none.
 ///
 /// This is the only step that turns merged records back into models and runs their hooks and rules. Hooks and rules run on each changed or
-/// new object after all objects have their new fields. An object follows the objects that it refers to, and the root is last. All rules
-/// run, and every failure is reported with its path from the root.
+/// new object after all objects have their new fields. They run on the objects that an object refers to before the object itself, and on
+/// the root last. All rules run, and every failure is reported with its path from the root.
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
@@ -118,7 +118,7 @@ struct MergeCommit {
     return try finish(graph.referenced.objects[update.number].dynamicModel)
   }
 
-  /// Returns the objects in an order in which each follows the objects that it refers to, as far as cycles allow. The root is last.
+  /// Returns the objects in commit order: an object follows the objects that it refers to, as far as cycles allow. The root is last.
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {

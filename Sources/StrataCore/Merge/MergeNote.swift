@@ -1,13 +1,13 @@
 /// The decision that a merge made at one path.
 struct MergeNote {
-  /// The entity at which the path begins; `nil` for a root that is not an object.
+  /// The number of the entity (the matched objects) in which the path begins; `nil` for a root that is not an object.
   let object: Int?
   let path: [ValuePath.Component]
   let outcome: MergeReport.Outcome
   let rule: String
   let sides: MergePolicy.Sides
   let result: ArchiveValue?
-  /// Whether this note settles the value at the path and everything inside it.
+  /// Whether this note decides the value at the path and everything inside that value.
   var decides = true
 
   /// The corresponding report entry, for values that contain no objects.

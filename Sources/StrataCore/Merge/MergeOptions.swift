@@ -17,9 +17,9 @@ public struct MergeOptions: Sendable {
   public var policies: [(path: ValuePath, policy: MergePolicy)] = []
   /// How conflicts are handled.
   public var conflicts: ConflictHandling = .keepLocal
-  /// Whether to keep elements with an identity and dictionary keys that the source does not list. By default, they are removed if the base
-  /// has them and they were not edited locally. Without a base, they are kept if the source is a document, and removed if it is a model, a
-  /// list of models or a patch. A policy by identity can override this option for a single list.
+  /// How to treat elements with an identity and dictionary keys that the source does not list. By default, unlisted elements and keys are
+  /// removed if the base has them and they were not edited locally. Without a base, they are kept if the source is a document, and removed
+  /// if the source is a model, a list of models or a patch. A policy by identity can override this option for a single list.
   public var unlisted: Unlisted?
   /// The keys of the fields to merge; all by default.
   public var keys: [String]?

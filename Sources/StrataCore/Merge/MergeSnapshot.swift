@@ -1,4 +1,4 @@
-/// The state at the start of a merge: a model, or a list of models, decomposed once.
+/// The state at the start of a merge: a model, or a list of models, encoded once.
 ///
 /// The graph contains the objects of all sides. It reads the fields of each object on first use, which is always before the merge changes
 /// anything.
@@ -56,7 +56,7 @@ struct MergeSnapshot {
 }
 
 extension DecodingContext {
-  /// The context for the intermediate models of a merge. Their own code does not run.
+  /// The context for the intermediate models of a merge. The models' own code does not run.
   static var unfinishedMerge: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishing: .never)
   }

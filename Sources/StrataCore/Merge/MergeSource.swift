@@ -17,8 +17,8 @@ public struct MergeSource {
 
   let form: Form
 
-  /// A model of the same type as the local one, or of another type. From another type, only the keys that both models declare are merged,
-  /// by the policies of the local model; all other keys are unchanged. The same applies to nested models.
+  /// A model of the same type as the local one, or of a different type. If the types differ, only the keys that both models declare are
+  /// merged, by the policies of the local model. All other keys are unchanged. The same applies to nested models.
   public static func model(_ model: any VersionedModel) -> MergeSource { MergeSource(form: .model(model)) }
 
   /// A complete list of models.
@@ -42,9 +42,9 @@ public struct MergeSource {
 
   /// The changes of a JSON Patch (RFC 6902).
   ///
-  /// A value that the patch removes becomes null, at every depth; a key of a dictionary is removed. The patch is applied to the JSON of the
-  /// base if the base is known, and otherwise to this object's JSON. Merging throws `mergeFailed` if an operation cannot be applied, for
-  /// example because a test fails, and `limitExceeded` under the same conditions as ``JSONPatch/applied(to:limits:)``.
+  /// A value that the patch removes becomes null, at every depth. In a dictionary, the key is removed instead. The patch is applied to the
+  /// JSON of the base if the base is known, and otherwise to this object's JSON. Merging throws `mergeFailed` if an operation cannot be
+  /// applied, for example because a test fails, and `limitExceeded` under the same conditions as ``JSONPatch/applied(to:limits:)``.
   public static func patch(_ patch: JSONPatch) -> MergeSource { MergeSource(form: .patch(patch)) }
 
   /// An archive of this model, written by this or an older version.

@@ -4,16 +4,16 @@ final class MergeTraits: SchemaNotes {
 
   let rules: MergeRules?
   let hooks: (any KeyMerging.Type)?
-  /// The key that identifies models of the type: the key that their rules specify, or else `id`; `nil` if there is neither.
+  /// The key that identifies models of the type: the key in the type's merge rules, or else `id`; `nil` if there is neither.
   let identityKey: IdentityKey?
-  /// The indices of the fields that ``identityKey`` consists of.
+  /// The indices of the fields that form ``identityKey``.
   let identityPlaces: [Int]
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields that hold a ``MergeState``.
   let stateKeys: Set<String>
   /// The keys of fields that no merge changes, including ``stateKeys``.
   let keptKeys: Set<String>
-  /// Whether all fields of an object are constants, in which case a merge replaces the object.
+  /// Whether all fields of an object are constants. A merge then replaces the object.
   let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {
@@ -29,7 +29,6 @@ final class MergeTraits: SchemaNotes {
 }
 
 extension ModelSchema {
-  /// The merge declarations of the model.
   var mergeTraits: MergeTraits { notes(MergeTraits.self) }
 
   /// The key that identifies models of the type; `nil` if there is none.

@@ -1,4 +1,4 @@
-/// Merges values without their models: JSON documents, records, archives.
+/// Merges JSON documents, records and archives as plain values, without decoding models.
 ///
 ///     let (merged, report) = try Merger().merge(server, into: local, base: base)
 ///
@@ -113,7 +113,7 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// Returns a document with the incoming values of the keys to merge, and with the local values of all other keys.
+  /// Returns the document with the incoming values of the keys to merge, and the local values of all other keys.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

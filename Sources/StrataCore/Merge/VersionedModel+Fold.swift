@@ -1,6 +1,6 @@
 extension VersionedModel {
-  /// Merges a source into this object: matches the objects of all sides, merges each object once, sets references, and commits all changes
-  /// or none.
+  /// Merges a source into this object: matches the objects of all sides, merges each object once, resolves references, and commits all
+  /// changes or none.
   ///
   /// - Parameter base: the state that both sides started from; by default the base that the model remembers.
   mutating func fold(
@@ -8,7 +8,7 @@ extension VersionedModel {
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
     var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
-    // The merge no longer retains the new objects, so objects that nothing else retains are released by now.
+    // The merge no longer retains the new objects. A new object that nothing else retains has therefore been released.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }

@@ -1,7 +1,7 @@
 public import Foundation
 
-// A class instance is merged without being assigned to, so it can be stored in a constant. Otherwise, these methods are the same as those
-// in VersionedModel+MergeValues.swift.
+// A class instance can be merged even if it is stored in a constant, because merging changes the instance and not the constant. Otherwise,
+// these methods match the methods in VersionedModel+MergeValues.swift.
 
 extension VersionedModel where Self: AnyObject {
   /// Merges another object's values into this one, key by key.

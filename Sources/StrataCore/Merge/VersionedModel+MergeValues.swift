@@ -6,8 +6,8 @@ extension VersionedModel {
   /// Merges another object's values into this one, key by key.
   ///
   /// Each field is merged by its own policy, or by the policy given for this call. By default the source's value wins, even if it is null.
-  /// Nested models are merged key by key, elements of lists are matched by identity if they have one, and class instances stay the same
-  /// objects. If an error is thrown, all objects are unchanged. If the model has a ``MergeState``, its base is used, as in
+  /// Nested models are merged key by key, elements of lists are matched by identity if they have one, and class instances keep their
+  /// identity. If an error is thrown, all objects are unchanged. If the model has a ``MergeState``, its base is used, as in
   /// `merge(_:base:options:)`.
   ///
   /// ```swift
@@ -84,8 +84,8 @@ extension VersionedModel {
   }
 }
 
-// For a constant struct, the compiler's own error message suggests a class. These overloads produce a better one. Their optional results
-// make them overloads instead of redeclarations.
+// For a constant struct, the compiler's own error message suggests a class. These overloads produce a better message. Their optional
+// results make them overloads instead of redeclarations.
 extension VersionedModel {
   /// Produces a compile-time error with a suggested fix for a constant struct.
   @available(*, unavailable, message: "a merge changes the model; declare it with var")

@@ -27,9 +27,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case convert(ValuePath, ValueConversion)
   /// An operation that does not change records that lack its key. Created by ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove; by
-  /// default, it may change any key. The proof of StrataTesting (Docs/Evolving.md) reports changes to keys that are not
-  /// listed.
+  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove. By
+  /// default, the closure may change any key. The proof of StrataTesting (Docs/Evolving.md) reports changes to keys
+  /// that are not listed.
   case custom(String, changes: [String]? = nil, @Sendable (inout ModelRecord) throws -> Void)
 
   /// The same operation, except that complete records may lack the key.
@@ -41,8 +41,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     public let typeName: String
     /// The version of the record's fields. The model's own steps upgrade the record to the current version.
     public let modelVersion: Int
-    /// The empty shape from which records are created. It is shared, so that the created records also share the shapes
-    /// with added keys.
+    /// The empty shape from which records are created. All created records share it, so they also share the shapes with
+    /// added keys.
     fileprivate let shape: RecordShape
 
     /// Describes a record of a model, at the version for which the step was written.
@@ -66,8 +66,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// A description of the operation for errors. For a conversion, it does not contain the path, because the error has a
-  /// path.
+  /// A description of the operation for errors. The description of a conversion omits the path, because the error
+  /// already contains a path.
   var failure: String {
     switch self {
     case .convert(_, let conversion): "convert a value \(conversion)"
@@ -144,7 +144,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns the record into which a value is moved. Creates the record if there is only a null.
+  /// Returns the record into which a value is moved. If `found` is null, returns a new record.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -181,7 +181,7 @@ extension ModelRecord {
 
   /// Determines why there is no value at a path.
   ///
-  /// - Returns: `true` if a value along the path is null, in which case no key is missing; `false` if an incomplete
+  /// - Returns: `true` if a value along the path is null, which means that no key is missing; `false` if an incomplete
   ///   record lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {

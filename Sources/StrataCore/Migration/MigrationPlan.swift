@@ -1,6 +1,7 @@
 /// A model with migration steps that upgrade data of older versions.
 public protocol Migratable {
-  /// The steps from each older version to the next. Declare it as a `static let`, so that it is created only once.
+  /// The steps from each older version to the next. Declare the plan as a `static let`, so that it is created only
+  /// once.
   static var migration: MigrationPlan { get }
 }
 
@@ -21,17 +22,17 @@ public protocol KeyMigrating: SendableMetatype {
   static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue?
 }
 
-/// A chain of migration steps from the oldest supported version to the current one. Each step leads from one version to
-/// the next.
+/// A chain of migration steps from the oldest supported version to the current one. Each step upgrades records from one
+/// version to the next.
 ///
 ///     static let migration = MigrationPlan(
 ///       .step(from: 1, to: 2, .rename("summary", to: "title")),
 ///       .step(from: 2, to: 3, .drop("legacy"), .setDefault("stars", 0))
 ///     )
 ///
-/// A gap, a duplicate step or a chain that does not end at the model's version is a mistake in the declaration, which
-/// the first encoding or decoding throws. A model without a chain reads all older versions without changing their
-/// records. A new field with a default does not need a step.
+/// The first encoding or decoding throws an error if the chain has a gap or a duplicate step, or if it does not end at
+/// the model's version. A model without a chain reads all older versions without changing their records. A new field
+/// with a default does not need a step.
 public struct MigrationPlan: Sendable {
   /// The steps, oldest first.
   public let steps: [MigrationStep]

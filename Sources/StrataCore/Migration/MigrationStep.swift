@@ -32,7 +32,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     self.operations = operations
   }
 
-  /// `1 → 2: rename summary to title`
+  /// A description such as `1 → 2: rename summary to title`.
   public var description: String {
     let list = operations.isEmpty ? "no change" : operations.map(\.description).joined(separator: ", ")
     return "\(fromVersion) → \(toVersion): \(list)"

@@ -10,8 +10,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   /// Converts integers, decimals and text to a double if no digit is lost. For example, `0.1` becomes the double that
   /// prints as 0.1, and 9007199254740993, 1e999 and 3.14159265358979323846 fail.
   case toDouble
-  /// Converts integers, floating-point numbers and text to a decimal with all their digits, at most 38. The digits of a
-  /// floating-point number are those with which it is printed.
+  /// Converts integers, floating-point numbers and text to a decimal with all their digits, at most 38. A
+  /// floating-point number has the digits with which it is printed.
   case toDecimal
   /// Converts the numbers 0 and 1 and the texts `true` and `false` to a boolean.
   case toBool

@@ -1,7 +1,7 @@
 /// The position of the tag that identifies the kind of a JSON object: the variant of a ``JSONCluster``, the case of an enum, or the class.
 public struct Discriminator: Sendable {
   enum TagPosition: Sendable {
-    /// The tag is the only key of the object, and the content is its value.
+    /// The tag is the only key of the object, and the content is the value under that key.
     case onlyKey
     /// The tag is a string in the content, at this path.
     case inside(ValuePath)
@@ -14,8 +14,8 @@ public struct Discriminator: Sendable {
   let position: TagPosition
 
   /// The tag is the text at a path, such as `type` or `meta.kind`. In a cluster, integers and booleans are read as text. The tag is written
-  /// as the first member of its object, unless the variant's own mapping has written it. If the mapping has written a different value at
-  /// the path or along it, even null, writing fails with the code `notEncodable`.
+  /// as the first member of its object, unless the variant's own mapping has already written the tag. If that mapping has written a
+  /// different value at the path or along the path, even null, writing fails with the code `notEncodable`.
   public static func key(_ path: ValuePath) -> Discriminator { Discriminator(position: .inside(path)) }
 
   /// The tag is the string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
@@ -37,7 +37,7 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// The position of the tag if the variant reads and writes the whole document, in which case the tag is a member of the content.
+  /// The position of the tag for a variant that reads and writes the whole document. The tag is then a member of the content.
   var besideAll: Discriminator { if case .beside(let key, _) = position { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.
@@ -65,9 +65,9 @@ public struct Discriminator: Sendable {
 
   /// An object divided into its tag and its content.
   struct Parts {
-    /// `nil` if the object has no tag.
+    /// The tag; `nil` if the object has none.
     var tag: ArchiveValue?
-    /// `nil` if the member for the content is absent. A tag inside the content is not removed from it.
+    /// The content; `nil` if the member for the content is absent. A tag inside the content is not removed.
     var content: ArchiveValue?
     /// The path from the object to the content.
     var path: [ArchiveError.PathComponent] = []
@@ -125,7 +125,7 @@ public struct Discriminator: Sendable {
       var known: ArchiveValue?
       do { known = try path.value(in: value) } catch { known = .null }
       guard let known else { return try Self.tagged(value, tag, at: path.errorPath[...]) }
-      // The mapping of a variant may write the tag itself, and possibly not as a string.
+      // The variant's own mapping may have written the tag, possibly not as a string.
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,

@@ -126,7 +126,7 @@ extension JSONAdapter {
     try context.checked { try Root.decode(from: value, in: context) }
   }
 
-  /// Returns the value at a path, and the path with which its errors begin.
+  /// Returns the value at a path, and the path with which the errors of that value begin.
   private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
@@ -140,7 +140,7 @@ extension JSONAdapter {
 
 /// Collects the errors of the elements of an array, until an error stops reading.
 private struct ElementFailures {
-  /// Which errors to look for in an element.
+  /// Which errors to report for an element: only the first, or all.
   let errors: JSONErrors
   private(set) var count = 0
   private let path: [ArchiveError.PathComponent]

@@ -64,7 +64,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try self.init(mapping, unknownKeys: unknownKeys)
   }
 
-  /// Returns this adapter with another adapter's mapping for a nested model, wherever that model occurs.
+  /// Returns this adapter with the mapping of `nested`, which applies wherever the nested model occurs.
   public func using<Nested>(_ nested: JSONAdapter<Nested>) -> JSONAdapter {
     var adapter = self
     adapter.plans.merge(nested.plans) { _, new in new }
@@ -131,7 +131,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   /// - Parameters:
   ///   - keepsContainers: whether objects along the paths of fields are written even if they contain no fields.
-  ///   - marksFallbackPaths: whether a mark is written at the further paths of each field that has a value.
+  ///   - marksFallbackPaths: whether a mark is written at the fallback paths of each field that has a value.
   ///   - isInside: whether the value is part of a larger value.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,

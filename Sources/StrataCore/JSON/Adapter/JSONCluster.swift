@@ -96,7 +96,7 @@ public struct JSONCluster<Result>: Sendable {
   /// A decoded document, or the error for an unknown tag if arrays skip such documents.
   typealias Decoded = Swift.Result<Result, ArchiveError>
 
-  /// - Parameter seen: the clusters that have passed the document on.
+  /// - Parameter seen: the clusters that have already passed the document on.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(.invalidMapping, "clusters pass a document to each other in a cycle")
@@ -120,7 +120,7 @@ public struct JSONCluster<Result>: Sendable {
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
   }
 
-  /// Throws the error for an unknown tag, in this cluster or in a nested one, unless this cluster skips such documents.
+  /// Throws the error for an unknown tag of this cluster or of a nested cluster, unless this cluster skips such documents.
   private func passed(_ decoded: Decoded) throws -> Decoded {
     if case .failure(let error) = decoded { guard case .skip = unknown else { throw error } }
     return decoded

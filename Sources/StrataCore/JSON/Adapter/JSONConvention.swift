@@ -1,6 +1,7 @@
-/// A rule for the JSON keys and transformers of a model's fields, and for those of all nested models.
+/// A rule for the JSON keys and transformers of the fields of a model and of all nested models.
 ///
-/// A field keeps a path or a transformer that it declares itself. If it declares only one of them, the convention supplies the other.
+/// A field keeps a path or a transformer that it declares itself. If it declares only a path, the convention supplies the transformer, and
+/// vice versa.
 ///
 ///     let convention = JSONConvention.snakeCase.transforming(by: ReversibleTransformer.secondsSince1970)
 ///     let adapter = try JSONAdapter<Issue>(convention: convention)
@@ -10,7 +11,7 @@ public struct JSONConvention: Sendable {
   private let key: @Sendable (String) -> String
   private var transforms: [(isFor: @Sendable (FieldInfo) -> Bool, transform: FieldTransform)] = []
 
-  /// Creates a convention that maps every field to a key computed from its own key.
+  /// Creates a convention that maps every field to a key computed from the field's own key.
   public init(keys convert: @escaping @Sendable (String) -> String) { key = convert }
 
   /// Maps every field to its key in snake case: `createdAt` to `created_at`, `htmlURL` to `html_url`.
@@ -19,8 +20,8 @@ public struct JSONConvention: Sendable {
   /// Maps every field to its own key.
   public static let identity = JSONConvention { $0 }
 
-  /// Returns this convention with a transformer for every field of the transformer's output type, or of an optional of that type. If two
-  /// transformers are for the same type, the last one is used.
+  /// Returns this convention with a transformer for every field whose type is the transformer's output type or an optional of that type. If
+  /// two transformers are for the same type, the last one is used.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONConvention {

@@ -30,7 +30,7 @@ struct JSONKinds: Sendable {
     func kind(_ name: String) -> String? {
       if let classes { classes[name]?.schema.name } else { schema.caseName(name) }
     }
-    // A subclass inherits the names that its superclass declares. They include names of other subclasses, so they are not checked.
+    // A subclass inherits the names that its superclass declares. Inherited names may belong to other subclasses, so they are not checked.
     for (_, name) in tagging.names where kind(name) == nil && schema.superclasses.isEmpty {
       problems.append(
         classes == nil
@@ -75,7 +75,7 @@ struct JSONKinds: Sendable {
     return (type, rest)
   }
 
-  /// Throws if JSON cannot distinguish an object from an object of its superclass, in which case reading would lose properties.
+  /// Throws if JSON cannot distinguish an object from an object of its superclass, because reading the JSON would lose properties.
   ///
   /// - Parameters:
   ///   - own: the class of the object.
@@ -109,7 +109,7 @@ struct JSONKinds: Sendable {
     let record: ModelRecord
     /// The path from the object to the associated values.
     let path: [ArchiveError.PathComponent]
-    /// Whether an associated value without a label is itself the value at that path, instead of a member of that value.
+    /// Whether an associated value without a label is the whole value at `path`, instead of a member of that value.
     let isWhole: Bool
   }
 
@@ -138,12 +138,12 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// Returns the kinds that JSON distinguishes for an enum or a class.
+  /// Returns the enum cases or subclasses that JSON distinguishes.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
 
-  /// Returns the kinds of a class that JSON distinguishes from its subclasses; `nil` for any other model.
+  /// Returns the kinds of a class whose JSON has a class tag; `nil` for any other model.
   func jsonHierarchy() throws(ArchiveError) -> JSONKinds? {
     guard isObject else { return nil }
     let kinds = try jsonKinds()

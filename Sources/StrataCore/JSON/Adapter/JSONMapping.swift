@@ -39,8 +39,8 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
     JSONMapping(fields.merging(other.fields) { _, new in new })
   }
 
-  /// Returns this mapping with another model's entries added for the keys that both models declare. Use it for models that share fields. If
-  /// both mappings have an entry for a key, the entry of this mapping wins.
+  /// Returns this mapping with another model's entries added for the keys that both models declare. Call this method for models that share
+  /// fields. If both mappings have an entry for a key, the entry of this mapping wins.
   public func including<Other>(_ other: JSONMapping<Other>) -> JSONMapping {
     let keys = Set(M.schema.allKeys)
     return JSONMapping(fields.merging(other.fields.filter { keys.contains($0.key) }) { own, _ in own })
@@ -49,8 +49,8 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   /// Returns this mapping without some of its fields. Keys that are not in the mapping are ignored.
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
-  /// Returns this mapping with a transformer for every field of the transformer's output type, or of an optional of that type, that has no
-  /// transformer yet.
+  /// Returns this mapping with a transformer for every field that has no transformer yet, and whose type is the transformer's output type
+  /// or an optional of that type.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {

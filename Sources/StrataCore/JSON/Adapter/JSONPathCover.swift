@@ -1,8 +1,8 @@
-/// The parts of a document that the paths of a mapping cover. Used to find the rest of the document.
+/// The parts of a document that the paths of a mapping cover. All other parts are the rest of the document.
 final class JSONPathCover: Sendable {
   private let keys: [ExactKey: JSONPathCover]
   private let indices: [Int: JSONPathCover]
-  /// Whether a path ends here, or continues into every element, in which case the whole value belongs to a field.
+  /// Whether the whole value belongs to a field, because a path ends at the value or continues into every element.
   private let isWhole: Bool
 
   convenience init(_ paths: [ValuePath]) {
@@ -40,7 +40,7 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // If the value is null, it is the value of every field below. For any other value, reading these fields or capturing the value throws.
+    // A null counts as the value of every field below it. For any other value, reading these fields or capturing the value throws.
     default: return nil
     }
   }

@@ -2,7 +2,7 @@
 struct JSONSlots {
   /// The value of each field; `nil` if there is no value at the path, or if the field is already decoded.
   var values: [ArchiveValue?]
-  /// The decoded values of the fields that are already decoded, by field index.
+  /// The values of already decoded fields, by field index.
   var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
   /// The errors of the fields that could not be read, if errors are collected.
@@ -15,8 +15,8 @@ struct JSONSlots {
 extension JSONPlan {
   /// Finds the values of the fields in a document, and applies the mapping of each field.
   ///
-  /// - Parameter suppliesMissing: whether absent fields get the substitutes of the mapping. False if an absent field means that the field
-  ///   is unchanged.
+  /// - Parameter suppliesMissing: whether absent fields get the substitutes of the mapping. False if an absent field leaves the model's
+  ///   field unchanged.
   func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
@@ -81,8 +81,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// Returns an error for each value that is in a place where a write-only field needs an object or an array. Writing would replace such a
-  /// value, so it cannot be captured.
+  /// Returns an error for each value in a place where a write-only field needs an object or an array. Such a value cannot be captured,
+  /// because writing would replace it.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in

@@ -1,6 +1,6 @@
 extension ArrayType {
-  /// Returns the elements that can be decoded. If the decoded elements are themselves the result, they are returned instead, so that
-  /// nothing is decoded twice and no hook runs twice.
+  /// Returns the elements that can be decoded. If the result consists of the decoded elements, `made` contains them, because no element may
+  /// be decoded twice and no hook may run twice.
   ///
   /// - Throws: errors that concern a declaration or the whole document, not a single element; see ``ArchiveError/isOfElement``.
   static func valid(
@@ -31,7 +31,7 @@ extension ArrayType {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if it succeeds and breaks no rule. The context's record of errors is the same afterwards.
+  /// Returns the result of `make` if it succeeds and breaks no rule. Restores the errors recorded in the context.
   fileprivate func valid<T>(_ make: () throws -> T?) throws -> T? {
     let before = (firstFailure, collectsErrors)
     defer { (firstFailure, collectsErrors) = before }
@@ -48,8 +48,8 @@ extension DecodingContext {
 }
 
 extension ArchiveError {
-  /// Whether the error concerns only one element of a list, so that the element can be skipped. Skipping does not help with a mistake in a
-  /// declaration, nor with an exceeded limit, because all later elements would be skipped, too.
+  /// Whether the error concerns only one element of a list, which can then be skipped. A mistake in a declaration or an exceeded limit
+  /// would also affect all later elements.
   var isOfElement: Bool {
     switch code {
     case .limitExceeded, .invalidSchema, .invalidMapping, .invalidMigration: false

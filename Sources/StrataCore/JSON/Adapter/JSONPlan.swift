@@ -1,4 +1,4 @@
-/// A mapping in the form that reading and writing use. It is computed once.
+/// A model's JSON mapping, prepared once for reading and writing.
 package final class JSONPlan: Sendable {
   /// How one field is read and written.
   struct Entry: Sendable {
@@ -33,13 +33,13 @@ package final class JSONPlan: Sendable {
     /// The paths to which the field is written.
     var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
-    /// The further paths of keys from which the field is read, but to which it is not written.
+    /// The fallback paths, from which the field is read but to which it is not written. Only paths that consist of keys are included.
     var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
     }
 
-    /// Returns the part of a written value that belongs at one of the paths; `nil` if there is none.
+    /// Returns the part of a written value that belongs at `path`; `nil` if there is none.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
@@ -54,7 +54,7 @@ package final class JSONPlan: Sendable {
       return object[path.memberKey]
     }
 
-    /// Returns the error of the field, with a suggested fix if the error is about null.
+    /// Returns the error of the field, with a suggested fix if a null caused the error.
     func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
@@ -78,7 +78,6 @@ package final class JSONPlan: Sendable {
   }
 
   package let typeName: String
-  /// The model.
   let type: Any.Type
   let entries: [Entry]
   /// The parts of a document that are read.
@@ -99,7 +98,7 @@ package final class JSONPlan: Sendable {
   /// The layout of records that have the model's current keys.
   let layout: JSONLayout
 
-  /// Creates a plan from the declarations of the fields, or from another mapping.
+  /// Creates a plan from `mapping`, or from the declarations of the fields if `mapping` is `nil`.
   init(_ schema: ModelSchema, mapping: [String: JSONField]? = nil) {
     let (typeName, fields, keepsUnknownFields) = (schema.name, schema.fields, schema.keepsUnknownFields)
     self.typeName = typeName
@@ -125,7 +124,7 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a further path is written to the first path. If a path cannot be followed, reading the field throws.
+    // A value that was read from a fallback path is written to the first path. If a path cannot be followed, reading the field throws.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -163,7 +162,7 @@ package final class JSONPlan: Sendable {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
     let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
-    // For an array or an object, the input is the part that the error is about. Paths inside a transformer do not refer to the input.
+    // In an array or an object, the input is the value at the path of the error. Paths inside a transformer do not refer to the input.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
       by: .key(entry.field.key), json: entry.components

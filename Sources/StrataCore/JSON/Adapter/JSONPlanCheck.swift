@@ -1,4 +1,4 @@
-/// Finds all mistakes of a mapping.
+/// Finds all mistakes in a mapping.
 enum JSONPlanCheck {
   static func problem(
     _ typeName: String, _ entries: [JSONPlan.Entry], _ mapping: [String: JSONField]?, _ fields: [FieldInfo]

@@ -3,9 +3,9 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// Reads a document. The second argument, like the second argument of `encode`, lists the clusters that have passed the document on.
+  /// Reads a document. The second argument lists the clusters that have already passed the document on.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
-  /// Writes an object. Returns `nil` if the object belongs to another variant.
+  /// Writes an object. Returns `nil` if the object belongs to a different variant. The second argument has the same meaning as in `decode`.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
   /// Returns a variant for a model with a tag, if the result type is a protocol or a superclass.
@@ -20,7 +20,7 @@ public struct JSONVariant<Result>: Sendable {
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result
   ) -> JSONVariant {
     model(tag, adapter, wrap: wrap) { result in
-      // An object of a subclass belongs to another variant.
+      // An object of a subclass belongs to a different variant.
       guard let model = result as? M, type(of: model as Any) == M.self else { return nil }
       return model
     }
@@ -32,7 +32,7 @@ public struct JSONVariant<Result>: Sendable {
   ///   - tag: the tag of the variant.
   ///   - adapter: reads and writes the model.
   ///   - wrap: creates the result from the model.
-  ///   - unwrap: returns the model of a result, or `nil` if the result belongs to another variant.
+  ///   - unwrap: returns the model of a result, or `nil` if the result belongs to a different variant.
   public static func model<M: SendableMetatype>(
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result,
     unwrap: @escaping @Sendable (Result) -> M?

@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// Returns all errors of a document in the order of the schema, both from finding the values and from decoding the fields; `nil` if there
-  /// are none.
+  /// Returns all errors of a document, in the order of the schema; `nil` if there are none. The result combines the errors of finding the
+  /// values and of decoding the fields.
   func errors(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) -> ArchiveError? {
     var errors = slots.errors
     let failed = Set(slots.errors.map(\.place))

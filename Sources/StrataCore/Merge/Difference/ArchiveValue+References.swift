@@ -1,5 +1,5 @@
 extension ArchiveValue {
-  /// Whether two values are equal. In sets with references, the order of the members is ignored, because in an archive it depends on the
+  /// Whether two values are equal. In sets with references, the order of the members is ignored, because archives sort such members by the
   /// fields of the referenced objects.
   func isEqual(to other: ArchiveValue) -> Bool {
     Self.areEqual(self, other, Self.areEqualScalars, hasOrder: false)
@@ -18,7 +18,7 @@ extension ArchiveValue {
     return Self.areEqual(self, other, areEqual, hasOrder: false) { $0.canonical(canonical) }
   }
 
-  /// Returns the value with the same number in all references to one object, and with the members of sets sorted accordingly.
+  /// Returns the value with all references to one object replaced by the same number, and with the members of sets sorted by these numbers.
   func canonical(_ number: (Int) -> Int) -> ArchiveValue {
     guard hasReferences else { return self }
     switch self {

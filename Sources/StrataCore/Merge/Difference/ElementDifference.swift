@@ -1,18 +1,18 @@
-/// The elements that were removed from a list, as indices in the old list, and those added to it, as indices in the new list.
+/// The difference between two lists: the indices of removed elements in the old list, and of added elements in the new list.
 struct ElementDifference {
   private(set) var removed: [Int] = []
   private(set) var added: [Int] = []
-  /// Whether more than 4,000 elements are between the common ends.
+  /// Whether more than 4,000 elements are between the common prefix and suffix.
   let isLarge: Bool
 
   /// The maximum number of differing elements for which the smallest difference is computed.
   private static let exactLimit = 4000
 
-  /// - Returns: `nil` if more than 4,000 elements are between the common ends and less than half of them are kept, in which case the new
-  ///   list counts as a different one.
+  /// - Returns: `nil` if the lists differ too much: more than 4,000 elements are between the common prefix and suffix, and less than half
+  ///   of them are kept.
   /// - Complexity: linear in the common prefix and suffix. Up to 4,000 elements between them take time proportional to their number times
   ///   the number of differences, and more elements take n log n. In the latter case, the elements kept are a longest common subsequence in
-  ///   which the nth occurrence of an element is matched only with the nth.
+  ///   which the nth occurrence of an element is matched only with its nth occurrence in the other list.
   init?<Element: Hashable>(_ old: [Element], _ new: [Element]) {
     let ends = CommonEnds(old, new, ==)
     let start = ends.start
@@ -52,7 +52,7 @@ struct ElementDifference {
     return (kept.map(\.old), kept.map(\.new))
   }
 
-  /// Returns the indices of a list that are not among `places`.
+  /// Returns the indices below `count` that are not among `places`.
   private static func others(than places: [Int], _ count: Int) -> [Int] {
     let kept = Set(places)
     return (0..<count).filter { !kept.contains($0) }

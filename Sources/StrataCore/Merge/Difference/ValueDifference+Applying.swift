@@ -1,13 +1,13 @@
 extension ValueDifference {
   /// Applies the differences to a value. Applied to the old value, they produce the new value.
   ///
-  /// In any other value, the parts that the difference does not mention are unchanged. If the elements of an array are identified by a key
-  /// and the difference reorders them, elements that the new order does not list are placed after it.
+  /// In any other value, the parts that the differences do not cover are unchanged. If a difference reorders an array whose elements are
+  /// identified by a key, elements that the new order does not list are placed at the end.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the value lacks an old value of the difference, or already contains a key or
   ///   a member of a set that the difference adds.
-  /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in
-  ///   the members of sets and maps.
+  /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in the members of sets
+  ///   and maps.
   public func applied(to value: ArchiveValue) throws -> ArchiveValue {
     let root = Node(changes[...].map { ($0.path.components[...], $0) }, key)
     return try root.applied(to: value)
@@ -18,7 +18,7 @@ extension ValueDifference {
     var own: [Change] = []
     /// The key that identifies the elements of arrays.
     let key: IdentityKey?
-    /// The nodes one step below, in the order of the changes.
+    /// The child nodes, in the order of the changes.
     var children: [(component: ValuePath.Component, node: Node)] = []
 
     init(_ changes: [(path: ArraySlice<ValuePath.Component>, change: Change)], _ key: IdentityKey?) {
@@ -150,7 +150,7 @@ extension ValueDifference {
           guard let element = rest.removeValue(forKey: id) else { throw Self.mismatch }
           return element
         }
-        // Elements that the new order does not list follow it, like added ones.
+        // Elements that the new order does not list follow at the end, like added elements.
         return ordered + members.filter { rest[$0.id] != nil }.map(\.value)
       }
       if isKeyed { return try byID(elements).map(\.value) }

@@ -15,7 +15,8 @@ public struct ValueDifference: Sendable, Hashable {
     case removed
     /// The old and the new value differ.
     case changed
-    /// The elements of an array are in a different order. The old and new values list the identities of the elements in each order.
+    /// The elements of an array are in a different order. The old and new values are the identities of the elements in the old and the new
+    /// order.
     case reordered
   }
 
@@ -34,7 +35,7 @@ public struct ValueDifference: Sendable, Hashable {
   /// The differences in the order of the old value, with additions last.
   public private(set) var changes: [Change] = []
 
-  /// The key that identifies the elements of arrays; `nil` for a comparison of JSON, in which elements have no identity, and records, sets
+  /// The key that identifies the elements of arrays; `nil` for a comparison of JSON. In JSON, elements have no identity, and records, sets
   /// and maps are compared as a whole.
   let key: IdentityKey?
   private var path: [ValuePath.Component] = []
@@ -162,7 +163,7 @@ public struct ValueDifference: Sendable, Hashable {
     if plain != news { note(.reordered, .array(olds), .array(news)) }
   }
 
-  /// Returns the identities of the elements; `nil` if an element has no identity, or if two elements have the same one.
+  /// Returns the identities of the elements; `nil` if an element has no identity, or if two elements have the same identity.
   static func ids(_ elements: [ArchiveValue], _ key: IdentityKey) -> [ArchiveValue]? {
     var seen = Set<ArchiveValue>()
     var ids: [ArchiveValue] = []

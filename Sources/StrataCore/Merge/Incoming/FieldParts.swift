@@ -2,8 +2,8 @@ import Foundation
 
 /// Splits incoming data into one part per model, for merging into models that are not in memory, such as database rows.
 ///
-/// The caller chooses which fields are relations and calls `part` for each related value. All references to one object
-/// yield the same number.
+/// The caller chooses which fields are relations and calls `part` for each related value. All references to an object have the same object
+/// number.
 package final class FieldParts {
   /// The fields that the incoming data has for one model.
   package struct Part {
@@ -12,7 +12,7 @@ package final class FieldParts {
     package let slots: [ArchiveValue?]
     /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
-    /// The number of the object, which is the same for all references to a shared object; `nil` for a value.
+    /// The object number, which all references to a shared object have in common; `nil` for a value.
     package var number: Int?
     /// The JSON of the model if the document has no class tag for it; otherwise `nil`.
     package var json: ArchiveValue?
@@ -20,7 +20,7 @@ package final class FieldParts {
 
   /// The incoming value: a model, or an array of models.
   package let root: ArchiveValue
-  /// Whether the source consists of models in memory, which have a value for each of their fields.
+  /// Whether the source consists of models in memory, which have a value for every field.
   package let isWhole: Bool
   private let referenced = ReferencedObjects()
   private let graph = MergeGraph()
@@ -82,7 +82,7 @@ package final class FieldParts {
   ///
   /// - Parameters:
   ///   - type: the type of the field that holds the value. An object may be an instance of a subclass.
-  ///   - isNamed: whether the class is known to be `type`, so that the document's class tag is not read.
+  ///   - isNamed: whether the class is known to be `type`. The document's class tag is then not read.
   /// - Throws: ``ArchiveError`` if the value is not a model of this type.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
@@ -115,7 +115,7 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // A conditional reference is archived as null if nothing else in the archive writes the object.
+      // A conditional reference is archived as null if the archive does not otherwise contain the object.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -140,10 +140,10 @@ package final class FieldParts {
     return Part(type: type, slots: slots, number: number)
   }
 
-  /// Decodes a value as the type of its field. Models inside the value may lack keys. Returns `nil` for an enumeration case that this
-  /// program does not know, if the field falls back to its default.
+  /// Decodes a value as the type of its field. Models inside the value may lack keys. Returns `nil` for an unknown enumeration case if the
+  /// field falls back to its default.
   ///
-  /// - Throws: ``ArchiveError`` if the value does not fit the field; the path begins with the key of the field.
+  /// - Throws: ``ArchiveError`` if the value does not fit the field. The path of the error begins with the key of the field.
   package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
     guard !isWhole else { return slot }
     do { return try reader.value(of: field, slot, nil) } catch {
@@ -161,7 +161,7 @@ package final class FieldParts {
     return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
   }
 
-  /// Returns the values of the fields as the source contains them, before the mapping transforms them.
+  /// Returns the values of the fields in the source, before the mapping transforms them.
   package func raw(of part: Part) -> [ArchiveValue?] {
     part.source.map { reader.context.json.plan(of: part.type.schema).found(in: $0) } ?? part.slots
   }
@@ -175,29 +175,29 @@ package final class FieldParts {
 }
 
 extension JSONPlan {
-  /// Returns the values at the JSON paths of the fields, before the mapping transforms them.
+  /// Returns the values at the JSON paths of the fields, before the mapping transforms those values.
   fileprivate func found(in json: ArchiveValue) -> [ArchiveValue?] {
     entries.map { entry in
       guard entry.json.isRead else { return nil }
       if case .entireObject = entry.source { return json }
-      // A path that cannot be followed is ignored here, because reading the field has already thrown the error.
+      // Ignores a path that cannot be followed, because reading the field has already thrown that error.
       return entry.paths.lazy.compactMap { try? $0.value(in: json) }.first
     }
   }
 }
 
-/// Merges incoming fields into a model that is not in memory. The objects that its relations refer to are not merged.
+/// Merges incoming fields into a model that is not in memory. Related objects are not merged.
 package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// For each field, whether an incoming value replaces the local one without a merge: the field declares `serverWins`,
-  /// or neither the field nor the model declares a policy, and the field holds neither models nor dictionaries. Hooks
-  /// are not considered; see `hasHooks`.
+  /// For each field, whether an incoming value replaces the local one without a merge. Such a field holds neither models nor dictionaries.
+  /// Either the field has the policy `serverWins`, or neither the field nor the model declares a policy. Hooks are not considered (see
+  /// `hasHooks`).
   package let isPlain: [Bool]
   package let hasHooks: Bool
 
-  /// - Parameter isWhole: whether the source consists of models in memory, which have a value for each of their fields.
+  /// - Parameter isWhole: whether the source consists of models in memory, which have a value for every field.
   package init(_ type: any VersionedModel.Type, isWhole: Bool) {
     schema = type.schema
     self.isWhole = isWhole
@@ -217,8 +217,8 @@ package struct FieldMerging {
   /// Merges the incoming fields into the local ones. Absent fields are unchanged.
   ///
   /// - Parameters:
-  ///   - base: the state that both sides started from; `nil` if it is not known. For a field that the base lacks, the base counts as
-  ///     unknown.
+  ///   - base: the state that both sides started from; `nil` if it is not known. A field that is absent from the base is merged without a
+  ///     base.
   /// - Returns: the merged fields, and the conflicts that no policy resolved.
   /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(
@@ -244,7 +244,7 @@ package struct FieldMerging {
       incoming: .init(isWhole: isWhole, hasParts: !isWhole, hasWholeLists: !isBaseKnown))
   }
 
-  /// Returns the policy rule of a relation, declared by the field or else by the type.
+  /// Returns the policy rule of a relation: the field's rule, or the type's rule if the field declares none.
   private func relationRule(_ field: FieldInfo) -> MergePolicy.Rule {
     if case .automatic = field.merge.rule { return schema.mergeTraits.rules?.policy.rule ?? .automatic }
     return field.merge.rule

@@ -20,7 +20,7 @@ extension PartReader {
       ?? present(whole(type, .object(json)), record)
   }
 
-  /// Removes associated values that the source does not contain. Used if the payload types of the case are not declared.
+  /// Removes the associated values that the source does not contain. Called only for cases whose payload types are not declared.
   private func present(_ made: ArchiveValue, _ record: ModelRecord) throws -> ArchiveValue {
     guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
       let name = record.keys.first, case .object(let payload)? = record[name]

@@ -1,34 +1,36 @@
 /// Reads incoming values as the types of the fields that receive them. Absent keys stay absent, at every depth.
 ///
-/// Records in the result may lack keys. Each present value has the form in which a model of the type would archive it. Class instances
-/// become parts of the graph, so that each can be matched with its counterpart.
+/// Records in the result may lack keys. Each present value has the form in which a model of the type would archive it. A class instance
+/// becomes a part (``MergeGraph/Part``), which the merge later matches with an existing object.
 final class PartReader {
   /// The graph that receives decoded objects. Unowned, because the graph's deferred closures retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
-  /// The objects of an archive's graph or of a remembered base. `parts` maps each index to the part created from the object.
+  /// The objects of an archive's graph or of a remembered base. `parts` maps the index of an object to the number of its part in `graph`.
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The parts created from objects of other models, by object number and target type.
+  /// The numbers of the parts that were converted from objects of other models, by source object and target type.
   private var converted: [Conversion: Int] = [:]
-  /// Deferred reads of the fields of parts. They run in a loop instead of recursively, so a long chain of objects needs no stack.
+  /// Deferred reads of fields, run in a loop. Recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
-  /// Whether elements and entries are skipped if this program does not know their enumeration case.
+  /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
-  /// The number of lists around the current value. All keys of a list element are kept, because the keys that identify the element are not
-  /// known yet.
+  /// The number of lists that enclose the current value. In list elements, all keys are kept, because the key that identifies the elements
+  /// is not known yet.
   var listDepth = 0
-  /// Whether absent keys of an object that a patch added become null. A merge patch cannot add null (RFC 7396, section 1).
+  /// Whether keys that are absent from an object added by a patch become null. A merge patch cannot add null (RFC 7396, section 1).
   let addsNulls: Bool
   /// The path of the value being read, used for errors of deferred reads.
   private var place: [ArchiveError.PathComponent] = []
-  /// Whether the values are the source of a merge; otherwise they are a remembered base. In a source, an unknown enumeration case is
-  /// treated as absent if the field falls back to its default, because the default is not a change. A null conditional reference in a
-  /// source is kept, because it clears the reference if the base is known.
+  /// Whether the values are the source of a merge. Otherwise, the values are a remembered base.
+  ///
+  /// In a source, an unknown enumeration case counts as absent if the field falls back to its default, because that default is not a
+  /// change. A null conditional reference in a source is kept, because null clears the reference if the base is known.
   let isIncoming: Bool
-  /// Cached record shapes by schema. The inner key has a flag for each present field and for each field with an unknown case.
+  /// Cached record shapes by schema. The inner key has a presence flag for each field. If some fields have an unknown case, a second flag
+  /// for each field follows.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -138,7 +140,7 @@ final class PartReader {
     }
   }
 
-  /// Returns the result of `body`. If unknown enumeration cases are to be skipped, returns `nil` if `body` throws for such a case.
+  /// Returns the result of `body`, or `nil` if `body` throws for an unknown enumeration case and such cases are skipped.
   private func skippingUnknownCase<R>(_ body: () throws -> R) throws -> R? {
     do { return try body() } catch let error as ArchiveError
       where leavesOutUnknownCases && error.isUnknownCase(within: 0)
@@ -147,7 +149,7 @@ final class PartReader {
     }
   }
 
-  /// Reads the value under a key or at an index, and adds the step to the path of any error.
+  /// Calls `body` to read the value under a key or at an index. Adds the step to the path of any error that `body` throws.
   ///
   /// - Parameter json: the steps to the value in JSON, if they differ from `step`.
   func at<R>(_ step: ArchiveError.PathComponent, json: [ArchiveError.PathComponent]? = nil, _ body: () throws -> R)
@@ -225,12 +227,12 @@ final class PartReader {
       return try jsonFields(.object(rest), of: own, old.flatMap { $0.0 == own ? .object($0.1) : nil })
     default: break
     }
-    // Depending on the mapping, a model can be read from JSON other than an object. Other sources are decoded as a whole.
+    // A mapping can read a model from JSON that is not an object. Values from other sources are decoded as a whole.
     guard context.source == .json, !schema.isEnumeration, !value.isNull else { return try whole(type, value) }
     return try jsonFields(value, of: type, before)
   }
 
-  /// Returns the class that a record names if it is a known subclass of `type`; otherwise returns `type`.
+  /// Returns the known subclass of `type` with the given name, or `type` if there is none.
   private func type(named name: String, as type: any VersionedModel.Type) throws -> any VersionedModel.Type {
     if name == type.schema.name { return type }
     let found = try types[name] ?? context.objectTypes(of: type)[name]
@@ -239,7 +241,7 @@ final class PartReader {
 
   /// Creates a record of the present fields in the order of the schema, followed by the unknown fields.
   ///
-  /// - Parameter unknownCases: the indices of fields that are absent because this program does not know their enumeration cases.
+  /// - Parameter unknownCases: the indices of fields that are absent because of an unknown enumeration case.
   private func record(
     _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
@@ -263,14 +265,14 @@ final class PartReader {
     return record
   }
 
-  /// Reads a model from JSON. A class instance becomes a part of the graph.
+  /// Reads a model from JSON. A class instance becomes a part in `graph`.
   private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
     let record = try jsonRecord(json, of: type, before)
     let schema = type.schema
     guard schema.isObject else { return .record(record) }
-    // The object's class is known only after matching. If it is a subclass, the closure reads the subclass's fields then.
+    // The object's class is known only after matching. If the class is a subclass, this closure then reads the fields of the subclass.
     let (lists, path) = (listDepth, self.place)
     return .reference(
       graph.add(record, of: type) { [self] subclass, record in
@@ -294,7 +296,7 @@ final class PartReader {
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
-    // In a list element, or if the patch changed the identity, values that the patch did not change are kept, too.
+    // A list element keeps the values that the patch did not change. So does a model whose identity the patch changed.
     let keepsAll =
       listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -325,8 +327,8 @@ final class PartReader {
     return record(schema, values, unknownCases: unknownCases, slots.unknownFields)
   }
 
-  /// Returns the value of a field. If this program does not know the enumeration case and the field falls back to its default, returns
-  /// `nil` in a source, and the default in a remembered base.
+  /// Returns the value of a field. For an unknown enumeration case in a field that falls back to its default, returns `nil` in a source,
+  /// and the default in a remembered base.
   func value(of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue? {
     do { return try part(field.type, value, before) } catch let error as ArchiveError
       where field.acceptsUnknownCase(error)
@@ -343,7 +345,7 @@ final class PartReader {
     let slots: FieldValues
     var unknown = UnknownFields()
     if context.source == .merge {
-      // The record is of another model, so only the fields that both models declare are read.
+      // The record belongs to a different model, so only the fields that both models declare are read.
       slots = .slots(schema.fields.map { record[$0.key] })
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
@@ -352,7 +354,7 @@ final class PartReader {
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
-      // A conditional reference is archived as null if nothing else in the archive writes the object.
+      // A conditional reference is archived as null if the archive does not otherwise contain the object.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try value(of: field, slot, nil) } catch {
@@ -370,7 +372,7 @@ final class PartReader {
 
   // MARK: Objects
 
-  /// Returns a reference to the part for an object. The first call for an object creates the part.
+  /// Returns a reference to the part created from an object. The first call for the object creates the part.
   private func object(_ number: Int, as type: any VersionedModel.Type) throws -> ArchiveValue {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {

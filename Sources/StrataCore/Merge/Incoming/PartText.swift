@@ -1,14 +1,14 @@
 import Foundation
 
-/// Reads JSON text for a type of which any key may be absent. As in decoding, a duplicate key of a field is rejected at any depth, because
-/// another reader of the same text may have used the other value.
+/// Reads JSON text as a value of a type, in which any key may be absent. As in decoding, a duplicate key of a field is rejected at any
+/// depth, because another program may read the other value of the key.
 struct PartText {
   let reading: JSONReading
   /// The classes of the objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that is read occurs more than once. The
-  ///   error for a duplicate key has its path.
+  ///   error for a duplicate key contains the path of the key.
   func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {
     var reader = JSONReader()
     reader.limits = reading.limits
@@ -63,7 +63,7 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    // For fields that are not mapped to a single key, the value under the first key of each path is read as a whole.
+    // A field may be mapped to several keys or to a longer path. The value under the first key of each path is then read as a whole.
     if !others.isEmpty { _ = try object.members(others) }
   }
 }

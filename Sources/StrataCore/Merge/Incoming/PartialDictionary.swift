@@ -1,13 +1,14 @@
-/// A dictionary whose values may be partial.
+/// A dictionary whose values may lack keys.
 package protocol PartialDictionary {
-  /// Whether the dictionary is encoded as an object or a map. Otherwise, it is an array of key–value pairs in order.
+  /// Whether the dictionary is encoded as an object or a map. Otherwise, the dictionary is encoded as an array of key–value pairs, in
+  /// order.
   static var isKeyed: Bool { get }
   static var partType: any Archivable.Type { get }
   /// Returns the keys and values of a dictionary in JSON or in an archive.
   static func partPairs(of value: ArchiveValue, in context: DecodingContext) throws -> [(
     key: ArchiveValue, value: ArchiveValue
   )]
-  /// Converts a key in JSON or an archive to the archived value of the dictionary's key.
+  /// Converts a key from JSON or an archive to the archived form of the dictionary's key type.
   static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue
 }
 

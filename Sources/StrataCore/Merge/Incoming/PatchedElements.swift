@@ -14,7 +14,7 @@ struct PatchedElements {
       return
     }
     let plan = context.json.plan(of: schema)
-    // An element that cannot be read has no identity here. The merge reads the element again, and then throws the error.
+    // An element that cannot be read counts as an element without an identity. The merge reads the element again and throws the error then.
     identity = {
       guard let values = try? plan.read($0, in: context, suppliesMissing: false).values else { return nil }
       return key.value { schema.fullShape.place(of: $0).flatMap { values[$0] } }
@@ -26,7 +26,7 @@ struct PatchedElements {
     }
   }
 
-  /// Returns the old element that corresponds to a new one; `nil` if there is none. Call this method for the new elements in order.
+  /// Returns the old element that corresponds to a new one; `nil` if there is none. Must be called for the new elements in order.
   mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil

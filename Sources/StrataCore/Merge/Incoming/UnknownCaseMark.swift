@@ -1,6 +1,6 @@
 extension ArchiveValue {
-  /// A marker for a dictionary value in a source whose enumeration case this program does not know. For this key, a merge keeps the local
-  /// value. No file can contain the marker, because its shape is compared by reference.
+  /// A placeholder for a dictionary value with an unknown enumeration case. A merge keeps the local value of that key. No file can contain
+  /// the placeholder, because its shape is compared by reference.
   static let unknownCase = ArchiveValue.record(ModelRecord(shape: unknownCaseShape, values: []))
 
   private static let unknownCaseShape = RecordShape(typeName: "strata.unknownCase", modelVersion: nil, keys: [])

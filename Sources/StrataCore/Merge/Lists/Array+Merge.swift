@@ -2,9 +2,9 @@ extension Array where Element: VersionedModel {
   /// Merges a list of models into this one by identity. Elements in both lists are merged, and elements that the server inserted are added.
   /// The order is the server's, except that local insertions and moves keep their positions.
   ///
-  /// The result is the same as for models that hold the lists in a field with ``MergePolicy/byID(_:unlisted:)``. If a single key identifies
-  /// the elements, however, unchanged elements are only compared and not created again. Class instances stay the same objects. Either all
-  /// changes are made, or none.
+  /// The result is the same as for a model that holds the list in a field with the policy ``MergePolicy/byID(_:unlisted:)``. If a single
+  /// key identifies the elements, however, unchanged elements are only compared and not created again. Class instances keep their identity.
+  /// Either all changes are made, or none.
   ///
   ///     let report = try issues.mergeValues(from: refreshed, by: "number")
   ///
@@ -52,7 +52,7 @@ extension Array where Element: VersionedModel {
     return key
   }
 
-  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged in this form.
+  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged as bytes.
   private mutating func mergeByBytes(
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {
@@ -83,7 +83,6 @@ extension Array where Element: VersionedModel {
     return report
   }
 
-  /// Merges the elements as values.
   private mutating func merge(
     _ source: MergeSource, _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport {

@@ -1,4 +1,4 @@
-/// The common prefix and the common suffix of two lists. Only the elements between them need to be compared.
+/// The common prefix and the common suffix of two lists. Only the elements between prefix and suffix need to be compared.
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
@@ -14,12 +14,13 @@ struct CommonEnds {
   }
 }
 
-/// A longest increasing subsequence.
+/// Finds a longest increasing subsequence.
 enum IncreasingSubsequence {
   /// - Returns: the indices of the elements in the subsequence.
   /// - Complexity: O(n log n).
   static func indices(in numbers: [Int]) -> [Int] {
-    // `ends` has the last element of the best subsequence of each length, `previous` the element before each element in it.
+    // `ends` holds the index of the last element of the best subsequence of each length. `previous` holds the index of each element's
+    // predecessor.
     var ends: [Int] = []
     var previous = [Int?](repeating: nil, count: numbers.count)
     for (index, number) in numbers.enumerated() {

@@ -1,4 +1,4 @@
-/// The encoded elements of lists. Equal elements have equal bytes, so most elements only need to be compared.
+/// The encoded elements of lists. Equal elements have equal bytes, so unchanged elements are found without decoding.
 struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
@@ -33,18 +33,19 @@ struct ElementBytes: ~Copyable {
 
 /// The bytes of an element's identity.
 enum ElementIdentity: Hashable {
-  /// Up to seven bytes, preceded by their count.
+  /// An identity of up to seven bytes, stored in an integer with the byte count.
   case short(UInt64)
   case long([UInt8])
 }
 
 extension ArchiveReader {
-  /// Defines the shapes of records, so that elements can be read without the definitions that precede them.
+  /// Sets the definitions of record shapes, because single elements are read without the definitions that precede them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }
 
-  /// Finds the offset of each field of a record, and the end of the last field. Returns `false` if the record has a different shape.
+  /// Writes the offset of each field of a record, and the end of the last field, to `places`. Returns `false` if the record has a different
+  /// shape.
   mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
     position = range.lowerBound
     places.removeAll(keepingCapacity: true)
@@ -62,13 +63,12 @@ extension ArchiveReader {
     return try readValue()
   }
 
-  /// Whether a value may contain other values: an array, a map, a record or a set.
+  /// Whether a value may be a container: an array, a map, a record or a set.
   func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
     return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9
   }
 
-  /// Whether two ranges have the same bytes.
   func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
     bytes.extracting(one).holdsSameBytes(as: bytes.extracting(other))
   }

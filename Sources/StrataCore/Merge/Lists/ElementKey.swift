@@ -1,6 +1,6 @@
-/// Identifies an element in its list by its identity, and by the number of preceding elements with the same identity.
+/// Identifies a list element by its identity and by the number of preceding elements with the same identity.
 ///
-/// The nth element with an identity is therefore matched with the nth element with that identity in another list.
+/// The nth element with an identity therefore matches the nth element with that identity in a different list.
 struct ElementKey: Hashable {
   let id: ArchiveValue
   let occurrence: Int
@@ -12,7 +12,7 @@ struct ElementKeys {
 
   /// Returns the key of each element; `nil` for an element without an identity.
   ///
-  /// - Parameter open: returns the fields of an object that an element refers to.
+  /// - Parameter open: returns the fields of the referenced object if the element is a reference.
   static func keys(
     of elements: [ArchiveValue], by key: IdentityKey, _ open: (ArchiveValue) throws -> ArchiveValue = { $0 }
   ) rethrows -> [ElementKey?] {

@@ -1,4 +1,4 @@
-/// Finds the models in a list or a set, including those nested in lists, dictionaries and cases, but not those inside other models.
+/// Finds the models in a list or a set, including models nested in lists, dictionaries and enum cases, but not models inside other models.
 struct ModelFinder {
   let catalog: SchemaCatalog
   let graph: MergeGraph
@@ -12,10 +12,10 @@ struct ModelFinder {
     return record[key].flatMap { $0.isNull ? nil : (key, $0) }
   }
 
-  /// Returns the value with each model that has an identity replaced. Keys of maps are not changed.
+  /// Returns the value with a replacement for each model that has an identity. Keys of maps are not changed.
   ///
   /// - Parameter anonymous: returns the replacement for a model without an identity.
-  /// - Throws: the errors of the replacements. Their paths begin with the steps to the model.
+  /// - Throws: the errors of the replacements. The path of an error begins with the steps to the model.
   func map(
     _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Position) throws -> ArchiveValue,
     anonymous: (ModelRecord) throws -> ArchiveValue = { .record($0) }
@@ -58,7 +58,7 @@ struct ModelFinder {
     return try map(value, in: [])
   }
 
-  /// Returns the models in a value that have an identity.
+  /// Returns all models with an identity inside a value.
   func models(in value: ArchiveValue) throws -> IdentifiedModels {
     var models = IdentifiedModels()
     _ = try map(value) { record, place in
@@ -68,7 +68,7 @@ struct ModelFinder {
     return models
   }
 
-  /// Returns the value with each model that has an identity reduced to this identity.
+  /// Returns the value with each model that has an identity replaced by a record of only this identity.
   func structure(of value: ArchiveValue) throws -> ArchiveValue {
     try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id, .string($0.typeName)])) }
   }
@@ -79,17 +79,15 @@ struct ModelFinder {
 
 /// The models of one list or set, with lookup by identity.
 struct IdentifiedModels {
-  /// The position of a model.
   struct Position: Hashable {
     /// The type and the identity of the model.
     let id: ArchiveValue
     /// The steps to the container that holds the model.
     let container: [ArchiveValue]
-    /// The number of preceding models with this identity in the container.
+    /// The number of preceding models in the container that have the same identity.
     var occurrence = 0
   }
 
-  /// The models in order.
   private(set) var all: [(place: Position, record: ModelRecord)] = []
   private var records: [Position: ModelRecord] = [:]
   private var places: [ArchiveValue: [Position]] = [:]

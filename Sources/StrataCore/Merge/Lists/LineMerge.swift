@@ -33,7 +33,7 @@ enum LineMerge {
     return result
   }
 
-  /// Splits a text into lines by its scalars. Each line includes its line feed.
+  /// Splits a text into lines at line feeds, comparing Unicode scalars. Each line includes its line feed.
   private static func lines(_ text: String) -> [String] {
     var lines: [String] = []
     var current = String.UnicodeScalarView()

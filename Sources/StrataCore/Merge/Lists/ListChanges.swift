@@ -1,11 +1,11 @@
-/// The changes that a merge makes to a list. Elements are identified by their indices, so most of them need not be created.
+/// The changes that a merge makes to a list. Elements are identified by their indices, so unchanged elements need not be created.
 struct ListChanges {
   enum Choice {
-    /// A local element, unchanged.
+    /// The local element at an index, unchanged.
     case local(Int)
-    /// The server's element. If `into` is set, the local element at that index is used and gets the server's fields.
+    /// The server's element at an index. If `into` is set, the local element at index `into` receives the server's fields.
     case server(Int, into: Int?)
-    /// An element created from these fields. If `into` is set, the local element at that index is used and gets the fields.
+    /// An element with these fields. If `into` is set, the local element at index `into` receives the fields.
     case made(ModelRecord, into: Int?)
     /// A class instance, identified by its object number.
     case object(Int)
@@ -48,8 +48,8 @@ struct ListChanges {
 }
 
 extension Array where Element: VersionedModel {
-  /// Returns the list after the changes. All other elements are untouched. An element that receives new fields keeps its properties that
-  /// are not fields.
+  /// Returns this list with the changes applied. All other elements are unchanged. An element that receives new fields keeps the values of
+  /// its properties that are not fields.
   ///
   /// - Parameters:
   ///   - server: the server's elements.

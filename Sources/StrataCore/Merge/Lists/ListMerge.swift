@@ -1,4 +1,4 @@
-/// Merges lists of values by their bytes. Only models that differ are decoded, and of these models only the differing fields.
+/// Merges lists of models by comparing their encoded bytes. Only the differing fields of differing models are decoded.
 ///
 /// This type is not generic over the type of the models, so all models share the machine code of its loops.
 struct ListMerge {
@@ -14,11 +14,11 @@ struct ListMerge {
   private let isBaseKnown: Bool
   private let options: MergeOptions
   private let catalog: SchemaCatalog
-  /// Whether any policy depends on other fields of the model.
+  /// Whether the policy of any field depends on other fields of the model.
   private let needsWholeModels: Bool
   /// The policy of each field; `nil` for a field that a merge never changes.
   private let policies: [MergePolicy?]
-  /// For each field, whether it is a single value that can be taken, without decoding, from the side that changed it.
+  /// For each field, whether the value of the side that changed it can be taken without decoding.
   private let needsNoDecoding: [Bool]
 
   /// - Returns: `nil` if the models are objects or enums, have their own merge code or are identified by several keys, or if a policy
@@ -172,7 +172,6 @@ struct ListMerge {
     return true
   }
 
-  /// Merges the remaining elements.
   private func mergeRest(_ state: inout State, _ reader: inout ArchiveReader) throws -> [Choice] {
     let (own, other, old) = (state.own, state.other, state.old)
     var numbers: [ElementIdentity: Int] = [:]
@@ -281,13 +280,14 @@ struct ListMerge {
     if isServer { return .server(counterpart, into: place) }
     var record = try state.fieldsOf(0, place)
     for change in changes {
-      // A change without a value comes from the server's bytes, which are decoded only now.
+      // A change without a decoded value takes the server's bytes, which are decoded only now.
       record.values[change.place] = try change.value ?? reader.value(at: state.others[change.place])
     }
     return .made(record, into: place)
   }
 
-  /// Decides a field by its bytes alone, if it is a single value that only one side changed, or if its policy takes the server's.
+  /// Decides a field by its bytes if it is a single value and, when the base is known, only one side changed it. Returns `nil` if the field
+  /// must be decoded.
   private func decideByBytes(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader
@@ -305,8 +305,8 @@ struct ListMerge {
     return nil
   }
 
-  /// Merges an element with all of its fields. This is necessary if only one of the lists contains the element, or if its policies depend
-  /// on other fields.
+  /// Merges an element with all of its fields. This is necessary if only one of the lists contains the element, or if a policy depends on
+  /// other fields of the element.
   ///
   /// - Returns: `nil` if the merged list does not contain the element.
   private func mergeWhole(_ own: Int?, _ other: Int?, _ old: Int?, _ state: inout State) throws -> Choice? {

@@ -4,7 +4,7 @@
 /// unmoved on its side. If both sides insert elements at the same position, the server's elements come first. An element that both sides
 /// moved takes the server's position.
 struct ListOrder {
-  /// The identity numbers of the elements. Each number occurs once in a list.
+  /// The identity numbers of the elements. No number occurs twice in a list.
   let base: [Int]
   let local: [Int]
   let server: [Int]
@@ -39,7 +39,7 @@ struct ListOrder {
     return result
   }
 
-  /// Returns the order without a base: the server's order, in which local-only elements follow the elements that precede them locally.
+  /// Returns the order without a base: the server's order, with each local-only element after the element that precedes it locally.
   func following(_ surviving: Set<Int>) -> [Int] {
     let other = Set(server)
     var runs: [Int: [Int]] = [:]

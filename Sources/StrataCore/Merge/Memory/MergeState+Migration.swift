@@ -2,7 +2,7 @@ extension MergeState {
   /// Upgrades the base to the current version of the models. Conflicts keep their paths and values, and become outdated if the base
   /// changed.
   ///
-  /// - Throws: the error if the base cannot be upgraded.
+  /// - Throws: the error of the upgrade.
   fileprivate func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     let catalog = decoding.catalog(of: type)
     guard let base, catalog.hasSubstitutes || ([base] + objects).contains(where: { $0.isOutdated(catalog) }) else {
@@ -27,8 +27,8 @@ extension MergeState {
 extension VersionedModel {
   /// Upgrades the merge state of a decoded object to the current version.
   ///
-  /// A base that cannot be upgraded stays as it was archived, and its conflicts become outdated. The object itself can still be read, but
-  /// the next merge throws the error.
+  /// If the upgrade of the base fails, the base keeps its archived form, and its conflicts become outdated. The object itself can still be
+  /// read, but the next merge throws the error.
   mutating func upgradeMergeState(in context: DecodingContext) throws {
     guard context.hasMergeBase, Self.schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)

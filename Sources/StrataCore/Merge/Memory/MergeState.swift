@@ -1,15 +1,15 @@
 /// The memory of a model across merges: the last known state of the server, and the unresolved conflicts.
 ///
-/// A model adopts it with a stored property of this type:
+/// A model adopts merge state with a stored property of this type:
 ///
 ///     var merging = MergeState()
 ///
 /// Every merge is then a three-way merge without any bookkeeping. The base is the last known state of the server: the values that
 /// `init(fromJSON:)` read, or that merges accepted from the server. Local values never become part of the base, so the base may lack keys
 /// whose server value is not known. Archives contain the state. When an archive is read, the upgrade steps of the model also upgrade the
-/// base. JSON does not contain the state. Comparisons by ``FieldEquatable`` ignore the state; a synthesized `==` does not.
+/// base. JSON does not contain the state. Comparisons by ``FieldEquatable`` ignore the state. A synthesized `==` does not.
 ///
-/// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by the size of this copy.
+/// The base is a copy of the model's fields and of all referenced objects, so archives grow by the size of this copy.
 public struct MergeState: Sendable, Hashable {
   /// The state of the server, as far as it is known; `nil` before the first merge.
   ///
@@ -18,7 +18,7 @@ public struct MergeState: Sendable, Hashable {
   public internal(set) var base: ModelRecord?
   /// The objects that are not stored inline.
   var objects: [ModelRecord] = []
-  /// For each type name, the keys of fields that archives leave out. Archives leave these fields out of the base as well.
+  /// The keys of fields that archives leave out, by type name. Archives leave these fields out of the base, too.
   var excludedKeys: [String: [String]] = [:]
   /// The unresolved conflicts of earlier merges, in the order in which they occurred.
   public internal(set) var conflicts: [MergeReport.Entry] = []
@@ -36,7 +36,7 @@ public struct MergeState: Sendable, Hashable {
     .record(ModelRecord(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
   }
 
-  /// Reads the base as parts of a model in its current version.
+  /// Reads a base as a partial value of the model's current version.
   func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
     try reader.register(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
@@ -45,7 +45,7 @@ public struct MergeState: Sendable, Hashable {
   /// Updates the state after a merge: stores the server's values and new conflicts, and removes conflicts that have ended or that a rule
   /// decided.
   ///
-  /// A merge in which the server sends nothing new decides nothing. A conflict then stays until it is resolved.
+  /// If the server sends nothing new, the merge decides nothing, and a conflict stays until it is resolved.
   ///
   /// - Parameter decided: the paths of values that a rule decided.
   mutating func move(
@@ -105,7 +105,8 @@ extension MergeState: Archivable {
     return state
   }
 
-  /// Whether a path contains a field that archives leave out. If the base does not show the field's type, the key alone decides.
+  /// Whether a path contains a field that archives leave out. If the base does not determine the type of the model, only the key is
+  /// checked.
   private func isExcluded(_ path: ValuePath, _ lists: inout Lists) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
     for step in path.components {
@@ -123,8 +124,8 @@ extension MergeState: Archivable {
   /// A cache of the elements of remembered lists, by list, identity key and identity.
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
-  /// Returns the element that a path step refers to in a remembered container. If a list has no element with the identity, its first model
-  /// is returned.
+  /// Returns the element that a path step refers to in a remembered container. If a list has no element with the identity, returns the
+  /// first model of the list.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {
@@ -182,7 +183,7 @@ extension MergeState: Archivable {
   }
 
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
-    // The value is null in JSON, which does not hold the state, and in an archive that is older than the property.
+    // The value is null in JSON, which does not contain the state, and in archives that are older than the property.
     guard !value.isNull else { return MergeState() }
     guard let object = value.objectValue else {
       throw ArchiveError.mismatch(expected: "a merge state", found: value.kind)
@@ -242,9 +243,9 @@ extension ModelSchema {
 }
 
 extension VersionedModel {
-  /// Stores the model's current values as the server's state, which later edits start from.
+  /// Stores the model's current values as the base of later merges.
   mutating func rememberAsBase() throws {
-    // Without a merge state there is nothing to store, so the model need not be decomposed.
+    // Without a merge state there is nothing to store, so the model need not be encoded.
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()

@@ -1,4 +1,4 @@
-/// A set of paths as a prefix tree. Common prefixes are followed only once, and references are followed without recursion.
+/// A set of paths, stored as a prefix tree. A lookup follows each common prefix once, and follows references without recursion.
 struct PathTree {
   private struct Node {
     var next: [ValuePath.Component: Int] = [:]
@@ -119,7 +119,7 @@ struct PathTree {
 
   // A path refers to a model in a list by identity, even if the model is nested in lists, dictionaries or cases in that list.
 
-  /// Returns the steps from a node that refer to an element by identity, but to no direct element of the list.
+  /// Returns the steps from a node that identify an element by its identity, but match no direct element of the list.
   private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
@@ -142,7 +142,7 @@ struct PathTree {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
-  /// Returns the values inside of elements that the steps refer to.
+  /// Returns the values nested inside the elements, by the step that refers to them.
   private func held(
     _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> [ValuePath.Component: [ArchiveValue]] {

@@ -72,8 +72,8 @@ enum RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// Returns the fields to remember. Merge states are removed at any depth, and so are sets of objects, because their members cannot be
-  /// distinguished.
+  /// Returns the fields to remember. Merge states are removed at any depth. Sets of objects are also removed, because their members cannot
+  /// be distinguished.
   private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {

@@ -1,4 +1,4 @@
-/// The value that resolves a conflict, in which the records of objects are replaced by references to those objects.
+/// Converts the value that resolves a conflict: records of objects are replaced by references to those objects.
 ///
 /// A report shows objects only one level deep. The complete object is a local object, or part of the remembered base.
 struct ResolvedValue {
@@ -53,7 +53,7 @@ struct ResolvedValue {
   }
 
   /// - Parameters:
-  ///   - isWhole: whether the objects in the value are complete. Objects with only the fields of their identity are never complete.
+  ///   - isWhole: whether the objects in the value are complete. An object with only its identity fields is never complete.
   ///   - owner: the object that holds the value.
   private func known(_ value: ArchiveValue, isWhole: Bool, in owner: ModelRecord?) throws -> ArchiveValue {
     try value.mapRecords { record in

@@ -17,7 +17,7 @@ struct ServerState {
   ) throws {
     self.merger = merger
     self.merger.path = []
-    // A patch lists the elements and keys that it removes. For other sources, the policies decide which ones the base keeps.
+    // A patch lists the elements and keys that it removes. For other sources, the policies decide which elements and keys the base keeps.
     if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
     self.base = base
@@ -47,7 +47,7 @@ struct ServerState {
     return try merger.overlaid(withoutHidden(incoming), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
-  /// Returns the fields that the server is known to have for an object.
+  /// Returns the known server fields of an object.
   private mutating func record(_ number: Int) throws -> ModelRecord {
     guard let matching = merger.matching, let entity = matching.entity(of: number) else {
       return try merger.graph.record(number)
@@ -65,7 +65,7 @@ struct ServerState {
     return found
   }
 
-  /// Returns the fields of a record without those that JSON never holds.
+  /// Returns the record without the fields that JSON never holds.
   private func withoutHidden(_ record: ModelRecord) -> ModelRecord {
     if case .record(let fields) = merger.statedByServer(.record(record)) { fields } else { record }
   }
@@ -87,7 +87,7 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// Returns for each path whether its conflict has ended: the server sent a new value, or the result has the server's value.
+  /// Returns whether each conflict has ended. A conflict ends if the server sends a new value, or if the result has the server's value.
   func ended(_ paths: [ValuePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

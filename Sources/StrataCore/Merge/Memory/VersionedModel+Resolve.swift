@@ -20,11 +20,11 @@ extension VersionedModel {
 
   /// Resolves a conflict: sets the value at its path, and removes the conflict from the model's ``MergeState``.
   ///
-  /// If a local object has the same identity as the chosen value, the value refers to that object.
+  /// If the chosen value is an object and a local object has the same identity, the field refers to the local object.
   ///
   /// - Parameters:
   ///   - conflict: one of ``mergeConflicts``, or of a report's ``MergeReport/conflicts``.
-  ///   - resolution: the winning side, or another value of the field's type. ``MergeResolution/local`` keeps the current value.
+  ///   - resolution: the winning side, or a value of the field's type. ``MergeResolution/local`` keeps the current value.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the path no longer exists or refers to several elements with the same
   ///   identity, if the value does not fit the field, if the value refers to an object whose fields are not known, or if the conflict is
   ///   outdated and the resolution is `.server` or `.base`. The code is `invalid` if the result breaks a rule. If an error is thrown, all

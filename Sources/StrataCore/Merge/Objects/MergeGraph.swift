@@ -53,12 +53,12 @@ final class MergeGraph {
     return (key, value)
   }
 
-  /// Stores the keys that records of a shape lack because this program does not know their enumeration cases.
+  /// Stores the keys that records of a shape lack because of unknown enumeration cases.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
     if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
   }
 
-  /// Returns the keys that a record lacks because this program does not know their enumeration cases.
+  /// Returns the keys that a record lacks because of unknown enumeration cases.
   func unknownCases(of record: ModelRecord) -> [String] {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
@@ -98,7 +98,7 @@ final class MergeGraph {
     return schema(of: element, in: catalog).flatMap(identityKey)
   }
 
-  /// Returns the value of a model or a list, in which objects are references and all other models are records.
+  /// Encodes a model or a list as a value. Objects become references, and all other models become records.
   func value(of model: some Archivable) throws -> ArchiveValue {
     try model.archivedValue(includingExcluded: true, role: .referenced(referenced))
   }
@@ -109,8 +109,8 @@ final class MergeGraph {
   /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// Returns a value for a report. References are replaced by records of their objects, and references inside these records by records that
-  /// contain only the identity keys.
+  /// Returns a value for a report. Each reference becomes a record of its object. Inside that record, references become records with only
+  /// the identity keys.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -132,7 +132,7 @@ final class MergeGraph {
     return -parts.count
   }
 
-  /// Reads the document of an object again, if the object is an instance of a subclass of the class for which it was first read.
+  /// Reads the document of an object again, if the object turns out to be an instance of a subclass.
   ///
   /// - Returns: the fields that only the subclass has; `nil` if nothing was read.
   func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {
@@ -147,7 +147,6 @@ final class MergeGraph {
     return ModelRecord(typeName: record.typeName, modelVersion: record.shape.modelVersion, fields: own.map { ($0, $1) })
   }
 
-  /// Sets the fields of a part that was added before.
   func setPart(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
 
   /// Creates objects whose fields may refer to each other. The new numbers follow those of the existing objects.
@@ -213,7 +212,7 @@ extension ArchiveValue {
     if case .reference(let number) = self { .record(try record(number)) } else { self }
   }
 
-  /// Replaces each outermost record. Keys of maps are not changed, because a key as a whole identifies its entry.
+  /// Returns the value with each outermost record replaced. Keys of maps are not changed, because a key as a whole identifies its entry.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
@@ -239,13 +238,13 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether an array contains the pairs of an ordered dictionary that can have this key, and is not a list with `key` as an element.
+  /// Whether an array can be an ordered dictionary with this key. If the key is itself an array, the dictionary must contain the key.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }
   }
 
-  /// Returns a dictionary of the same form with other members. An object becomes a map if a key is not a string.
+  /// Returns a dictionary of this value's form with the given members. An object becomes a map if a key is not a string.
   func with(_ members: [Member]) -> ArchiveValue {
     let entries = members.compactMap { step, value -> MapEntry? in
       switch step {

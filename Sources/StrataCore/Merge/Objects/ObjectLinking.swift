@@ -57,7 +57,7 @@ struct ObjectLinking {
     for place in additions.indices { additions[place].record.values = try additions[place].record.values.map(linked) }
   }
 
-  /// Returns the value with its references set to local or new objects.
+  /// Returns the value with its references resolved to local or new objects.
   func linked(_ value: ArchiveValue) throws -> ArchiveValue {
     guard value.hasReferences else { return value }
     return try value.mapReferences { number in
@@ -74,7 +74,6 @@ struct ObjectLinking {
   /// Whether an object existed locally before the merge.
   func isLocal(_ number: Int) -> Bool { number < firstAddition }
 
-  /// Returns the entity that an object belongs to.
   func entity(of number: Int) -> Int? { matching?.entity(of: number) }
 
   /// Returns the same number for all objects of one entity.
@@ -101,7 +100,7 @@ struct ObjectLinking {
     return ArchiveValue.record(left).isEqual(to: .record(right)) { matching.canonical($0) }
   }
 
-  /// Adds updates for objects in which nothing changes except references to replaced objects.
+  /// Adds updates for objects in which only references to replaced objects change.
   private mutating func relinkOthers(_ matching: ObjectMatching) throws {
     let updated = Set(updates.map(\.number))
     func isReplaced(_ number: Int) -> Bool { matching.entity(of: number).map(replaced.contains) ?? false }

@@ -1,5 +1,5 @@
 extension ObjectMatching {
-  /// Matches the objects at the same path inside the values of the sides.
+  /// Matches the objects at equal paths inside the values of all sides.
   mutating func inside(_ sides: SideValues, isRoot: Bool) throws {
     if case .reference(let number)? = sides.server ?? sides.local, let entity = entity(of: number) {
       return try visit(entity)
@@ -23,7 +23,7 @@ extension ObjectMatching {
   private mutating func fields(_ sides: SideValues) throws {
     let records = (sides.base?.recordValue, sides.local?.recordValue, sides.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // Fields that are absent from the server's record are matched between base and local.
+    // For fields that are absent from the server's record, the base is matched with the local side.
     let others = sides.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
       let inner = SideValues(
@@ -57,7 +57,7 @@ extension ObjectMatching {
   private mutating func elements(_ sides: SideValues, _ key: IdentityKey?) throws {
     let base = sides.base?.arrayValue, local = sides.local?.arrayValue, server = sides.server?.arrayValue
     if let key {
-      // Objects with an identity are already matched, wherever they are.
+      // Objects with an identity are already matched, regardless of their index.
       let isIdentity =
         if case .reference(let number)? = (server ?? local)?.first {
           graph.identityKey(of: graph.schema(number)) == key
@@ -65,7 +65,7 @@ extension ObjectMatching {
           false
         }
       if !isIdentity { try elements(sides, key, base ?? [], local ?? [], server ?? []) }
-      // Elements without a value under the key are matched like those of a list without a key.
+      // Elements without a value under the key are matched like the elements of a list that has no key.
       func unnamed(_ list: [ArchiveValue]?) throws -> ArchiveValue? {
         try list.map { .array(try $0.filter { try graph.opened($0)[key]?.isNull ?? true }) }
       }

@@ -1,5 +1,5 @@
-/// Finds the objects of base, local and server that correspond to each other: objects of one type with the same identity, or objects
-/// without an identity at the same path.
+/// Finds the objects of the base, the local side and the server that correspond to each other. Objects of one type correspond if they have
+/// the same identity. Objects without an identity correspond if they are at the same path.
 ///
 /// Corresponding objects form an entity. One side may have several objects of an entity, because a document may list an object twice.
 struct ObjectMatching {
@@ -13,9 +13,9 @@ struct ObjectMatching {
     /// The numbers of the objects on each side, indexed by side.
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
-    /// Whether the server's object replaces an element of a local list, in which case its absent keys take their defaults.
+    /// Whether the server's object replaces an element of a local list. Absent keys of the object then take their defaults.
     fileprivate(set) var takesDefaults = false
-    /// Whether the server's object also occurs outside such a list, in which case it is merged into the local object.
+    /// Whether the server's object also occurs in a place where it is merged into the local object instead of replacing it.
     fileprivate var isChanged = false
     /// The distinct types of the members.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
@@ -39,7 +39,7 @@ struct ObjectMatching {
     var isRepeated = false
     /// Whether the base and local values are already matched with each other.
     var isKnownHere = false
-    /// Whether the server's value replaces the local one, in which case its absent keys take their defaults.
+    /// Whether the server's value replaces the local one. Absent keys of the value then take their defaults.
     var takesDefaults = false
   }
 
@@ -49,10 +49,10 @@ struct ObjectMatching {
     let value: ArchiveValue
   }
 
-  /// The entity of an object, and the sides that have the object.
+  /// The entity of an object, and the sides on which the object occurs.
   private struct Membership {
     var entity: Int
-    /// A set of sides, with a bit for each side that has the object.
+    /// A bit for each side on which the object occurs.
     var sides: UInt8 = 0
   }
 
@@ -61,11 +61,11 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// The values of the sides at paths that are not matched yet.
+  /// Values at the same path on all sides that are still to be matched.
   var pending: [SideValues] = []
   /// The schema of a root that is not an object.
   private let rootStructure: ModelSchema?
-  /// Returns the keys of fields whose server values are not matched.
+  /// Returns the keys of a model's fields that are skipped when the server's values are matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
   /// Whether parts of the document were read again as a subclass, which may have added objects.
   private var hasRefined = false
@@ -79,10 +79,9 @@ struct ObjectMatching {
   /// The entity of an object; `nil` for an object that was created after the matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
-  /// Returns the number by which references to an object are compared: its entity's number, or a unique number if the object has no entity.
+  /// Returns the number that represents an object in comparisons: its entity's number, or a unique number if the object has no entity.
   func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
-  /// Whether an object is on a side.
   func isMember(_ number: Int, of side: Side) -> Bool { (memberships[number]?.sides ?? 0) & side.bit != 0 }
 
   /// Returns the identity of an object; `nil` for an object without one.
@@ -112,7 +111,8 @@ struct ObjectMatching {
       try match(sides, isRoot: isRoot)
       isRoot = false
     }
-    // Objects with an identity are matched wherever they are. Objects without one that are nested in them are matched by path.
+    // Objects with an identity match regardless of their paths. Objects without an identity that are nested in matched objects match by
+    // path.
     repeat {
       hasRefined = false
       for entity in entities.indices {
@@ -120,7 +120,7 @@ struct ObjectMatching {
         while let sides = pending.popLast() { try match(sides, isRoot: false) }
       }
     } while hasRefined
-    // Restores the order of the parts in the document, because they may have been matched in a different order.
+    // Restores the document order of the parts, which may have been matched in a different order.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
       entities[entity].members[Side.server.rawValue].sort(by: >)
@@ -140,7 +140,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Adds all objects that are reachable on one side. An object joins the entity that has its identity, if there is one.
+  /// Adds all objects that are reachable on one side. An object joins the existing entity with the same identity, if there is one.
   private mutating func add(_ root: ArchiveValue, _ side: Side, of schema: ModelSchema? = nil) throws {
     let skippedKeys = skippedKeys
     var queue: [Int] = []
@@ -157,7 +157,7 @@ struct ObjectMatching {
     while next < queue.count {
       let number = queue[next]
       next += 1
-      // An object shared by the local and the server's side is identical on both, and so is everything reachable from it.
+      // An object that the local side and the server share is identical on both sides. So are all objects reachable from it.
       let isShared = side == .server && isMember(number, of: .local)
       try add(number, side)
       if isShared { continue }
@@ -189,8 +189,8 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can belong to an entity: for each member, the classes of both objects are the same, or one of them inherits from the
-  /// other.
+  /// Whether an object can belong to an entity. Its class must be the same as the class of each member, or one of the two classes must
+  /// inherit from the other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
@@ -236,7 +236,7 @@ struct ObjectMatching {
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
-    // The smaller entity is merged into the larger one, but the root's entity is always kept.
+    // The larger of the two entities is kept, except that the root's entity is always kept.
     let isFirstKept = first == 0 || second != 0 && entities[first].count >= entities[second].count
     try unite(isFirstKept ? first : second, with: isFirstKept ? second : first)
   }
@@ -263,8 +263,8 @@ struct ObjectMatching {
     entities[entity].visited = counts
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
     try refine(entity)
-    // Pairs the members of the sides by index. If a side has fewer members, its first one is repeated. The first member that a side gains
-    // is paired with all members of the other sides.
+    // Pairs the members of the sides by index. If a side has fewer members, its first member is repeated. The first member that a side
+    // gains is paired with all members of the other sides.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {

@@ -28,8 +28,8 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Parses a patch from JSON text.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also if an object has a duplicate key, because other programs may use a
-  ///   different one of its values.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`. An object with a duplicate key is an error, because programs differ in the
+  ///   value that they use.
   public init(parsing data: Data) throws {
     try self.init(json: JSONReader.refusingDuplicates().read(data))
   }
@@ -52,8 +52,7 @@ public struct JSONPatch: Sendable, Hashable {
   /// Applies the patch to a document. Either all operations succeed, or an error is thrown.
   ///
   /// Keys of records are treated like keys of objects. Numbers are compared by all of their digits: a test accepts 1.0 for 1 and `10e399`
-  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. For a floating-point number, the digits are those of its shortest text,
-  /// which is its form in JSON.
+  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. A floating-point number has the digits of its shortest text, as in JSON.
   ///
   /// - Parameters:
   ///   - document: the document to patch; it is not changed.
@@ -64,8 +63,8 @@ public struct JSONPatch: Sendable, Hashable {
   ///   1,048,576 values and also more than 16 times the number of values in the document and the patch. Repeated copies of copies soon
   ///   exceed this limit. The path of the error begins with the index of the operation, unless the original document is too deep, or the
   ///   result is too deep only because of moves.
-  /// - Complexity: linear in the sizes of the document, the patch and the copied values, times the length of the paths. An insertion into
-  ///   an array or a removal from it takes about the square root of the array's length.
+  /// - Complexity: linear in the sizes of the document, the patch and the copied values, times the length of the paths. Inserting into or
+  ///   removing from an array takes about the square root of the array's length.
   public func applied(to document: ArchiveValue, limits: ArchiveLimits = ArchiveLimits()) throws -> ArchiveValue {
     var tree = try PatchTree(document, operations, depthLimit: min(limits.depth, JSONReader.maximumDepth))
     for (place, operation) in operations.enumerated() {
@@ -78,7 +77,7 @@ public struct JSONPatch: Sendable, Hashable {
   ///
   /// NaN is considered equal to itself, but JSON text cannot represent it.
   ///
-  /// - Complexity: the same as for ``ValueDifference``. Its rules for arrays without keys apply to all arrays here.
+  /// - Complexity: the same as for ``ValueDifference``. The rules of ``ValueDifference`` for arrays without keys apply to all arrays.
   public init(from old: ArchiveValue, to new: ArchiveValue) {
     operations = ValueDifference(from: old, to: new, key: nil).changes.map { change in
       let path = ValuePath(

@@ -1,4 +1,4 @@
-/// The elements of an array while a patch is applied. They are stored in pieces, so that insertions and removals move only few elements.
+/// The elements of an array while a patch is applied, stored in pieces. An insertion or a removal therefore moves only a few elements.
 struct PatchElements {
   typealias Slot = PatchTree.Slot
 

@@ -1,4 +1,4 @@
-/// The members of an object or a record while a patch is applied, in order, and with lookup by key.
+/// The ordered members of an object or a record while a patch is applied, with lookup by key.
 struct PatchMembers {
   typealias Slot = PatchTree.Slot
 
@@ -8,9 +8,9 @@ struct PatchMembers {
   private var keys: [String]
   /// The value of each key. A removed value is `nil`, so that the other values keep their indices.
   private var slots: [Slot?]
-  /// A lookup table from keys to indices; `nil` if there are only few keys.
+  /// A lookup table from keys to indices; `nil` if there are few keys.
   private var places: [ExactKey: Int]?
-  /// The largest number of keys for which a linear search is used, because it is faster than a lookup table.
+  /// The maximum number of keys for a linear search. For more keys, a lookup table is faster.
   private static let few = 8
 
   init(_ entries: [ArchiveObject.Entry], of record: ModelRecord? = nil) {
@@ -55,7 +55,7 @@ struct PatchMembers {
     if keys.count > Self.few, keys.count > 2 * count { clean() }
   }
 
-  /// Removes the entries of removed keys.
+  /// Drops the entries of removed keys.
   private mutating func clean() {
     keys = zip(keys, slots).compactMap { $1 == nil ? nil : $0 }
     slots.removeAll { $0 == nil }

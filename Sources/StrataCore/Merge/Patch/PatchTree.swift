@@ -1,8 +1,8 @@
 /// A document while a patch is applied.
 ///
-/// An array or an object becomes a node when a path first enters it, and is converted back to a value at the end. Each operation can
-/// therefore look up keys and change values in place, however large the document is. All nodes are in one array and refer to each other by
-/// index. No operation on nodes is recursive.
+/// An array or an object becomes a node when a path first enters it, and is converted back to a value at the end. An operation therefore
+/// looks up keys and changes values in place, regardless of the size of the document. All nodes are in one array and refer to their
+/// children by index. No operation on nodes is recursive.
 struct PatchTree {
   /// The content of a location in the document.
   enum Slot {
@@ -12,7 +12,7 @@ struct PatchTree {
     case node(Int)
   }
 
-  /// An array or an object.
+  /// An array or an object that a path has entered.
   private struct Node {
     var elements = PatchElements()
     /// The members of an object; `nil` for an array.
@@ -48,7 +48,7 @@ struct PatchTree {
       }
     }
 
-    /// Calls `body` with each node directly inside.
+    /// Calls `body` with the index of each child node.
     func forEachNode(_ body: (Int) throws -> Void) rethrows {
       try elements.forEach { if case .node(let number) = $0 { try body(number) } }
       try members?.forEach { if case .node(let number) = $1 { try body(number) } }
@@ -141,9 +141,9 @@ struct PatchTree {
     return true
   }
 
-  /// Queues pairs of values to compare: the content of a node, and the values of `value` at the same locations.
+  /// Queues the children of a node and of `value` for comparison, in pairs with the same location.
   ///
-  /// - Returns: whether the node and `value` have the same locations.
+  /// - Returns: whether the node and `value` have children at the same locations.
   private func pair(_ node: Node, _ value: ArchiveValue, _ waiting: inout [(Slot, ArchiveValue)]) -> Bool {
     let entries: [ArchiveObject.Entry]
     switch (value, node.members) {
@@ -288,7 +288,7 @@ struct PatchTree {
   private func value(_ slot: Slot, _ made: [Int: ArchiveValue]) -> ArchiveValue {
     switch slot {
     case .value(let value): value
-    // The nodes inside this one have already been assembled.
+    // All child nodes have already been assembled.
     case .node(let number): made[number] ?? .null
     }
   }

@@ -27,7 +27,7 @@ enum MergeArithmetic {
       }
     }
     guard numbers.count == values.count else { return nil }
-    // With this order of operations, both sides of an exchange round in the same way.
+    // With this order of operations, both sides of an exchange get the same rounded result.
     let sum = (numbers[1] + numbers[2]) - numbers[0]
     guard sum.isFinite else { return nil }
     guard present.allSatisfy({ if case .float = $0 { true } else { false } }) else { return .double(sum) }

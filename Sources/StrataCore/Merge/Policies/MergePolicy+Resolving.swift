@@ -23,7 +23,7 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // Both sides cleared the value, which does not mean that both sides subtracted the amount.
+      // A value that both sides cleared does not mean that both sides subtracted the amount.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
@@ -95,7 +95,7 @@ extension MergePolicy {
     }
   }
 
-  /// Returns the common prefix, followed by the rest of the server's elements and the rest of the local ones. Returns `nil` if one of the
+  /// Returns the common prefix, followed by the remaining server elements and the remaining local elements. Returns `nil` if one of the
   /// sides does not begin with the base.
   ///
   /// - Parameter added: returns the part of the common prefix after the base that counts as added by both sides.

@@ -2,7 +2,7 @@
 enum ValueOrder {
   /// Returns -1, 0 or 1; `nil` if the values have no order.
   ///
-  /// Numbers of all kinds are compared by all of their digits, and strings by their scalars. NaN is less than any other number.
+  /// Numbers of all kinds are compared by all of their digits, and strings by their Unicode scalars. NaN is less than any other number.
   ///
   /// - Complexity: linear in the length of the values.
   static func compare(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
@@ -17,7 +17,7 @@ enum ValueOrder {
     }
   }
 
-  /// Compares values by their bytes in an archive. This total order is the same on both sides of an exchange.
+  /// Whether the left value is greater by its bytes in an archive. Both sides of an exchange therefore use the same total order.
   static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }

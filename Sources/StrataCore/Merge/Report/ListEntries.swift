@@ -1,13 +1,14 @@
-/// The report entries of a merged list, decoded from bytes on demand, because most callers only ask a report for conflicts.
+/// The report entries of a merged list. The entries are decoded from bytes on demand, because most callers read only the conflicts of a
+/// report.
 final class ListEntries: Sendable {
   /// A field whose value was taken unchanged from one side.
   struct Undecoded: Sendable {
-    /// The offset of the element's identity in the bytes.
+    /// The byte offset of the element's identity.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
     let rule: String
-    /// The offset of each value in the bytes; -1 if the value is absent.
+    /// The byte offset of each value; -1 if the value is absent.
     let base: Int
     let local: Int
     let server: Int
@@ -25,7 +26,7 @@ final class ListEntries: Sendable {
   private let identityKey: IdentityKey
 
   /// - Parameters:
-  ///   - bytes: the bytes that the offsets in the notes refer to.
+  ///   - bytes: the bytes to which the offsets in the notes refer.
   ///   - shapes: the definitions of the record shapes that occur in the bytes.
   ///   - keys: the keys of the fields.
   ///   - identityKey: the key that identifies elements.

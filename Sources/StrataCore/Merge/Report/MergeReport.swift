@@ -14,7 +14,7 @@ public struct MergeReport: Sendable, Hashable {
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     /// The server's value was used.
     case server
-    /// The local value was kept although the server's is different.
+    /// The local value was kept, although the server's value is different.
     case local
     /// The value was combined from both sides.
     case merged
@@ -38,7 +38,7 @@ public struct MergeReport: Sendable, Hashable {
     public let server: ArchiveValue?
     /// The merged value.
     public let result: ArchiveValue?
-    /// Whether an older version of the model recorded the conflict. The path and the values are then those of that version.
+    /// Whether an older version of the model recorded the conflict. The path and the values then belong to that version.
     public internal(set) var isOutdated = false
   }
 

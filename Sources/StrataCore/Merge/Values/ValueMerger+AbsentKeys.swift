@@ -35,7 +35,7 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the server's value. A model that lacks its identity gets the identity of the model that the server had at this path.
+  /// Returns the server's value. A model that lacks its identity gets the identity of the base's model at the same path.
   mutating func serverWithIdentity(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
@@ -60,8 +60,7 @@ extension ValueMerger {
     return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
-  /// Returns the part of a value that comes from the server. In a complete model, fields that JSON never holds are the program's own, so
-  /// they are removed.
+  /// Returns the value without fields that do not come from the server. In a complete model, those are the fields that JSON never holds.
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// Returns a value without the fields that JSON never holds.
@@ -74,8 +73,8 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the models of a list that have no identity, but have fields that JSON never holds. The dictionary's keys are the other fields
-  /// of the models. An incoming model with the same values corresponds to the first of these models that is not used yet.
+  /// Returns the models of a list that have no identity but have fields that JSON never holds, grouped by the values of their other fields.
+  /// An incoming model with equal values is paired with the first unused model of its group.
   private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [ArchiveValue: [ModelRecord]] {
     var models: [ArchiveValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
@@ -88,7 +87,7 @@ extension ValueMerger {
     return models.mapValues { $0.reversed() }
   }
 
-  /// Completes the server's value. Absent keys are filled in from the local value, or else from the base, if it is the same model. In new
+  /// Fills in the absent keys of the server's value, from the local value or else from the base, if that value is the same model. In new
   /// models, absent keys get their defaults.
   mutating func completed(_ sides: MergePolicy.Sides) throws -> MergePolicy.Sides {
     var result = sides
@@ -96,9 +95,9 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns a value in which no model lacks keys.
+  /// Returns the value with the absent keys of all models filled in.
   ///
-  /// - Parameter known: the values from which absent keys are filled in. The first one that is the same model is used.
+  /// - Parameter known: the values from which absent keys are filled in. The first value that is the same model is used.
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent from all values and has no default.
   mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
     guard incoming.hasParts, isPart(value) else { return value }
@@ -110,7 +109,7 @@ extension ValueMerger {
   /// - Parameters:
   ///   - fillsIn: whether keys that are absent from all values get their defaults.
   ///   - step: the path step to the value, if the value is for a remembered base.
-  ///   - declared: the policy of the value, if it is for a remembered base. If it is `nil`, the policy of the container applies.
+  ///   - declared: the policy of the value, if the value is for a remembered base; `nil` to use the policy of the container.
   mutating func overlaid(
     _ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool, at step: ValuePath.Component? = nil,
     _ declared: MergePolicy? = nil, _ shape: TypeShape? = nil
@@ -159,7 +158,7 @@ extension ValueMerger {
             .record(record), over: others, fillsIn: fillsIn, at: id.map { .element(key: $0.key, id: $0.value) })
         }
       }
-      // Only one list is searched. A model in another list may be the same model, and two elements would get one identity.
+      // Only the first list is searched. If the lists contain the same model, searching both would give two elements the same identity.
       var hidden = incoming.isJSON && fillsIn ? try olds.first.map { try hiddenModels(of: $0, finder) } ?? [:] : [:]
       if !hidden.isEmpty {
         merged = try finder.map(merged) { record, _ in
@@ -244,7 +243,7 @@ extension ValueMerger {
       $0[name]?.objectValue
     }
     guard !info.labels.isEmpty else {
-      // The labels of the case are not declared, so absent values come from another record, in the order of that record.
+      // The case declares no labels, so absent values come from a known record, in the order of that record.
       let missing = (others.first?.entries ?? []).filter { values[$0.key] == nil }
       let keys = others.first?.keys ?? []
       let all = values.entries + missing

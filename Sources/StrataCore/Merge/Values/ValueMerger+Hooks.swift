@@ -46,8 +46,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// Creates a model from a part, with absent keys filled in from another record. Parts that the model refers to become new objects, unless
-  /// they correspond to existing ones.
+  /// Creates a model from a part of the document, with absent keys filled in from `known`. Parts that the model refers to become new
+  /// objects, unless they correspond to existing objects.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {
@@ -61,8 +61,8 @@ extension ValueMerger {
     return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
-  /// Resolves references to parts of a document. A part that corresponds to an existing object is replaced by that object, and any other
-  /// part by a new object, which is created only once.
+  /// Resolves references to parts of a document. A part that corresponds to an existing object resolves to that object. Any other part
+  /// becomes a new object, which is created only once.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]
     let numbers = try Postorder.numbers(from: newParts(of: record)) { number in

@@ -1,5 +1,5 @@
 extension ValueMerger {
-  /// The elements of one list, by the numbers of their identities.
+  /// The elements of one list, by identity number.
   private struct Elements {
     var numbers: [Int] = []
     var values: [Int: ArchiveValue] = [:]
@@ -29,7 +29,7 @@ extension ValueMerger {
     let isKeyed: Bool
   }
 
-  /// - Parameter key: the key that identifies elements; `nil` for members of a set, of which duplicates are skipped.
+  /// - Parameter key: the key that identifies elements; `nil` for the members of a set. Duplicate members of a set are skipped.
   private func identified(
     _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: IdentityKey?
   ) throws -> IdentifiedLists {
@@ -56,7 +56,7 @@ extension ValueMerger {
       }
       return result
     }
-    // Identities are numbered in this order.
+    // Identity numbers are assigned in this order.
     lists.local = try elements(local)
     lists.server = try elements(server)
     lists.base = try elements(base)
@@ -68,15 +68,14 @@ extension ValueMerger {
     matching.map { value.canonical($0.canonical) } ?? value
   }
 
-  /// Returns an element without a key in the form that paths show. An object is shown with its local fields, or with the fields of a new
-  /// object.
+  /// Returns an element without a key in the form used in paths. An object has its local fields, or the fields of a new object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
     var merger = self
     return try graph.shown(element) { number in
       guard let entity = matching.entity(of: number) else { return try graph.record(number) }
       if let local = matching.entities[entity][.local].first { return try graph.record(local) }
-      // If a key without a default is missing, the object is shown with the fields that it has.
+      // If a key without a default is missing, the object is shown with its existing fields.
       return try (try? merger.newRecord(of: entity)) ?? graph.record(number)
     }
   }
@@ -99,7 +98,7 @@ extension ValueMerger {
       // A remembered element without a key is completed too, because the server may not have sent all of its keys.
       old = try old.map { element in
         guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
-        // If a key without a default is missing, the element is identified by the keys that it has.
+        // If a key without a default is missing, the element is identified by its existing keys.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
@@ -129,7 +128,8 @@ extension ValueMerger {
     return .array(merged)
   }
 
-  /// Returns the incoming value, extended by the keys and identified elements that only the base has, if a merge keeps those.
+  /// Returns the incoming value. If a merge keeps unlisted keys and elements, the result also has the keys and identified elements that
+  /// only the base has.
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
@@ -215,14 +215,14 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (hasOrder(order.local), hasOrder(order.server))
     guard !isOwn || !isOther else { return }
-    // The note is about the order only, and settles nothing about the contents of elements.
+    // The note covers only the order, and decides nothing about the contents of elements.
     note(
       sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
   }
 
   // MARK: By content
 
-  /// Merges the elements of arrays and sets like members of a set. Returns `nil` for other values.
+  /// Merges the elements of arrays and sets as if they were members of a set. Returns `nil` for other values.
   mutating func mergeMembers(
     _ sides: MergePolicy.Sides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {
@@ -254,7 +254,7 @@ extension ArchiveValue {
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
     var seen = Set<ArchiveValue>()
     let members = values.filter { seen.insert($0).inserted || $0.hasNaN }
-    // References have no bytes to sort by. When the archive is written, it sorts the objects by content.
+    // References have no bytes to sort by. The archive writer sorts the objects by content later.
     guard !members.contains(where: \.hasReferences) else { return .set(members) }
     return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
   }

@@ -64,7 +64,7 @@ extension ValueMerger {
   ///
   /// - Parameters:
   ///   - base: the fields that both sides started from; `nil` if the model did not exist at that time.
-  ///   - isBaseKnown: whether the base is known. It counts as unknown for keys that are absent from the base's record.
+  ///   - isBaseKnown: whether the base is known. For keys that are absent from `base`, the base counts as unknown.
   ///   - schema: the local schema, if the record alone does not determine it.
   ///   - wanted: the keys to merge; all by default.
   ///   - models: the models themselves, if the caller has them.

@@ -1,7 +1,7 @@
 extension ValueMerger {
   // MARK: Which objects are merged
 
-  /// Queues the objects that the server's value refers to. Each object is merged once, however often it is referenced.
+  /// Queues the objects that the server's value refers to. Each object is merged once, even if it is referenced several times.
   mutating func enqueue(_ value: ArchiveValue) {
     guard let matching else { return }
     value.forEachReference { number in
@@ -67,7 +67,7 @@ extension ValueMerger {
     }
   }
 
-  /// Adds notes for an object that a document contains several times with different values.
+  /// Adds notes for an object that occurs several times in a document with different values.
   private mutating func noteRepeated(
     _ entity: Int, _ local: ModelRecord, _ merged: ModelRecord, _ matching: ObjectMatching
   ) throws {
@@ -86,7 +86,7 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the fields of an object that is new at its position in a list. Fields that JSON never holds are left out.
+  /// Returns the fields of an object that is new in a list. Fields that JSON never holds are left out.
   private mutating func completed(_ server: ModelRecord, _ schema: ModelSchema) throws -> ModelRecord {
     var result = try overlaid(server, schema, over: [], fillsIn: true)
     for field in schema.fields where field.json.isNowhere && server[field.key] == nil { result[field.key] = nil }
@@ -110,7 +110,7 @@ extension ValueMerger {
     return nil
   }
 
-  /// Whether all references to the local object can be set. This requires that it is not the root and that no constant refers to it.
+  /// Whether a new object can replace the local one. The local object must not be the root, and no constant may refer to it.
   private mutating func canBeReplaced(_ entity: Int, _ matching: ObjectMatching) throws -> Bool {
     let held = try constantEntities ?? entities(matching) { $0.isConstant }
     constantEntities = held
@@ -138,7 +138,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the entities that local objects refer to in the selected fields.
+  /// Returns the numbers of the entities that local objects refer to in the fields that `isHolder` selects.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -187,8 +187,8 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// Combines the local edits of several objects with one identity. If a value was edited differently, the first object's value wins.
-  /// Returns `nil` if the objects are of different classes.
+  /// Combines the local edits of several objects with one identity. If the objects have different edits of a value, the first object's edit
+  /// wins. Returns `nil` if the objects are of different classes.
   private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
     var result = try graph.record(numbers[0])
     for number in numbers.dropFirst() {
@@ -210,8 +210,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. Several parts of a document are combined. If
-  /// they differ, the first value that differs from the base wins, or without a base, the first that differs from the local value.
+  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If several parts of a document describe the
+  /// entity, the first value that differs from the base wins. Without a base, the first value that differs from the local value wins.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
@@ -253,8 +253,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// Returns the entities whose fields on one side differ from the base. If such an entity has no identity, the result also contains all of
-  /// its owners.
+  /// Returns the numbers of the entities whose fields on one side differ from the base. For an entity without an identity, the result also
+  /// contains all of its owners.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -277,7 +277,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the entities whose fields on one side differ from the base.
+  /// Returns the numbers of the entities whose own fields on one side differ from the base.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -292,7 +292,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the fields of an entity that is new locally. They are the server's; absent fields come from the base or are defaults.
+  /// Returns the fields of an entity that is new locally. The fields come from the server. Absent fields come from the base, or get their
+  /// defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
@@ -322,7 +323,7 @@ extension ValueMerger {
         var inner = value
         if case .reference(let number) = value {
           if let entity = matching.entity(of: number) {
-            // A path can return to an object, but then fewer steps remain.
+            // A path can return to an object. Fewer steps remain then, so the loop ends.
             if seen[entity, default: []].insert([selection.order, components.count]).inserted {
               found[entity, default: []].append(
                 Selection(path: ValuePath(Array(components)), policy: selection.policy, order: selection.order))

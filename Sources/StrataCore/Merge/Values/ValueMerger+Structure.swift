@@ -1,6 +1,6 @@
 extension ValueMerger {
-  /// Merges lists and sets whose models are in inner lists, dictionaries and cases. The models are merged by identity, wherever they are in
-  /// the list, and their arrangement is merged as a single value. Returns `nil` if there are no such models.
+  /// Merges lists and sets whose models are nested in inner lists, dictionaries or enum cases. The models are merged by identity,
+  /// regardless of their position, and their arrangement is merged as a single value. Returns `nil` if there are no nested models.
   ///
   /// - Parameter key: the key that identifies models; `nil` to use the identity of each type.
   mutating func mergeStructure(
@@ -65,7 +65,7 @@ extension ValueMerger {
     func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {
       guard let value else { return nil }
       let found = try finder.structure(of: value)
-      // If a key without a default is missing, the values are compared without it.
+      // If a key without a default is missing, the values are compared without that key.
       return (try? completed(found, over: [])) ?? found
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
@@ -104,7 +104,7 @@ extension ValueMerger {
 }
 
 extension ArchiveValue {
-  /// Whether the value is a record, or holds one in an array, a set or a dictionary.
+  /// Whether the value is a record, or contains a record in an array, a set or a dictionary.
   var holdsRecords: Bool {
     switch self {
     case .record: true

@@ -7,57 +7,57 @@ struct ValueMerger {
   let options: MergeOptions
   /// Whether the base is known, at least in part.
   let isBaseKnown: Bool
-  /// How complete the incoming data is.
   let incoming: Incoming
   let graph: MergeGraph
-  /// The objects that correspond to each other; `nil` if there are no objects.
+  /// The correspondence between the objects of all sides; `nil` if there are no objects.
   var matching: ObjectMatching?
   /// The decisions so far, in the order in which they were made.
   var notes: [MergeNote] = []
   /// The new fields of local objects, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The entities whose local objects are replaced by new ones. ``updates`` contains the fields of the new objects.
+  /// The numbers of the entities whose local objects are replaced by new ones. ``updates`` contains the fields of the new objects.
   var replaced = Set<Int>()
-  /// The entities that constants of local objects refer to, computed on first use.
+  /// The numbers of the entities that constants of local objects refer to, computed on first use.
   var constantEntities: Set<Int>?
-  /// The entities that conditional fields of local objects refer to, computed on first use.
+  /// The numbers of the entities that conditional fields of local objects refer to, computed on first use.
   var conditionalEntities: Set<Int>?
   /// The keys of ``updates``, in the order in which they were added.
   var updated: [Int] = []
-  /// The entities that the server's values refer to, in the order of discovery. ``queued`` contains the same entities as a set.
+  /// The numbers of the entities that the server's values refer to, in the order of discovery. ``queued`` contains the same numbers as a
+  /// set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// For each entity, the policies of this call whose paths pass through the entity.
+  /// The policies of this call whose paths pass through an entity, by entity number.
   var selectorsByObject: [Int: [Selection]] = [:]
-  /// The policies of this call whose paths begin at the same value as ``path``.
+  /// The policies that this call specifies for paths, relative to the same value as ``path``.
   var selectors: [Selection]
-  /// The entity whose fields are being merged; `nil` at a root that is not an object.
+  /// The number of the entity whose fields are being merged; `nil` at a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
   /// The number of enclosing elements whose path is ambiguous, because another element has the same path.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
-  /// Whether a policy adds up the changes of both sides, in which case equal values may come from two separate changes.
+  /// Whether a policy adds up the changes of both sides. Equal values may then come from two separate changes.
   let countsEqualChanges: Bool
   /// The values that enclose the current value, outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// For each side, the entities that changed since the base; computed on first use.
+  /// The numbers of the entities that each side changed since the base, computed on first use.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
-  /// The local and the incoming root, in which the path of an object is looked up.
+  /// The local and the incoming root, in which the paths of objects are looked up.
   var roots: [ArchiveValue] = []
-  /// Whether the base is complete, in which case an object missing from it did not exist.
+  /// Whether the base is complete. An object that is missing from a complete base did not exist.
   var isBaseWhole = true
   /// Whether the base comes from a ``MergeState``. Models in such a base may lack keys at any depth.
   var isBaseRemembered = false
 
-  /// While a base is being prepared for remembering, the policy of the current value; otherwise `nil`. If the policy keeps elements and
-  /// keys that the source does not list, the base keeps them, too.
+  /// The policy of the current value while the next remembered base is prepared; otherwise `nil`. If the policy keeps elements and keys
+  /// that the source does not list, the next base keeps them, too.
   var keepingPolicy: MergePolicy?
 
   /// How complete the incoming data is.
   struct Incoming {
-    /// Whether the data is a complete model, in which fields that JSON does not hold have the program's own values.
+    /// Whether the data is a complete model. Fields that JSON never holds then have the program's own values.
     var isWhole = false
     /// Whether models in the data may lack keys.
     var hasParts = false
@@ -65,13 +65,13 @@ struct ValueMerger {
     var hasWholeLists = false
     /// Whether the data is JSON, in which null always clears a field.
     var isJSON = false
-    /// Whether a key missing from a dictionary was removed on purpose.
+    /// Whether an absent dictionary key means that the source removed the key.
     var removesAbsentKeys = false
     /// Whether values are in archived form, which leaves out some fields.
     var isArchived = false
   }
 
-  /// A policy that the call specifies for a path. The path lacks the components that are already matched.
+  /// A policy that the call specifies for a path. Components of the path that are already matched are removed.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
@@ -116,7 +116,7 @@ struct ValueMerger {
   ///
   /// - Parameters:
   ///   - sides: the values, which may be absent.
-  ///   - declared: the policy of the field, or of the value that contains this one.
+  ///   - declared: the policy of the field or of the enclosing value.
   ///   - shape: the shape of the value's type without optionals; `nil` if the type is not known.
   mutating func merge(_ sides: MergePolicy.Sides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws
     -> ArchiveValue?
@@ -135,7 +135,7 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
-  /// - Parameter uncompleted: the server's value before its absent keys were filled in; `nil` if they were not.
+  /// - Parameter uncompleted: the server's value before its absent keys were filled in; `nil` if no keys were filled in.
   private mutating func merge(
     _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
@@ -155,7 +155,7 @@ struct ValueMerger {
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
     default: break
     }
-    // In archived form, the local value may lack keys too, so a server value that equals it is not completed.
+    // In archived form, the local value may lack keys too, so a server value that equals the local value is not completed.
     if incoming.hasParts, uncompleted == nil, let server, !incoming.isArchived || !areSame(local, server),
       isPart(server)
     {
@@ -190,7 +190,7 @@ struct ValueMerger {
     return try resolve(sides, policy)
   }
 
-  /// Merges whole documents. Objects and records are merged key by key, whatever policy the call specifies.
+  /// Merges whole documents. Objects and records are merged key by key, unless the call specifies a policy for the root path.
   mutating func mergeRoot(_ sides: MergePolicy.Sides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
@@ -200,7 +200,7 @@ struct ValueMerger {
     return try merge(sides, .recursive)
   }
 
-  /// Merges lists at the root by `policy`, unless the call specifies another policy for the root.
+  /// Merges lists at the root by `policy`, unless the call specifies a policy for the root.
   mutating func mergeList(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
     return try merge(sides, by: selectedPolicy ?? policy, nil)
@@ -220,7 +220,7 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// Returns the local and the server's value under a key. The innermost enclosing value in which either side has a non-null value is used.
+  /// Returns the local and the server's value under a key, from the innermost enclosing value in which either side has a non-null value.
   private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -231,7 +231,7 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    // If no policy was specified, the report describes what happened.
+    // If no policy was specified, the report gives the reason for the conflict instead.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
     return value
   }
@@ -266,7 +266,7 @@ struct ValueMerger {
     }
   }
 
-  /// Whether a value is merged key by key even without a known base. This holds for models, and for dictionaries unless the policy treats
+  /// Whether a value is merged key by key even without a known base. This applies to models, and to dictionaries unless the policy treats
   /// differences as conflicts. An object written by a type with its own coding is a single value.
   private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
     switch (value, shape?.kind) {
@@ -286,7 +286,7 @@ struct ValueMerger {
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }
 
-  /// Returns the policy of a field: the field's own policy, or else the policy of the model's type, or else the inherited one.
+  /// Returns the policy of a field: the field's own policy, the policy of the model's type, or the inherited policy, in this order.
   func policy(
     _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
   ) -> MergePolicy {
@@ -307,7 +307,7 @@ struct ValueMerger {
     note(sides, isServers ? .server : areSame(result, sides.local) ? .local : .merged, policy.description, result)
   }
 
-  /// - Parameter decides: whether the note settles the value at the path and everything inside it.
+  /// - Parameter decides: whether the note decides the value at the path and everything inside that value.
   mutating func note(
     _ sides: MergePolicy.Sides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?,
     decides: Bool = true
@@ -346,8 +346,7 @@ extension MergePolicy {
   /// Whether the policy always keeps the local value.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// Returns the policy for a field with the given key: `max` if a `lastWriter` policy uses the field as the model's time, otherwise this
-  /// policy.
+  /// Returns `max` if this is a `lastWriter` policy that uses the field as the model's time; otherwise returns this policy.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }
