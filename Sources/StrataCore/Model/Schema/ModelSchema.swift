@@ -7,7 +7,7 @@ public final class ModelSchema: Sendable {
   /// The current version, which is written to new archives.
   public let modelVersion: Int
   /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version
-  /// may. The steps that follow these versions only set defaults.
+  /// may. The migration steps after these versions only set defaults.
   package let floors: VersionFloors?
   /// The fields in declaration order. The fields of superclasses follow the class's own fields.
   public let fields: [FieldInfo]
@@ -26,24 +26,24 @@ public final class ModelSchema: Sendable {
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
   // The following properties are set at the end of the initializer, because they refer to the schema itself.
-  /// The record definition of ``archivedShape``; `nil` if bodies cannot begin with it.
+  /// The encoded record definition of ``archivedShape``; `nil` if an archive body cannot begin with this definition.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
-  /// The record definition of ``fullShape``.
+  /// The encoded record definition of ``fullShape``.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
   package let caseShapes: [String: RecordShape]
   /// Whether the model is a class. References to its instances are preserved.
   package let isObject: Bool
-  /// Whether reading the model takes more than reading its fields, because it is a class or has a hook or rules.
+  /// Whether the model needs the slow read path, because the model is a class or has a hook or validation rules.
   package let readsSpecially: Bool
-  /// Whether the model is a struct that does not keep unknown keys. Most models are, and are written on the fast path.
+  /// Whether the model is a struct that does not keep unknown keys. Such models are written on the fast path.
   package let isPlainStructure: Bool
   /// Whether the model is an enum. A record of an enum has the case as its only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
-  /// The hook that runs on each created object.
+  /// The hook that runs on each decoded object.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
-  /// Whether there is a hook or a validation rule to run on created objects.
+  /// Whether decoded objects need a finishing step: a hook, validation rules, or the field with the library's own data.
   package let finishesModels: Bool
   /// The type of the field in which the library stores its own data; `nil` if the model has no such field.
   package let libraryField: (any FinishingLibraryField.Type)?
@@ -162,7 +162,8 @@ public final class ModelSchema: Sendable {
       archivedKeys == allKeys ? archivedDefinition : LeadingDefinition(of: fullShape, readBy: ObjectIdentifier(self))
   }
 
-  /// Returns the error for floors that are invalid or that older versions could not respect; `nil` if there is none.
+  /// Returns the error if the floors (oldest reader and oldest writer) are invalid or unsafe for older versions;
+  /// otherwise `nil`.
   private static func problem(
     of floors: VersionFloors, _ name: String, _ version: Int, _ migration: MigrationPlan?, keepsUnknownFields: Bool
   ) -> ArchiveError? {
@@ -189,7 +190,7 @@ public final class ModelSchema: Sendable {
     return nil
   }
 
-  /// Returns the shape for records that a newer version wrote and this version changed.
+  /// Returns the record shape for saving an object that a newer version of the model wrote.
   ///
   /// - Throws: ``ArchiveError`` with the code `newerModel` if the newer version does not allow this version to write
   ///   its records.
@@ -220,8 +221,8 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// Returns the error for a superclass without a schema of its own, because its properties would be lost; `nil` if
-  /// there is none.
+  /// Returns the error if the superclass has no schema of its own, because the superclass's properties would be lost;
+  /// otherwise `nil`.
   private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
@@ -230,7 +231,7 @@ public final class ModelSchema: Sendable {
         + "@Model(version:superclass:), or write one", typeName: typeName)
   }
 
-  /// Returns the error for an excluded field that would have no value after decoding an archive; `nil` if there is none.
+  /// Returns the error if an excluded field would have no value after decoding an archive; otherwise `nil`.
   private static func problem(ofExcluded fields: [FieldInfo], typeName: String) -> ArchiveError? {
     guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
     return ArchiveError(
@@ -296,7 +297,7 @@ public final class ModelSchema: Sendable {
     isChecked.store(1)
   }
 
-  /// Whether the declaration is correct. If it is not, the error is thrown later by the code that uses the schema.
+  /// Whether the declaration is correct. If it is incorrect, the code that uses the schema throws the error later.
   private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
   /// Whether records of the given shape can be read field by field, without looking up keys.
@@ -306,8 +307,8 @@ public final class ModelSchema: Sendable {
       && shape.keys == today.keys && isNamed(shape.typeName) && hasCurrentSuperclasses(shape)
   }
 
-  /// Returns the definition of records that can be read field by field; `nil` if there is none, or if the declaration
-  /// is incorrect.
+  /// Returns the encoded definition of records that can be read field by field; `nil` if there is none, or if the
+  /// declaration is incorrect.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
     guard hook == nil, isValid else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
@@ -332,7 +333,7 @@ public final class ModelSchema: Sendable {
     return catalog
   }
 
-  /// Whether a nested model has validation rules, or is of a class whose subclasses may have some.
+  /// Whether a nested model has validation rules, or is a class, because subclasses may have rules.
   package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil || $0.isObject } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
@@ -348,7 +349,7 @@ public final class ModelSchema: Sendable {
     return objectsAnswer.load() == 2
   }
 
-  /// A 64-bit FNV-1a hash of the name, the version, and the keys or cases, which is the same on all platforms.
+  /// A 64-bit FNV-1a hash of the name, the version, and the keys or cases. The hash is the same on all platforms.
   public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
@@ -361,8 +362,8 @@ public final class ModelSchema: Sendable {
     return hash
   }
 
-  /// Returns the default of a field. `@Model` generates calls to this function where the default's own expression would
-  /// not have the same meaning as in the declaration.
+  /// Returns the default of a field. `@Model` generates a call to this function if the default's expression would have a
+  /// different meaning outside the declaration.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. If the type is
   ///   optional, the function returns nil instead of throwing.
