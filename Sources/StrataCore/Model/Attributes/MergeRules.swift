@@ -4,7 +4,7 @@
 ///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
 ///     }
 public protocol Mergeable: VersionedModel {
-  /// The model's merge rules. Declare them as a `static let`, so that they are created only once.
+  /// The model's merge rules. Declare this property as a `static let`, because the rules should be created only once.
   static var mergeRules: MergeRules { get }
 }
 

@@ -26,7 +26,7 @@ extension ModelSchema {
     return nil
   }
 
-  /// Whether archives may contain keys, cases or type names that the model would write differently today.
+  /// Whether archives may contain keys, cases or type names that the current model writes differently.
   var hasSubstitutes: Bool {
     !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
       || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }

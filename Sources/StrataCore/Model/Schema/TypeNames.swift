@@ -13,9 +13,9 @@ extension ModelSchema {
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 
-  /// Returns the name of a model that is declared in an extension, because the declaration does not show whether the
-  /// extended type is generic. If the type is generic, the arguments are part of the name, as in `Box<Int>.Item`, or
-  /// are appended to an explicitly given name.
+  /// Returns the name of a model that is declared in an extension. The name is determined at run time, because the
+  /// declaration does not show whether the extended type is generic. If the type is generic, the arguments are part of
+  /// the name, as in `Box<Int>.Item`, or are appended to an explicitly given name.
   public static func name<T>(_ type: T.Type, _ name: String, isGiven: Bool) -> String {
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
@@ -72,7 +72,7 @@ private struct QualifiedName {
     return String(text[start..<place])
   }
 
-  /// Parses the name in `(Item in _0123)`; returns `nil` for `(unknown context at $0123)`.
+  /// Parses the name in `(Item in _0123)`. Returns `nil` for `(unknown context at $0123)`.
   private mutating func context() -> String? {
     let start = place + 1
     while place < text.count, text[place] != ")" { place += 1 }
