@@ -35,7 +35,7 @@ extension VersionedModel {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     if schema.isEnumeration {
-      // An enum has one key, which is its case. If no case is given, the copy refers to the same nested objects.
+      // The only key of an enum is its case. If no case is given, the copy refers to the same nested objects.
       return values.isEmpty
         ? try copy(validates: validates) { _ in } : try Self(dictionary: values, validates: validates)
     }

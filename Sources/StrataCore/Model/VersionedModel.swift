@@ -3,7 +3,8 @@
 /// `@Model(version:)` generates the conformance. To describe a model by hand, use ``DescribedModel``, which needs one
 /// line per field. A type can also conform to this protocol directly, which gives the fastest code.
 public protocol VersionedModel: Archivable, SendableMetatype {
-  /// The name, version and fields of the model. Declare it as a `static let`, so that it is created only once.
+  /// The name, version and fields of the model. Declare this property as a `static let`, because the schema should be
+  /// created only once.
   static var schema: ModelSchema { get }
 
   /// Creates the model by reading all fields in the order of the schema, with the `field` methods of ``ArchiveReader``.
@@ -16,7 +17,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// For an enum, returns the case with this name, or `nil` if there is no such case.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
-  /// The unknown keys found when this object was decoded. Empty unless the model keeps them.
+  /// The unknown keys found when this object was decoded. Empty unless the model keeps unknown keys.
   var archivedUnknownFields: UnknownFields { get }
 
   /// Copies all fields of another object into this object. A class must implement this method. For other types, the
@@ -32,9 +33,9 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
-/// A class that lists its subclasses, so that every decoder knows them.
+/// A class that lists its subclasses. Every decoder then knows the subclasses.
 ///
-/// If the class should not depend on its subclasses, list them in ``ArchiveDecoder/subclasses`` instead.
+/// If the class should not depend on its subclasses, list the subclasses in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
   /// The subclasses that archives may contain in place of this class.
   static var subclasses: [any VersionedModel.Type] { get }
@@ -140,8 +141,8 @@ extension VersionedModel {
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
       // The newer version is kept, because migration steps from this version would set defaults for absent keys
-      // (``ModelSchema/floors``). It is omitted for a merge, which works with records of this version, and in a stream
-      // whose header lacks the floors of the newer version.
+      // (``ModelSchema/floors``). A merge omits the newer version, because merges work with records of this version. A
+      // stream omits the newer version if the stream's header lacks its floors.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer

@@ -6,7 +6,7 @@ public struct ArchiveObject: Sendable {
   public struct Entry: Sendable, Hashable {
     /// The key.
     public var key: String
-    /// The value; `.null` for an explicit null.
+    /// The value. An explicit null is `.null`.
     public var value: ArchiveValue
 
     /// Creates an entry from a key and its value.

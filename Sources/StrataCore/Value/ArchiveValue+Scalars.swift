@@ -57,7 +57,7 @@ extension ArchiveValue {
 }
 
 extension Double {
-  /// Converts an integer or a floating-point number, such as `3` to 3.0. Returns `nil` for any other kind of value, and
+  /// Converts an integer or a floating-point number, such as `3` to 3.0. Returns `nil` for any other kind of value, or
   /// if a double cannot represent the number exactly, such as 2^53 + 1.
   package init?(exactlyAs value: ArchiveValue) {
     switch value {

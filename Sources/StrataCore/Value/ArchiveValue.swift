@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An untyped value. Archives, JSON documents and database rows can all be represented by such values.
+/// An untyped value. Archives, JSON documents and database rows share this representation.
 ///
 /// Migration steps, hooks and merging work on these values, so the same migration step works for an archive, a JSON
 /// document and a database row. Absent and null are different: a record or an object returns `nil` for an absent key

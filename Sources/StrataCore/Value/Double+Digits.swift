@@ -36,8 +36,9 @@ extension Double {
     self = isNegative ? -magnitude : magnitude
   }
 
-  /// The digits of the magnitude as in `description`, without trailing zeros. This is the shortest sequence of digits that
-  /// parses as the same double. If several sequences are equally short, it is the sequence nearest to the double.
+  /// The digits of the magnitude as in `description`, without trailing zeros. The result is the shortest sequence of digits
+  /// that parses as the same double. If several sequences are equally short, the result is the sequence nearest to the
+  /// double.
   ///
   /// `nil` for powers of two, for magnitudes below 2^-36 or of at least 2^52, and if two digit sequences are equally near.
   var shortestDigits: (significand: UInt64, power: Int)? {
@@ -46,8 +47,8 @@ extension Double {
     // 1233/4096 is slightly less than log₁₀ 2, so 10^16 < |self| × 10^places < 2 × 10^17.
     let places = 16 - (exponent * 1233) >> 12
     // The product |self| × 10^places as a fixed-point number with `shift` binary places. In this form, half a unit in the
-    // last place of the double is a power of five, which is odd. So no integer is exactly midway between this double and the
-    // next.
+    // last place of the double is a power of five, which is odd. Therefore no integer is exactly midway between this double
+    // and the next double.
     let shift = UInt64(53 - exponent - places)
     let half = powersOfFive[places]
     let (high, low) = half.multipliedFullWidth(by: (significandBitPattern | 1 << 52) << 1)

@@ -22,7 +22,7 @@ struct KeyPlaces {
   }
 }
 
-/// Pairs the entries of an old and a new object that have the same key.
+/// Matches the entries of an old and a new object by key.
 struct KeyPairs {
   /// For each new entry, the index of the old entry with the same key; `nil` if there is none.
   private(set) var olds: [Int?] = []

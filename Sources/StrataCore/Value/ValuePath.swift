@@ -155,7 +155,7 @@ extension ValuePath {
 
 extension ValuePath.Component {
   /// Compares keys by their bytes, because an object can contain two keys that differ only in Unicode normalization. NaN
-  /// equals NaN, so that every component equals itself.
+  /// equals NaN, because every component must equal itself.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)

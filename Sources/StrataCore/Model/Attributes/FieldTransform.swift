@@ -109,7 +109,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     return made
   }
 
-  /// - Parameter type: the type `T` as an archivable type.
+  /// - Parameter type: the type `T`, known to be archivable.
   private static func decode<A: Archivable>(
     _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T? {
@@ -131,7 +131,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     return try ValueCoding.value(of: made)
   }
 
-  /// - Parameter type: the type `T` as an archivable type.
+  /// - Parameter type: the type `T`, known to be archivable.
   private static func value<A: Archivable>(of made: T, as type: A.Type) throws -> ArchiveValue? {
     try (made as? A)?.archivedValue(includingExcluded: true)
   }

@@ -38,7 +38,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Where
 
-  /// The field is stored under its own key. This is the default for a field without a `json:` argument.
+  /// The field is stored under its own key. This is the default for fields without a `json:` argument.
   public static var automatic: JSONField { JSONField(.automatic) }
 
   /// The field is neither read from JSON nor written to it.
@@ -67,9 +67,9 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   /// The field is stored at a path, and a transformer converts between the JSON value and the field.
   ///
-  /// The input is decoded as strictly as a field of the input type. A null is passed to the transformer only if the input
-  /// type is optional. Otherwise the null stays null. An absent value is never passed. Both types must be archivable or
-  /// `Codable`.
+  /// The JSON value is decoded as the input type, as strictly as a field of that type. A null is passed to the transformer
+  /// only if the input type is optional. Otherwise the null stays null. An absent value is never passed. Both types must be
+  /// archivable or `Codable`.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
@@ -114,7 +114,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Which way
 
-  /// The field is read and never written. Use it for fields that only the server sets.
+  /// The field is read and never written. Use this form for fields that only the server sets.
   public static func readOnly(_ field: JSONField) -> JSONField { field.with { $0.isWritten = false } }
 
   /// The field is written and never read.

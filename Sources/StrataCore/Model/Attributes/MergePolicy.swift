@@ -56,9 +56,9 @@ public struct MergePolicy: Sendable {
   public static var keepLocal: MergePolicy { MergePolicy(.keepLocal) }
 
   /// The value of the side that was written last, according to the time in the sibling field `key`: a date, a number,
-  /// or text in ISO 8601. If the times are equal, the result is the greater value, so that both sides agree. A side
-  /// without a time loses. If neither side has a time, the difference is a conflict. The time field itself is merged by
-  /// ``max``, unless it declares another policy.
+  /// or text in ISO 8601. If the times are equal, the result is the greater value, because both sides must agree. A
+  /// side without a time loses. If neither side has a time, the difference is a conflict. The time field itself is
+  /// merged by ``max``, unless the field declares a different policy.
   public static func lastWriter(by key: String) -> MergePolicy { MergePolicy(.lastWriter(key: key)) }
 
   // MARK: Ordered values
@@ -127,7 +127,7 @@ public struct MergePolicy: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name of the rule in reports.
-  ///   - resolve: computes the value. If it throws, the merge throws the same error and changes nothing.
+  ///   - resolve: computes the value. If the closure throws, the merge throws the same error and changes nothing.
   public static func resolving(
     _ name: String, _ resolve: @escaping @Sendable (MergePolicy.Sides) throws -> ArchiveValue?
   ) -> MergePolicy {
@@ -136,7 +136,7 @@ public struct MergePolicy: Sendable {
 
   // MARK: Composition
 
-  /// The same policy, except that the local value is kept if the server's value is null or absent.
+  /// The same policy, except that a null or absent server value keeps the local value.
   public var ifPresent: MergePolicy { MergePolicy(.ifPresent(self)) }
 
   /// The same policy, with a fallback that resolves conflicts in the value itself: `.lines.orElse(.serverWins)`.

@@ -50,7 +50,7 @@ enum MergePolicyCheck {
   private static func misfit(of policy: MergePolicy, _ kind: MergeKind, _ schema: ModelSchema) -> String? {
     switch (policy.rule, kind.shape) {
     case (.lastWriter(let key), _):
-      // An undeclared key is accepted, because an enclosing model may declare it. The policy uses the nearest time.
+      // An undeclared key is accepted, because an enclosing model may declare the time field that the policy uses.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
       return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
@@ -84,7 +84,7 @@ enum MergePolicyCheck {
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
-    // A dictionary with text keys may contain the key. Such lists of dictionaries are common in JSON.
+    // A dictionary with string keys may contain the key. Lists of such dictionaries are common in JSON.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:

@@ -66,7 +66,7 @@ final class ValueEncoder: Encoder {
 
   // MARK: Entries
 
-  /// Adds an entry. If the encoder holds another kind of content, the existing content is removed first.
+  /// Adds an entry. If the encoder holds a different kind of content, the existing content is removed first.
   @inline(__always)
   private func add(_ key: String, _ value: ArchiveValue = empty, to contents: Contents) {
     if self.contents != contents { clear(contents) }

@@ -209,8 +209,8 @@ extension ArchiveReader {
     return try T.decode(from: value, in: context)
   }
 
-  /// Returns the value of a field that the record does not contain. A separate function, because the optional in it
-  /// needs generic metadata at run time, which costs more than reading most values.
+  /// Returns the value of a field that the record does not contain. This is a separate function, because a generic
+  /// optional needs metadata at run time, which costs more than reading most values.
   @inlinable
   @inline(never)
   mutating func madeOrDefault<T>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {

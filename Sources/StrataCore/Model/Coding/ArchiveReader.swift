@@ -291,7 +291,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Reads the number in a string reference after the tag.
+  /// Reads the number of a string reference after the reference's tag.
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {

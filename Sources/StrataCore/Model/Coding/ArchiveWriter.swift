@@ -15,7 +15,7 @@ public struct ArchiveWriter: ~Copyable {
   /// The first schema written. Stored separately, because finding a schema by identity is faster than finding a shape by
   /// its content.
   private var firstSchema: KnownSchema?
-  /// The schemas written after the first.
+  /// The schemas written after `firstSchema`.
   private var schemas: [KnownSchema] = []
   private var numbers = ShapeNumbers()
   /// The record shapes defined so far, with their numbers.
@@ -32,7 +32,7 @@ public struct ArchiveWriter: ~Copyable {
   /// object's class, the declared class, and whether the object is part of another value.
   package var classCheck: ((any VersionedModel.Type, any VersionedModel.Type, Bool) throws -> Void)?
   private var output: OutputLimit
-  /// Counts what a reader of this body will check against its limits.
+  /// The counts that a reader of this body will check against its limits.
   var counts: ReadingCounts
   /// The outermost container being written; `nil` if a `Codable` type encoded it.
   private var outermost: ArchiveValue?
@@ -106,15 +106,15 @@ public struct ArchiveWriter: ~Copyable {
     longestInPlace = RowParts.longestInPlace
   }
 
-  /// Whether bytes encoded by another writer can be appended unchanged.
+  /// Whether bytes encoded by a separate writer can be appended unchanged.
   package var sharesNothing: Bool {
     !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
   }
 
-  /// Appends bytes encoded by another writer.
+  /// Appends bytes encoded by a separate writer.
   package mutating func append(encoded bytes: [UInt8]) {
     buffer.append(bytes.bytes)
-    // The other writer has already counted these bytes.
+    // The separate writer has already counted these bytes.
     bytesInPlace += bytes.count
   }
 
@@ -468,7 +468,7 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
-    // Only rows can have more than 256 definitions. Their numbers do not fit in a record tag.
+    // Only rows can have more than 256 definitions. A number above 255 does not fit in a record tag.
     if number > 255 {
       buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
       buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))

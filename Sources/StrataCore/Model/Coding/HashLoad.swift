@@ -3,8 +3,8 @@
 /// Some types, such as Foundation's `Data`, hash only a part of their value. An attacker could exploit this behavior
 /// with many elements that have equal hashes. Decoding then throws an error long before the comparisons would finish.
 struct HashLoad<T: Hashable> {
-  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing so few elements
-  /// costs no more than reading a larger collection.
+  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this number of
+  /// elements costs no more than reading a larger collection.
   private static var smallest: Int { 64 }
 
   private let budget: WorkBudget

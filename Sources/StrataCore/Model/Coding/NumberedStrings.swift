@@ -115,8 +115,8 @@ extension RawSpan {
     while byteCount &- place >= 8 {
       let difference =
         UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)) ^ pattern
-      // Sets the highest bit of each byte that equals the tag. The bits of bytes above such a byte may also be set, so
-      // each hit is checked again.
+      // Sets the highest bit of each byte that equals the tag. The bits of bytes above such a byte may also be set. Each
+      // hit is therefore checked again.
       var hits = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
       while hits != 0 {
         if isReference(at: place &+ hits.trailingZeroBitCount / 8) { return true }

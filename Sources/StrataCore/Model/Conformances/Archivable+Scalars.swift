@@ -289,7 +289,7 @@ extension Decimal {
 
 extension Double {
   /// Creates the double nearest to a decimal or to the text of a number. The result is infinite if the number is too
-  /// large, and `nil` if the value is of another kind.
+  /// large, and `nil` if the value is neither a decimal nor a number.
   fileprivate init?(nearest value: ArchiveValue) {
     if case .decimal(let decimal) = value, let parts = DecimalParts(decimal), parts.mantissa.high == 0,
       let number = Double(isNegative: parts.isNegative, significand: parts.mantissa.low, power: parts.exponent)

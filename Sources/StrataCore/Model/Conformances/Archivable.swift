@@ -45,9 +45,9 @@ public protocol Archivable {
   /// Whether a value can be written as null. If so, an optional of the type cannot distinguish that value from nil.
   static var _mayBeNull: Bool { get }
 
-  /// The shape of the type, which determines how values are merged and stored in columns. It is ``TypeShape/opaque``
-  /// unless the library knows the type. A container of models must declare a shape: ``ModelSchema/check()`` rejects an
-  /// opaque type whose `_rootSchema` is a model.
+  /// The shape of the type, which determines how values are merged and stored in columns. For types that the library
+  /// does not know, the default is ``TypeShape/opaque``. A container of models must declare a shape:
+  /// ``ModelSchema/check()`` rejects an opaque type whose `_rootSchema` is a model.
   static var typeShape: TypeShape { get }
 
   /// The number of models, as recorded in an archive's header (stamp): the element count of an array or set, otherwise
@@ -91,7 +91,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// Returns the written bytes as a value, by reading them back.
+  /// Decodes the written bytes and returns the value.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
@@ -133,7 +133,7 @@ public struct SchemaCatalog: Sendable {
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
-  /// Records that archives may contain values in a different form from the form that their type writes.
+  /// Records that archives may contain values that their type would now write differently.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and its former names.

@@ -22,7 +22,8 @@ public struct CasePayload {
   /// values.
   var isWhole = false
 
-  /// Returns the associated value with this label. Values without a label are called `_0`, `_1` and so on by index.
+  /// Returns the associated value with this label. Values without a label have the labels `_0`, `_1` and so on by
+  /// index.
   ///
   /// - Throws: ``ArchiveError`` if the value is absent or has a different type.
   public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {

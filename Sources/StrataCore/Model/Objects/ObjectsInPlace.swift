@@ -1,4 +1,4 @@
-/// Tracks objects that are written in place, inside the objects that refer to them. Without this check, writing an
+/// Tracks objects that are written in place, inside the objects that refer to them. Without the tracking, writing an
 /// object that refers to itself would never end, and repeated objects could make the output grow exponentially.
 ///
 /// The writers that sort the sets in a value share one instance with the writer of the value.

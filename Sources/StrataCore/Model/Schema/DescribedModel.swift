@@ -50,7 +50,7 @@ extension FieldDescription {
   public func key(of property: PartialKeyPath<Root>) -> String? { nil }
 }
 
-/// A field of a ``DescribedModel``. Its type must be archivable or `Codable`.
+/// A field of a ``DescribedModel``. The field's type must be archivable or `Codable`.
 public struct Field<Root, Value>: Sendable {
   let info: FieldInfo
   let path: any KeyPath<Root, Value> & Sendable
@@ -150,7 +150,7 @@ public struct Fields<Root, each V>: FieldDescription {
   ///
   /// - Parameters:
   ///   - type: the type of the model.
-  ///   - name: the registered name; by default the name of the type. It must not change when the type is renamed.
+  ///   - name: the registered name; by default the name of the type. The name must not change when the type is renamed.
   ///   - formerNames: earlier names of the type. Archives with these names can be read.
   ///   - version: the current version, 0 or greater, which is written to new archives.
   ///   - fields: the fields, in the order of the parameters of `make`.

@@ -19,7 +19,7 @@ public enum SuperclassBehavior: String, Sendable, Hashable {
 
 /// Whether equality, hashing and descriptions include a field.
 public enum StorageBehavior: String, Sendable, Hashable {
-  /// The field is included everywhere.
+  /// Equality, hashing and descriptions include the field.
   case permanent
   /// The property is not a field. Use this case only in `@Field(storage:)`, for a property with an initial value or an
   /// optional variable. In a list of fields, omit the property instead.
@@ -53,7 +53,7 @@ public struct FieldInfo: Sendable {
   /// Whether the field is a constant property of a class. Such a field cannot change after the object is created.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
-  /// Creates the default as a value of the field's type.
+  /// A closure that creates the default as a value of the field's type.
   let makeInitial: (@Sendable () -> Any)?
 
   /// Creates a field of a model.
@@ -110,8 +110,8 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The path of keys to the field in JSON, up to the first array index. If JSON does not contain the field, this is
-  /// the field's own key.
+  /// The path of keys to the field in JSON, up to the first array index. If JSON does not contain the field, the path
+  /// is the field's own key.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
   /// Whether JSON or an archive may lack the field, because it has a default or is optional.

@@ -19,7 +19,8 @@ public protocol _StrataBaseClass {}
 /// the compiler's error contains the name.
 public enum _Strata {
   /// A class without subclasses. For the first inherited type of a class, `@Model` generates the composition `Name & …`
-  /// with this class. The composition is valid if the inherited type is a protocol, and an error if it is a class.
+  /// with this class. The composition is valid if the inherited type is a protocol, and an error if the inherited type
+  /// is a class.
   public final class
     `any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out`
   {}

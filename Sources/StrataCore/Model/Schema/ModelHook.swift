@@ -2,7 +2,6 @@
 /// should be looked up only once instead of for each object.
 package protocol AnyModelHook: AnyObject, Sendable {}
 
-/// The hook of a model type.
 package final class ModelHook<M>: AnyModelHook {
   private let body: @Sendable (inout M, DecodingContext) throws -> Void
 

@@ -2,7 +2,7 @@ extension ModelSchema {
   /// The error for an enum case that could be archived but not decoded, because of its labels or the model's own code;
   /// `nil` if there is none.
   ///
-  /// A common mistake is a case named `none`: in a method that returns an optional, `.none` means nil rather than the case.
+  /// A common mistake is a case named `none`. In a method that returns an optional, `.none` means nil instead of the case.
   var problemOfCases: ArchiveError? {
     for info in cases where Set(info.labels).count < info.labels.count {
       return ArchiveError(

@@ -33,7 +33,7 @@ public final class ModelSchema: Sendable {
   package let caseShapes: [String: RecordShape]
   /// Whether the model is a class. References to its instances are preserved.
   package let isObject: Bool
-  /// Whether the model needs the slow read path, because the model is a class or has a hook or validation rules.
+  /// Whether the model needs the slow read path, because the model is a class or its objects need a finishing step.
   package let readsSpecially: Bool
   /// Whether the model is a struct that does not keep unknown keys. Such models are written on the fast path.
   package let isPlainStructure: Bool
@@ -84,22 +84,23 @@ public final class ModelSchema: Sendable {
   ///
   /// A mistake in the declaration, such as a duplicate key, a gap between migration steps, or a merge policy for a
   /// different type, is an error with the code `invalidSchema` or `invalidMigration`. The first encoding, decoding or
-  /// merge throws it, so it shows up the first time that a development build saves the model.
+  /// merge throws the error. A mistake therefore shows up the first time that a development build saves the model.
   ///
   /// - Parameters:
-  ///   - type: the type of the model. If it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are used.
-  ///   - name: the registered name. It must not change when the type is renamed.
+  ///   - type: the type of the model. If the type conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are
+  ///     used.
+  ///   - name: the registered name. The name must not change when the type is renamed.
   ///   - formerNames: earlier names of the type. Archives with these names can be read.
   ///   - version: the current version, 0 or greater, which is written to new archives.
-  ///   - superclass: the superclass of a class, if it is also a model. Its fields follow the fields given here.
+  ///   - superclass: the superclass of a class, if it is also a model. The superclass's fields follow the given fields.
   ///   - fields: the fields, in the order in which the model reads and writes them.
   ///   - cases: the cases of an enum; empty for a model with fields.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
-  ///   - oldestReader: the oldest version of the model that may open archives of this version. That version must keep
-  ///     unknown fields, and the steps that follow it may only set defaults. By default, no older version may open
-  ///     them.
-  ///   - oldestWriter: the oldest version that may also save such archives again, including the fields that it does not
-  ///     know. By default, no older version may save them.
+  ///   - oldestReader: the oldest version of the model that may open archives of this version. The oldest reader must
+  ///     keep unknown fields, and the later steps may only set defaults. By default, no older version may open the
+  ///     archives.
+  ///   - oldestWriter: the oldest version that may also save the archives again, including fields that are unknown to it.
+  ///     By default, no older version may save the archives.
   public init<M>(
     _ type: M.Type, name: String, formerNames: [String] = [], version: Int,
     superclass: (any VersionedModel.Type)? = nil,
@@ -300,7 +301,7 @@ public final class ModelSchema: Sendable {
   /// Whether the declaration is correct. If it is incorrect, the code that uses the schema throws the error later.
   private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
-  /// Whether records of the given shape can be read field by field, without looking up keys.
+  /// Returns whether records of the given shape can be read field by field, without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && isValid && shape.modelVersion == modelVersion
@@ -342,8 +343,8 @@ public final class ModelSchema: Sendable {
 
   /// Whether the model is a class or can contain instances of a class, at any depth.
   ///
-  /// Computed on first use rather than in the initializer, because the schemas of models that contain each other are
-  /// created in any order.
+  /// Computed on first use instead of in the initializer, because the schemas of mutually nested models are created in
+  /// any order.
   package var holdsObjects: Bool {
     if objectsAnswer.load() == 0 { objectsAnswer.store(SchemaCatalog(of: type).objectTypes.isEmpty ? 1 : 2) }
     return objectsAnswer.load() == 2

@@ -1,6 +1,7 @@
 extension ModelSchema {
-  /// Returns the name of a generic argument, for the name of a generic model. For a model or a collection, this is the
-  /// registered name. For any other type, it is the type's own name, qualified by its enclosing types (`Space.Item`).
+  /// Returns the name of a generic argument, used in the name of a generic model. For a model or a collection, the
+  /// result is the registered name. For any other type, the result is the type's own name, qualified by its enclosing
+  /// types (`Space.Item`).
   ///
   /// The module is omitted, as in the names of models. An enclosing function is also omitted, because it has no stable
   /// name.
