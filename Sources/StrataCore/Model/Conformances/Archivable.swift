@@ -50,8 +50,8 @@ public protocol Archivable {
   /// ``ModelSchema/check()`` rejects an opaque type whose `_rootSchema` is a model.
   static var typeShape: TypeShape { get }
 
-  /// The number of models, as recorded in an archive's header (stamp): the element count of an array or set, otherwise
-  /// 1.
+  /// The number of models, as recorded in an archive's header (stamp): the element count of an array, set or dictionary,
+  /// otherwise 1.
   var _archivedCount: Int { get }
 }
 
