@@ -33,7 +33,7 @@ extension VersionedModel {
 /// Formats values as text for people to read.
 private struct ValueDescription {
   let redactedKeys: Set<String>
-  /// The objects that are being described, outermost first. Used to detect cycles.
+  /// The objects being described, outermost first. Used to detect cycles.
   private var open: [ObjectIdentifier] = []
 
   /// The maximum depth of nested objects. An object at a greater depth is shown only as its type name, because a linked

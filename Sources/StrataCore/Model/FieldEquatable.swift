@@ -1,5 +1,5 @@
-// Equality and hashing by fields, for models with transitory fields. If all properties count, use the compiler's
-// synthesized conformance, which is faster.
+// Equality and hashing by fields, for models with transitory fields. If all properties should be compared, use the
+// compiler's synthesized conformance, which is faster.
 
 /// A model that is compared by its permanent fields only.
 ///
@@ -20,8 +20,8 @@ extension FieldHashable {
 }
 
 extension VersionedModel {
-  /// Whether another model has the same type and equal values in all permanent fields. Nested models are compared in
-  /// the same way, and transitory fields are ignored at every depth. An object is always equal to itself.
+  /// Returns whether another model has the same type and equal values in all permanent fields. Nested models are compared
+  /// in the same way, and transitory fields are ignored at every depth. An object is always equal to itself.
   ///
   /// Two NaN values of the same kind are equal, as in ``ArchiveValue``. A model that cannot be encoded is not equal to
   /// any other model.
@@ -52,7 +52,7 @@ extension VersionedModel {
   }
 
   /// Returns the values of the permanent fields in the order of the schema. For an enum, returns the associated values
-  /// under the name of the case.
+  /// with the name of the case as the key.
   ///
   /// - Parameter referenced: collects the objects that this model refers to. If `nil`, these objects are written in place.
   func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: ArchiveValue)] {
@@ -69,7 +69,7 @@ extension VersionedModel {
 }
 
 extension SchemaCatalog {
-  /// Returns a copy of the value in which no record, at any depth, has transitory fields.
+  /// Returns a copy of the value without transitory fields at any depth.
   func permanent(_ value: ArchiveValue) throws -> ArchiveValue {
     var value = value
     if case .record(var record) = value {

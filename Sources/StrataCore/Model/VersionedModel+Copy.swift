@@ -1,6 +1,6 @@
 extension VersionedModel {
-  /// Returns a copy. For a struct or an enum, this is the value itself; for a class, it is a new object with the same
-  /// field values.
+  /// Returns a copy. The copy of a struct or an enum is the value itself. The copy of a class instance is a new object
+  /// with the same field values.
   ///
   /// Neither ``PostDecoding/didDecode(from:)`` nor validation runs. In the copy of an object, properties that are not
   /// fields have their initial values.
@@ -19,24 +19,23 @@ extension VersionedModel {
     return copy
   }
 
-  /// Returns a copy in which some fields have new values. Hooks and validation run on the copy.
+  /// Returns a copy in which the given fields have new values. Hooks and validation run on the copy.
   ///
-  /// In a struct with `@Model`, properties that are not fields keep their values. In other types, they have their
-  /// initial values.
+  /// In a struct with `@Model`, properties that are not fields keep their values. In all other types, such properties
+  /// have their initial values.
   ///
   ///     let renamed = try issue.copy(updating: ["title": "Crash on launch"])
   ///
   /// - Parameters:
-  ///   - values: the new values by key, in the form that ``init(dictionary:validates:)`` accepts. Constants can be
-  ///     replaced, too. For an enum, a single case with all its associated values.
+  ///   - values: the new values by key, in the form that ``init(dictionary:validates:)`` accepts. Constants can also be
+  ///     replaced. For an enum, a single case with all its associated values.
   ///   - validates: whether the copy must satisfy the model's rules (see ``Validating``).
   /// - Throws: the same errors as ``init(dictionary:validates:)``.
   public func copy(updating values: [String: ArchiveValue], validates: Bool = true) throws -> Self {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     if schema.isEnumeration {
-      // An enum's only key is its case, with all associated values. If no case is given, the copy refers to the same
-      // nested objects.
+      // The only key of an enum is its case. If no case is given, the copy refers to the same nested objects.
       return values.isEmpty
         ? try copy(validates: validates) { _ in } : try Self(dictionary: values, validates: validates)
     }
@@ -47,7 +46,7 @@ extension VersionedModel {
     var record = try shallowRecord(referenced)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
-      // Hooks and validation run here on the new values' objects. They do not run again on objects that are kept.
+      // Hooks and validation run on the objects in new values. Kept objects are not validated again.
       do { record[field.key] = try ValueCoding.typed(value, as: field.type, referenced, in: context) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
@@ -72,7 +71,7 @@ extension VersionedModel {
     try copy(validates: validates) { $0[keyPath: path] = value }
   }
 
-  /// Returns a copy after applying a closure to it. Hooks and validation run on the copy.
+  /// Returns a copy that a closure has changed. Hooks and validation run on the copy.
   ///
   ///     let closed = try issue.copy { $0.state = .closed }
   ///
@@ -83,7 +82,7 @@ extension VersionedModel {
     try change(&result)
     let context = DecodingContext(source: .update, finishing: .gathering(validates: validates))
     if Self.schema.finishesModels { try Self.finish(&result, in: context) }
-    // Validates nested objects as well, because the closure may have changed them.
+    // Also validates nested objects, because the closure may have changed them.
     var search = FailureSearch()
     if validates { try search.visitInside(result) }
     let failures = (context.firstFailure?.failures ?? []) + search.failures

@@ -3,7 +3,7 @@ extension VersionedModel {
   ///
   /// If a key is absent, the field gets its default. `.null` sets an optional to nil, and a `nil` dictionary counts as
   /// empty. A nested model is either a record, as in ``dictionaryValue``, or an object with the keys of its fields. All
-  /// other values must have the types of their fields; a date, for example, cannot be given as text.
+  /// other values must have the types of their fields. For example, a date cannot be given as text.
   ///
   /// - Parameters:
   ///   - dictionary: the values, under the keys of the current version.
@@ -18,8 +18,8 @@ extension VersionedModel {
   }
 
   /// The values of all fields by key, including fields that are excluded from archives. The value of a nil field is
-  /// `.null`. For an enum, the only key is the name of the case, and its value is an object with the associated values
-  /// by label.
+  /// `.null`. For an enum, the only key is the name of the case. The value of that key is an object with the associated
+  /// values by label.
   ///
   /// - Throws: ``ArchiveError`` if a value cannot be encoded.
   /// - Complexity: linear in the size of the object.

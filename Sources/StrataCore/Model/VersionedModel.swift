@@ -1,9 +1,10 @@
 /// A type that is archived as a record, with named fields, a type name and a model version.
 ///
 /// `@Model(version:)` generates the conformance. To describe a model by hand, use ``DescribedModel``, which needs one
-/// line per field. Both are based on this protocol. A direct conformance is also possible and has the fastest code.
+/// line per field. A type can also conform to this protocol directly, which gives the fastest code.
 public protocol VersionedModel: Archivable, SendableMetatype {
-  /// The name, version and fields of the model. Declare it as a `static let`, so that it is created only once.
+  /// The name, version and fields of the model. Declare this property as a `static let`, because the schema should be
+  /// created only once.
   static var schema: ModelSchema { get }
 
   /// Creates the model by reading all fields in the order of the schema, with the `field` methods of ``ArchiveReader``.
@@ -16,25 +17,25 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// For an enum, returns the case with this name, or `nil` if there is no such case.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
-  /// The unknown keys found when this object was decoded. Empty unless the model keeps them.
+  /// The unknown keys found when this object was decoded. Empty unless the model keeps unknown keys.
   var archivedUnknownFields: UnknownFields { get }
 
   /// Copies all fields of another object into this object. A class must implement this method. For other types, the
   /// default implementation assigns the other value.
   mutating func adoptFields(of other: Self) throws
 
-  /// The identity of an object; `nil` for a struct or an enum. There is no need to implement this property.
+  /// The identity of an object; `nil` for a struct or an enum. Conforming types use the default implementation.
   var _objectIdentity: ObjectIdentifier? { get }
 
-  /// Decodes one field again and sets it. This is needed for objects in a reference cycle, because the first object is
-  /// created before the last. `@Model` generates the method for classes. A class without the macro must implement it if
-  /// its references can form cycles.
+  /// Decodes one field again and sets it. Objects in a reference cycle need this method, because the first object is
+  /// created before the objects that it refers to. `@Model` generates the method for classes. A class without the macro
+  /// must implement the method if its references can form cycles.
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
-/// A class that lists its subclasses, so that every decoder knows them.
+/// A class that lists its subclasses. Every decoder then knows the subclasses.
 ///
-/// If the class should not depend on its subclasses, list them in ``ArchiveDecoder/subclasses`` instead.
+/// If the class should not depend on its subclasses, list the subclasses in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
   /// The subclasses that archives may contain in place of this class.
   static var subclasses: [any VersionedModel.Type] { get }
@@ -63,8 +64,8 @@ extension VersionedModel {
 }
 
 extension VersionedModel {
-  /// Returns the subclass with this registered name, if this class, one of its subclasses or the decoder lists it;
-  /// `nil` otherwise.
+  /// Returns the subclass with this registered name, or `nil`. The subclass must be listed by this class, by one of its
+  /// subclasses or by the decoder.
   fileprivate static func subclass(named name: String, in context: DecodingContext) -> (any VersionedModel.Type)? {
     let known = knownSubclasses + context.subclasses.flatMap { [$0] + $0.knownSubclasses }
     return known.first { $0 is Self.Type && $0.schema.isNamed(name) }
@@ -139,9 +140,9 @@ extension VersionedModel {
     var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
-      // If the newer version were lost, the steps from this version would set defaults for absent keys
-      // (``ModelSchema/floors``). The newer version is not written for a merge, which works with records of this
-      // version, or into a stream that began without its floors.
+      // The newer version is kept, because migration steps from this version would set defaults for absent keys
+      // (``ModelSchema/floors``). A merge omits the newer version, because merges work with records of this version. A
+      // stream omits the newer version if the stream's header lacks its floors.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer
@@ -172,8 +173,8 @@ extension VersionedModel {
 
   /// Returns the schema of the object's own class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema. A reader could not
-  ///   tell the object from an object of the superclass, and the properties of its own class would be lost.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema. A reader would create
+  ///   an object of the superclass, and the properties of the object's own class would be lost.
   private func ownSchema() throws -> ModelSchema {
     let type = Swift.type(of: self)
     let schema = type.schema
@@ -198,14 +199,14 @@ extension VersionedModel {
   private static func readSpecially(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
     if schema.isObject, let object = try reader.readReference(Self.self) { return object }
-    // A field of a struct cannot wait for an object. The field of the enclosing object is deferred instead.
+    // A struct's field cannot wait for an object to be decoded. The field of the enclosing object is deferred instead.
     let frame = (reader.isObjectFrame, reader.placeOffset)
     (reader.isObjectFrame, reader.placeOffset) = (false, 0)
     defer { (reader.isObjectFrame, reader.placeOffset) = frame }
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
-  /// Reads the rest of a record, whose head was already read.
+  /// Reads the rest of a record after its head.
   @inline(__always)
   package static func read(
     _ start: ArchiveReader.RecordStart, _ schema: ModelSchema, from reader: inout ArchiveReader
@@ -216,7 +217,7 @@ extension VersionedModel {
       var model: Self
       do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
       reader.leave()
-      // Objects in a graph are finished later, once all objects have been created.
+      // Objects in a graph are finished after all objects have been created.
       if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
       return model
     case .values(let shape):

@@ -6,7 +6,7 @@ public struct ArchiveObject: Sendable {
   public struct Entry: Sendable, Hashable {
     /// The key.
     public var key: String
-    /// The value; `.null` for an explicit null.
+    /// The value. An explicit null is `.null`.
     public var value: ArchiveValue
 
     /// Creates an entry from a key and its value.
@@ -22,8 +22,8 @@ public struct ArchiveObject: Sendable {
   /// Creates an object without entries.
   public init() { entries = [] }
 
-  /// Creates an object with the entries in the given order. If a key occurs more than once, its last value is kept, at
-  /// the position of the first.
+  /// Creates an object with the entries in the given order. If a key occurs more than once, its last value is kept at
+  /// the position of its first occurrence.
   ///
   /// - Complexity: linear in the number of entries.
   public init(_ entries: [Entry]) {
@@ -79,7 +79,7 @@ public struct ArchiveObject: Sendable {
   private static let mostHashed = 4096
   private static let mostProbes = 16
 
-  /// Whether all keys have different hashes. Also returns `false` if the hash table has too many collisions.
+  /// Returns whether all keys have different hashes. Also returns `false` if the hash table has too many collisions.
   private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
     let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
     // A slot contains the hash of a key, or 0 if it is empty.
@@ -115,8 +115,8 @@ extension ArchiveObject: RandomAccessCollection {
 }
 
 extension ArchiveObject: ExpressibleByDictionaryLiteral {
-  /// Creates an object with the entries in the given order. If a key occurs more than once, its last value is kept, at
-  /// the position of the first.
+  /// Creates an object with the entries in the given order. If a key occurs more than once, its last value is kept at
+  /// the position of its first occurrence.
   public init(dictionaryLiteral elements: (String, ArchiveValue)...) {
     self.init(elements.map { Entry(key: $0, value: $1) })
   }

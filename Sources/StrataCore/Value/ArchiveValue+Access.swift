@@ -4,7 +4,7 @@ extension ArchiveValue {
   /// Whether the value is an explicit null.
   public var isNull: Bool { if case .null = self { true } else { false } }
 
-  /// The boolean, or `nil` for any other kind of value. 1 is not `true`.
+  /// The boolean, or `nil` for any other kind of value. The integer 1 is not `true`.
   public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
 
   /// The string, or `nil` for any other kind of value.
@@ -24,7 +24,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the integer as a `T`, or `nil` if the value is not an integer or a `T` cannot represent it.
+  /// Returns the integer as a `T`, or `nil` if the value is not an integer or `T` cannot represent the integer.
   public func integer<T: FixedWidthInteger>(as type: T.Type) -> T? {
     switch self {
     case .int(let value): T(exactly: value)
@@ -66,7 +66,7 @@ extension ArchiveValue {
   /// The value under a key of a record or an object; `nil` if the key is absent, or for any other kind of value.
   ///
   /// Setting `nil` removes the key. Setting a key of null turns null into an object. Setting a key of any other kind of
-  /// value is a programming error and stops the program; ``set(_:at:)`` throws an error instead.
+  /// value is a programming error and stops the program. To get an error instead, use ``set(_:at:)``.
   public subscript(key: String) -> ArchiveValue? {
     get {
       switch self {
@@ -78,7 +78,7 @@ extension ArchiveValue {
     set { self[ValuePath(key: key)] = newValue }
   }
 
-  /// The kind of this value as a noun, for messages. It contains nothing of the value's content.
+  /// The kind of this value as a noun, for messages. The text contains nothing of the value's content.
   public var kind: String {
     switch self {
     case .null: "null"

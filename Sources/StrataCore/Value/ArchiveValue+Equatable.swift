@@ -1,11 +1,11 @@
 import Foundation
 
 extension ArchiveValue: Hashable {
-  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, so that every value equals itself.
-  /// The order of keys does not matter in objects and records.
+  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, because every value must equal
+  /// itself. The order of keys does not matter in objects and records.
   ///
-  /// - Complexity: linear in the size of the values. A part that shares its storage counts only once, even if it occurs repeatedly.
-  ///   Does not use recursion.
+  /// - Complexity: linear in the size of the values. Repeated parts that share storage are compared only once. Does not use
+  ///   recursion.
   public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
     guard left.holdsValues else { return areEqualScalars(left, right) }
     guard right.holdsValues else { return false }
@@ -54,12 +54,12 @@ extension ArchiveValue: Hashable {
 }
 
 extension ArchiveValue {
-  /// Whether two values have the same structure, and equal values at each position of it.
+  /// Returns whether two values have the same structure and equal values at each position.
   ///
   /// - Parameters:
-  ///   - areEqual: compares two values, at least one of which cannot contain other values.
+  ///   - areEqual: compares two values. At least one of the values cannot contain other values.
   ///   - hasOrder: whether the order of members matters in sets that contain references.
-  ///   - members: converts each member of such a set before the members are compared regardless of their order.
+  ///   - members: converts each member of a set before the members are compared without regard to order.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
     hasOrder: Bool = true,
@@ -67,14 +67,13 @@ extension ArchiveValue {
   ) -> Bool {
     var waiting: [(ArchiveValue, ArchiveValue)] = []
     var compared = ComparedStorage()
-    // Pairs of containers are compared later, so that deeply nested values do not overflow the stack.
+    // Pairs of containers are compared later, because recursion into deeply nested values could overflow the stack.
     func mayBeEqual(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
       guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
       waiting.append((left, right))
       return true
     }
-    // A loop over indices instead of `zip`, because in builds without optimization `zip` would take most of the time of a
-    // comparison.
+    // Loops over indices, because in builds without optimization `zip` would take most of the time of a comparison.
     func mayBeEqualInside(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool {
       var place = 0
       while place < left.count, place < right.count {
@@ -127,7 +126,7 @@ extension ArchiveValue {
     return true
   }
 
-  /// Pairs of arrays that have been compared or will be, so that a part that occurs repeatedly in a value is compared only once.
+  /// The pairs of arrays already compared or scheduled for comparison. Repeated parts of a value are therefore compared only once.
   private struct ComparedStorage {
     private struct Pair: Hashable {
       let left: StorageIdentity
@@ -135,20 +134,20 @@ extension ArchiveValue {
       var shapes: [ObjectIdentifier] = []
     }
 
-    /// The number of comparisons after which pairs are remembered. Remembering a pair costs more than comparing it, and only few
-    /// values need this number of comparisons.
+    /// The number of comparisons after which pairs are stored. Storing a pair costs more than comparing it, and few values need
+    /// this number of comparisons.
     private static let remembers = 1 << 20
 
     private var count = 0
     private var pairs = Set<Pair>()
 
-    /// Whether a pair has been seen before, in which case it does not need to be compared again. If the pair were not equal, the
-    /// whole comparison would already have ended.
+    /// Returns whether a pair was stored before and does not need to be compared again. If the pair were not equal, the whole
+    /// comparison would already have ended.
     ///
-    /// The compared values retain the arrays, so their addresses are not reused.
+    /// The arrays are identified by address. The addresses are not reused, because the compared values retain the arrays.
     ///
-    /// - Parameter shapes: the shapes, if the arrays are the values of two records with different keys. The shapes determine which
-    ///   values are compared with each other.
+    /// - Parameter shapes: the record shapes, if the arrays are the values of two records with different keys. The shapes determine
+    ///   which values are compared with each other.
     mutating func holds<T>(_ left: [T], _ right: [T], _ shapes: RecordShape...) -> Bool {
       count += 1
       guard count > Self.remembers, !left.isEmpty else { return false }
@@ -180,7 +179,7 @@ extension ArchiveValue {
 }
 
 extension Array {
-  /// Whether two arrays share their memory, in which case their elements do not need to be compared.
+  /// Returns whether two arrays share storage. The elements of such arrays need no comparison.
   func isStored(like other: [Element]) -> Bool {
     withUnsafeBufferPointer { own in
       other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }

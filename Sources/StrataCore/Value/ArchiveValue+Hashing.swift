@@ -1,8 +1,9 @@
 import Foundation
 
 extension ArchiveValue {
-  /// Hashes everything that equality compares. Foundation hashes only the first bytes of data, hashes decimals as
-  /// doubles, and ignores the base of a URL, in which case many different values could have the same hash.
+  /// Hashes everything that equality compares. Foundation's hashes are not used alone, because Foundation hashes only
+  /// the first bytes of data, hashes decimals as doubles, and ignores the base of a URL. Many different values could
+  /// then have the same hash.
   ///
   /// - Complexity: linear in the size of the value, with parts that share storage counted once.
   public func hash(into hasher: inout Hasher) {
@@ -11,7 +12,7 @@ extension ArchiveValue {
   }
 }
 
-/// The kind of a value. Its raw value is part of hashes and digests.
+/// The kind of a value. The raw value of the kind is part of hashes and digests.
 enum ValueKind: UInt8 {
   case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
     object, map, record, reference, graph
@@ -26,13 +27,13 @@ extension Hasher {
   }
 }
 
-/// The state that is needed while one value is hashed.
+/// The state of hashing one value.
 private struct ValueHashing {
-  /// The number of parts after which hashes of collections are cached. In smaller values, a lookup costs more than it
-  /// saves.
+  /// The number of nested values after which hashes of collections are cached. In smaller values, lookups cost more
+  /// than they save.
   private static let remembers = 256
 
-  /// The depth below which only the count of a collection is hashed, because hashing is recursive. It is the default
+  /// The depth from which only the count of a collection is hashed, because hashing is recursive. Equal to the default
   /// limit on the depth of archives.
   private static let deepest = 512
 

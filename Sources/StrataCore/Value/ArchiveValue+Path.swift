@@ -14,12 +14,12 @@ extension ArchiveValue {
   /// Sets the value at a path, or removes it if `newValue` is `nil`.
   ///
   /// Null or absent values along the path become objects, or arrays if the next component is an index. If an index is beyond the
-  /// end of an array, up to 65,535 nulls are added before it. Removing an absent value changes nothing.
+  /// end of an array, up to 65,535 nulls are added to reach it. Removing an absent value changes nothing.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path is not null and does not support the next
   ///   key or index, if an index is negative or too far beyond the end of its array, or if the path is the root or contains any
   ///   other kind of component. The value is unchanged in these cases. The setter of `value[path]` stops the program instead of
-  ///   throwing an error, so use the setter only if the structure of the value is known.
+  ///   throwing an error. Use the setter only if the structure of the value is known.
   /// - Complexity: linear in the number of entries of the objects along the path.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
     try set(newValue, at: path.steps()[...])
@@ -30,7 +30,7 @@ extension ArchiveValue {
 
   // MARK: Steps
 
-  /// Whether the value supports a step: a key of an object or a record, or an index of an array.
+  /// Whether the value can contain this step. Objects and records contain keys, and arrays contain indices.
   package func accepts(_ step: Step) -> Bool {
     switch (step, self) {
     case (.key, .object), (.key, .record), (.index, .array): true
@@ -48,8 +48,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the value at the end of the steps. Returns `nil` if that value is absent, or if a value along the way is absent or
-  /// null.
+  /// Returns the value at the end of a list of steps. Returns `nil` if that value, or a value along the way, is absent, or if a
+  /// value along the way is null.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to a value that does not support its step.
   package func value(at steps: some Collection<Step>) throws -> ArchiveValue? {
@@ -63,11 +63,11 @@ extension ArchiveValue {
     return value
   }
 
-  /// Sets the value at the end of the steps, or removes it if `newValue` is `nil`. If an index is beyond the end of an array,
-  /// nulls are added before it.
+  /// Sets the value at the end of a list of steps, or removes the value if `newValue` is `nil`. If an index is beyond the end of
+  /// an array, nulls are added to reach it.
   ///
-  /// - Parameter make: returns the replacement for a value along the way that does not support the next step. It is called with
-  ///   null for an absent value. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
+  /// - Parameter make: returns the replacement for a value along the way that does not support the next step. An absent value is
+  ///   passed as null. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
   package mutating func set(
     _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
@@ -93,7 +93,7 @@ extension ArchiveValue {
     guard !rest.isEmpty else { return self[existing: step] = newValue }
     let found = self[step]
     guard var inner = found ?? (newValue == nil ? nil : .null) else { return }
-    // The inner value is removed from its container while it is changed, so that its storage has only one reference and is not
+    // The inner value is removed from its container during the change. Its storage then has only one reference and is not
     // copied.
     if found?.holdsValues == true { self[existing: step] = .null }
     do { try inner.set(newValue, at: rest, making: make) } catch {
@@ -103,7 +103,7 @@ extension ArchiveValue {
     self[existing: step] = inner
   }
 
-  /// Returns an empty object or array, whichever supports the step, if `found` is null. Throws `typeMismatch` for any other
+  /// Returns an empty object for a key, or an empty array for an index, if `found` is null. Throws `typeMismatch` for any other
   /// value.
   package static func container(_ found: ArchiveValue, for step: Step) throws -> ArchiveValue {
     guard found.isNull else { throw found.mismatch(step) }
@@ -146,7 +146,7 @@ extension ArchiveValue {
 }
 
 extension ArchiveError {
-  /// Returns the error with several components inserted at the front of its path.
+  /// Returns the error with the components prepended to its path.
   package func prefixed(by components: [PathComponent]) -> ArchiveError {
     components.reversed().reduce(self) { $0.prefixed(by: $1) }
   }
@@ -163,7 +163,7 @@ extension ModelRecord {
   ///
   /// - Throws: the same errors as ``ArchiveValue/set(_:at:)``.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
-    // The fast path for a single key, which does not create an array of steps.
+    // A fast path for a single key, because an array of steps would be slower.
     if let key = path.onlyKey { return self[key] = newValue }
     try set(newValue, at: path.steps()[...], making: ArchiveValue.container)
   }
@@ -173,7 +173,7 @@ extension ModelRecord {
     making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
     var value = ArchiveValue.record(self)
-    // Clears the record's own values, because otherwise changing `value` would copy their storage.
+    // Clears the stored values, because changing `value` would otherwise copy their storage.
     values = []
     defer { if case .record(let record) = value { self = record } }
     try value.set(newValue, at: steps, making: make)

@@ -24,7 +24,8 @@ extension ArchiveValue {
     }
   }
 
-  /// The number as an integer; `nil` if it has a fraction or more than 128 bits, or if the value is not a number.
+  /// The number as an integer; `nil` if the value is not a number, or if the number has a fraction or more than 128
+  /// bits.
   package var wholeNumber: ArchiveValue? {
     switch self {
     case .int, .uint, .wideInteger: self
@@ -44,8 +45,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The value as a boolean, if it is a boolean, the integer 0 or 1, or the text `true` or `false`; `nil` for any other
-  /// value.
+  /// The value as a boolean; `nil` unless the value is a boolean, the integer 0 or 1, or the text `true` or `false`.
   package var lenientBool: Bool? {
     switch self {
     case .bool(let flag): flag
@@ -57,7 +57,7 @@ extension ArchiveValue {
 }
 
 extension Double {
-  /// Converts an integer or a floating-point number, such as `3` to 3.0. Returns `nil` for any other kind of value, and
+  /// Converts an integer or a floating-point number, such as `3` to 3.0. Returns `nil` for any other kind of value, or
   /// if a double cannot represent the number exactly, such as 2^53 + 1.
   package init?(exactlyAs value: ArchiveValue) {
     switch value {
@@ -70,7 +70,7 @@ extension Double {
   }
 
   /// Converts a number or its text to the double that has the same integer value or is printed with the same digits.
-  /// Returns `nil` if there is no such double, for example for 9007199254740993, 1e999 and 3.14159265358979323846.
+  /// Returns `nil` if no such double exists, for example for 9007199254740993, 1e999 and 3.14159265358979323846.
   package init?(withoutLossOf value: ArchiveValue) {
     switch value {
     case .wideInteger(let integer):

@@ -1,5 +1,5 @@
-// All code that traverses values uses these functions, so that no kind of nested value is forgotten, such as keys of maps, members of
-// sets and objects of graphs.
+// All code that traverses values uses these functions, because separate traversals could miss nested values such as keys of maps,
+// members of sets and objects of graphs.
 
 extension ArchiveValue {
   /// Whether this value is of a kind that can contain other values.
@@ -34,15 +34,15 @@ extension ArchiveValue {
   /// - Complexity: linear in the number of values. Does not use recursion.
   package var size: Int { (try? size(limit: .max)) ?? 1 }
 
-  /// The number of values in this value, at any depth, including the value itself.
+  /// Returns the number of values in this value, at any depth, including the value itself.
   ///
-  /// - Parameter depth: the depth of this value inside an outermost value.
+  /// - Parameter depth: the depth of this value in the outermost value.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the value is deeper than `limit`.
   /// - Complexity: linear in the number of values. Does not use recursion.
   func size(atDepth depth: Int = 0, limit: Int) throws -> Int {
     guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
     var size = 1
-    // Only values that can contain others are added. Most records contain no such values, so nothing is allocated for them.
+    // Only values that can contain other values are added. Most records contain no such values and need no allocation.
     var waiting: [(value: ArchiveValue, depth: Int)] = []
     var next: (value: ArchiveValue, depth: Int)? = (self, depth)
     while let (value, depth) = next {
@@ -56,14 +56,14 @@ extension ArchiveValue {
     return size
   }
 
-  /// Whether any value directly inside this value satisfies the predicate.
+  /// Returns whether any value directly inside this value satisfies the predicate.
   package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
     var found = false
     try forEachInside { if !found { found = try predicate($0) } }
     return found
   }
 
-  /// Returns this value with each value directly inside it replaced. The kind of the value and the order of its contents stay the same.
+  /// Returns this value with each directly contained value replaced. The kind of the value and the order of its contents stay the same.
   package func mapInside(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.map(replacement))
@@ -80,7 +80,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but if `replacement` throws an error, adds the step to the failing value to the error's path.
+  /// Like ``mapInside(_:)``, but prepends the step to the failing value to the path of any error that `replacement` throws.
   package func mapLocated(_ replacement: (ArchiveValue) throws -> ArchiveValue) throws -> ArchiveValue {
     try mapSteps { value, step in
       do { return try replacement(value) } catch {
@@ -90,7 +90,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``forEachInside(_:)``, but also passes the last step of the path of each value; `nil` for the root of a graph.
+  /// Like ``forEachInside(_:)``, but also passes the path step from this value to each contained value; `nil` for the root of a graph.
   package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
@@ -99,7 +99,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but also passes the last step of the path of each value; `nil` for the root of a graph.
+  /// Like ``mapInside(_:)``, but also passes the path step from this value to each contained value; `nil` for the root of a graph.
   package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
     -> ArchiveValue
   {
@@ -110,9 +110,9 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the last step of the path of a value; `nil` for the root of a graph.
+  /// Returns the path step from this value to a directly contained value; `nil` for the root of a graph.
   ///
-  /// - Parameter place: the position of the value in the order of ``forEachInside(_:)``.
+  /// - Parameter place: the index of the contained value in the order of ``forEachInside(_:)``.
   private func step(to place: Int) -> Step? {
     switch self {
     case .object(let object): .key(object.entries[place].key)
@@ -125,7 +125,7 @@ extension ArchiveValue {
 
   // MARK: References
 
-  // References inside a graph refer to objects of that graph, so these functions do not look inside graphs.
+  // References inside a graph refer to objects of that graph. The following functions therefore do not look inside graphs.
 
   package var hasReferences: Bool {
     switch self {

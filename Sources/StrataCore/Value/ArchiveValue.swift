@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An untyped value, in a form that archives, JSON documents and database rows share.
+/// An untyped value. Archives, JSON documents and database rows share this representation.
 ///
 /// Migration steps, hooks and merging work on these values, so the same migration step works for an archive, a JSON
 /// document and a database row. Absent and null are different: a record or an object returns `nil` for an absent key
@@ -8,14 +8,14 @@ public import Foundation
 ///
 /// Integers are exact and differ from floating-point numbers. Booleans are not numbers.
 public enum ArchiveValue: Sendable {
-  /// An explicit null, which is not the same as an absent key.
+  /// An explicit null, which differs from an absent key.
   case null
   /// A boolean, which is not a number.
   case bool(Bool)
   /// An integer in the range of `Int64`.
   case int(Int64)
-  /// An integer above `Int64.max`, in the range of `UInt64`. Smaller integers must always be `int`; ``integer(_:)``
-  /// chooses the right case.
+  /// An integer above `Int64.max`, in the range of `UInt64`. Smaller integers must always be `int`. Use ``integer(_:)``
+  /// to choose the right case.
   case uint(UInt64)
   /// An integer beyond the ranges of ``int(_:)`` and ``uint(_:)``, with a magnitude of up to 128 bits.
   indirect case wideInteger(WideInteger)
@@ -43,11 +43,11 @@ public enum ArchiveValue: Sendable {
   case set([ArchiveValue])
   /// Named values without a type, as in a JSON object.
   case object(ArchiveObject)
-  /// Pairs of keys and values, where not all keys are strings.
+  /// Pairs of keys and values, for maps in which at least one key is not a string.
   case map([MapEntry])
   /// Named values with a type name and a model version.
   case record(ModelRecord)
-  /// A reference to an object of an ``ObjectGraph``, by the object's number.
+  /// A reference to an object of an ``ObjectGraph``. The associated value is the object's number.
   case reference(Int)
   /// Objects with identity, and a value that refers to them.
   indirect case graph(ObjectGraph)
@@ -66,8 +66,8 @@ public enum ArchiveValue: Sendable {
     }
   }
 
-  /// Returns the integer in the first of the cases ``int(_:)``, ``uint(_:)`` and ``wideInteger(_:)`` that can represent
-  /// it.
+  /// Returns the integer as the first of the cases ``int(_:)``, ``uint(_:)`` and ``wideInteger(_:)`` that can represent
+  /// the integer.
   ///
   /// - Precondition: the magnitude of `value` has at most 128 bits.
   public static func integer(_ value: some BinaryInteger) -> ArchiveValue { ArchiveValue(WideInteger(value)) }

@@ -37,8 +37,9 @@ package struct DecimalParts {
     return DecimalMemory.isKnown ? DecimalMemory(parts).decimal : parts.decimalOfText
   }
 
-  /// The mantissa and the exponent, adjusted so that the exponent fits into a signed byte, if possible. To reduce the exponent,
-  /// zeros are appended to the mantissa: 1e128 becomes 10e127. To increase it, zeros at the end of the mantissa are removed.
+  /// The mantissa and the exponent, adjusted to make the exponent fit into a signed byte, if possible. To reduce the exponent,
+  /// zeros are appended to the mantissa: 1e128 becomes 10e127. To increase the exponent, zeros at the end of the mantissa are
+  /// removed.
   package var withinRange: (mantissa: WideInteger.Magnitude, exponent: Int) {
     var (mantissa, exponent) = (mantissa, exponent)
     while exponent > 127, let larger = mantissa.multiplied(by: 10) { (mantissa, exponent) = (larger, exponent - 1) }
@@ -55,7 +56,8 @@ package struct DecimalParts {
     guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
     guard mantissa.low & 1 == 0, mantissa.quotientAndRemainder(dividingBy: 10).remainder == 0 else { return self }
     var (mantissa, exponent) = (mantissa, exponent)
-    // A number that is divisible by 10^n is also divisible by 2^n, which is faster to test.
+    // Divisibility by 2^n is tested first, because this test is faster and a number that is divisible by 10^n is also divisible
+    // by 2^n.
     for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {
       let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: power)
       if remainder == 0 { (mantissa, exponent) = (quotient, exponent + zeros) }
@@ -70,10 +72,10 @@ package struct DecimalParts {
 }
 
 /// The memory layout of a `Decimal`, which contains the mantissa as an integer. Foundation provides the mantissa only as text,
-/// which takes microseconds and up to 167 digits.
+/// and the conversion takes microseconds and up to 167 digits.
 ///
-/// The layout matches `NSDecimal` in Apple's Foundation and `Decimal.Storage` in swift-foundation. The two differ in the
-/// second byte.
+/// The layout matches `NSDecimal` in Apple's Foundation and `Decimal.Storage` in swift-foundation. The two layouts differ in
+/// the second byte.
 private struct DecimalMemory {
   let exponent: Int8
   private let flags: UInt8
@@ -86,7 +88,7 @@ private struct DecimalMemory {
     private static let (lengthShift, negative, compact) = (UInt8(4), UInt8(0x08), UInt8(0x04))
   #endif
 
-  /// Whether Foundation's decimals have this layout, tested with samples. If not, decimals are converted through text.
+  /// Whether Foundation's decimals have this layout, tested with samples. If false, decimals are converted through text.
   static let isKnown: Bool = {
     guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
     let samples: [(Bool, UInt64, UInt64, Int)] = [
@@ -123,7 +125,7 @@ private struct DecimalMemory {
   var decimal: Decimal { unsafeBitCast(self, to: Decimal.self) }
   var isNegative: Bool { flags & Self.negative != 0 }
 
-  /// The mantissa, without the 16-bit digits beyond the length, which are undefined.
+  /// The mantissa. The 16-bit digits beyond the stored length are undefined and are ignored.
   var mantissa: WideInteger.Magnitude {
     // Returns the lowest `count` 16-bit digits of two 32-bit words.
     func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
@@ -135,7 +137,7 @@ private struct DecimalMemory {
   }
 }
 
-// The same conversions through text, for a version of Foundation whose decimals have an unknown layout.
+// Conversions through text, for a version of Foundation whose decimals have an unknown layout.
 extension DecimalParts {
   /// Creates the parts of a finite decimal from its description, which contains every digit, has no exponent, and does not
   /// depend on the locale.

@@ -2,7 +2,7 @@
 // bits. Callers convert all other numbers through text with the standard library, which returns the same results.
 
 extension Double {
-  /// Creates the double that is nearest to ±significand × 10^power. If two doubles are equally near, it is the one with the
+  /// Creates the double nearest to ±significand × 10^power. If two doubles are equally near, creates the double with the
   /// even significand. Returns `nil` if `power` is beyond ±27.
   init?(isNegative: Bool, significand: UInt64, power: Int) {
     let magnitude: Double
@@ -14,8 +14,8 @@ extension Double {
     } else {
       guard power.magnitude <= 27, significand > 0 else { return nil }
       let factor = powersOfFive[Int(power.magnitude)]
-      // At least 62 bits of the exact result. The last bit is also set if any bit after it would be set, so that rounding to
-      // 53 bits is correct.
+      // At least 62 bits of the exact result. The last bit is also set if any dropped bit is set, which makes rounding to 53
+      // bits correct.
       let bits: UInt64
       let exponent: Int
       if power < 0 {
@@ -36,18 +36,19 @@ extension Double {
     self = isNegative ? -magnitude : magnitude
   }
 
-  /// The digits of the magnitude as in `description`, without trailing zeros: the smallest number of digits that parse as
-  /// the same double, and among these the digits nearest to it.
+  /// The digits of the magnitude as in `description`, without trailing zeros. The result is the shortest sequence of digits
+  /// that parses as the same double. If several sequences are equally short, the result is the sequence nearest to the
+  /// double.
   ///
-  /// `nil` for powers of two, for magnitudes below 2^-36 and from 2^52 on, and if two digit sequences are equally near.
+  /// `nil` for powers of two, for magnitudes below 2^-36 or of at least 2^52, and if two digit sequences are equally near.
   var shortestDigits: (significand: UInt64, power: Int)? {
     let exponent = Int(bitPattern &>> 52 & 0x7FF) - 1023
     guard significandBitPattern != 0, -36...51 ~= exponent else { return nil }
     // 1233/4096 is slightly less than log₁₀ 2, so 10^16 < |self| × 10^places < 2 × 10^17.
     let places = 16 - (exponent * 1233) >> 12
     // The product |self| × 10^places as a fixed-point number with `shift` binary places. In this form, half a unit in the
-    // last place of the double is a power of five, which is odd. So no integer is exactly midway between this double and the
-    // next.
+    // last place of the double is a power of five, which is odd. Therefore no integer is exactly midway between this double
+    // and the next double.
     let shift = UInt64(53 - exponent - places)
     let half = powersOfFive[places]
     let (high, low) = half.multipliedFullWidth(by: (significandBitPattern | 1 << 52) << 1)

@@ -1,5 +1,5 @@
-/// A key that is compared by its bytes, because Swift's strings compare as equal if they differ only in Unicode
-/// normalization (NFC and NFD).
+/// A key that is compared by its bytes. Swift's `==` is not used, because strings that differ only in Unicode
+/// normalization (NFC and NFD) compare as equal.
 package struct ExactKey: Hashable, Sendable {
   package let text: String
 
@@ -12,7 +12,7 @@ package struct ExactKey: Hashable, Sendable {
     text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Whether two keys have the same bytes.
+  /// Returns whether two keys have the same bytes.
   @inline(__always)
   package static func isSame(_ left: String, _ right: String) -> Bool {
     guard left == right else { return false }

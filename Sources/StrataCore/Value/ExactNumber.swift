@@ -1,9 +1,9 @@
 package import Foundation
 
-/// A number stored as decimal digits, so that numbers of different kinds can be compared without rounding.
+/// A number stored as decimal digits. Numbers of different kinds can therefore be compared without rounding.
 ///
-/// A floating-point number is represented by its shortest text, as in JSON. So 0.1 is the same number as a double, as
-/// a float, as a decimal and as text, and the double 1e23 is the integer 10^23.
+/// A floating-point number is represented by its shortest text, as in JSON. Therefore 0.1 is the same number in a
+/// double, a float, a decimal and a text, and the double 1e23 equals the integer 10^23.
 package struct ExactNumber: Comparable {
   /// The sign and the special values, in ascending order. NaN is less than all numbers.
   private enum Sign: Int, Comparable {
@@ -15,7 +15,7 @@ package struct ExactNumber: Comparable {
   private var sign = Sign.zero
   /// The ASCII digits of a fraction, without the leading `0.`. Neither the first nor the last digit is a zero.
   private var digits: [UInt8] = []
-  /// The exponent of the power of ten by which the fraction is multiplied.
+  /// The exponent of ten. The number is the fraction times 10^`power`.
   private var power: WideInteger = 0
 
   /// Creates the exact number of a value. Returns `nil` if the value is not a number.
@@ -57,7 +57,7 @@ package struct ExactNumber: Comparable {
     self.init(text: String(digits))
   }
 
-  /// The number as an integer; `nil` if it has a fraction or a magnitude of more than 128 bits.
+  /// The number as an integer; `nil` if the number has a fraction or a magnitude of more than 128 bits.
   var integer: ArchiveValue? {
     guard sign != .zero else { return .int(0) }
     guard sign == .positive || sign == .negative, let power = power.exactly(Int.self), power >= digits.count,
@@ -110,7 +110,7 @@ package struct ExactNumber: Comparable {
     return left.sign == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }
 
-  /// Whether the magnitude of this number is smaller than the magnitude of `other`.
+  /// Returns whether the magnitude of this number is smaller than the magnitude of `other`.
   private func isSmaller(than other: ExactNumber) -> Bool {
     power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
   }

@@ -162,9 +162,9 @@ package enum ISO8601 {
     return Double(seconds) + Double(fraction) / Double(scale)
   }
 
-  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten by which to divide it, and the next
-  /// byte, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are ignored,
-  /// because dates are less precise.
+  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten to divide by, and the next byte,
+  /// which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are ignored, because
+  /// dates are less precise.
   private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8?)? {
     var number = 0
     var scale = 1
@@ -181,8 +181,8 @@ package enum ISO8601 {
     return isEmpty ? nil : (number, scale, nil)
   }
 
-  // The following two conversions use eras of 400 years, which all have the same number of days, and years that start in March, so
-  // that the leap day is the last day of the year.
+  // The following two conversions use eras of 400 years, because all eras have the same number of days. Years start in March, which
+  // makes the leap day the last day of the year.
 
   /// Returns the number of days since 1 January 1970 in the proleptic Gregorian calendar; `nil` for a day that does not exist in its
   /// month.
@@ -194,7 +194,7 @@ package enum ISO8601 {
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     let days = era * 146_097 + dayOfEra - 719_468
-    // Converting the result back detects a day that does not exist in its month, because it becomes a day of the next month.
+    // Converting the result back detects a day that does not exist in its month, because such a day becomes a day of the next month.
     return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 

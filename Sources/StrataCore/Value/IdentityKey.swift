@@ -2,9 +2,9 @@
 ///
 ///     static let mergeRules = MergeRules(identity: ["owner", "name"])
 ///
-/// If a combination of keys is used and one of them is absent or null in a model, the model has no identity.
+/// A model has no identity if any key of a combination is absent or null in the model.
 public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
-  /// The keys. There is at least one.
+  /// The keys, at least one.
   public let keys: [String]
 
   /// Creates an identity from a combination of keys.
@@ -22,8 +22,8 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 
   public init(arrayLiteral keys: String...) { self.init(keys) }
 
-  /// Returns the identity of a model with these fields: the value of the only key, or an array of the values of several
-  /// keys. Returns `nil` if a value is absent, or if one of several values is null.
+  /// Returns the identity of a model with the given fields: the value of a single key, or an array of the values of
+  /// several keys. Returns `nil` if a value is absent, or if one of several values is null.
   package func value(in fields: (String) -> ArchiveValue?) -> ArchiveValue? {
     guard keys.count > 1 else { return fields(keys[0]) }
     var values: [ArchiveValue] = []

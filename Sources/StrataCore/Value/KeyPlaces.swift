@@ -1,4 +1,4 @@
-/// Finds the indices of keys in a list of entries, and builds a lookup table when one is needed.
+/// Finds the indices of keys in a list of entries. Builds a lookup table only if necessary.
 struct KeyPlaces {
   private let entries: [ArchiveObject.Entry]
   private var places: [ExactKey: Int]?
@@ -9,8 +9,8 @@ struct KeyPlaces {
   ///
   /// - Parameter guess: the index at which the key is expected. If every key is at its expected index, no lookup table
   ///   is built.
-  /// - Complexity: constant. The first lookup of a key that is not at its expected index takes linear time if there
-  ///   are many entries, because it builds a lookup table.
+  /// - Complexity: constant. In a long list, the first lookup of a key that is not at its expected index takes linear
+  ///   time, because this lookup builds the table.
   mutating func place(of key: String, near guess: Int) -> Int? {
     if entries.indices.contains(guess), ExactKey.isSame(entries[guess].key, key) { return guess }
     if entries.count <= 8 { return entries.firstIndex { ExactKey.isSame($0.key, key) } }
@@ -22,7 +22,7 @@ struct KeyPlaces {
   }
 }
 
-/// Pairs the entries of an old and a new object that have the same key.
+/// Matches the entries of an old and a new object by key.
 struct KeyPairs {
   /// For each new entry, the index of the old entry with the same key; `nil` if there is none.
   private(set) var olds: [Int?] = []
@@ -47,7 +47,7 @@ struct KeyPairs {
 }
 
 extension ModelRecord {
-  /// Returns the record with these fields in place of its fields.
+  /// Returns the record with the given fields instead of its own fields.
   ///
   /// - Parameter fields: some of the existing fields, in their existing order, followed by new fields.
   ///
@@ -59,8 +59,8 @@ extension ModelRecord {
       if next < fields.count, ExactKey.isSame(fields[next].key, key) { next += 1 } else { gone.append(place) }
     }
     let added = fields[next...].map(\.key)
-    // If only a few fields change, the new shape is derived from the old shape, so that records of the same kind still
-    // share one shape.
+    // If only a few fields change, the new shape is derived from the old shape, because derived shapes are cached and
+    // shared by records of the same kind.
     if gone.count + added.count <= 4 {
       let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
       return ModelRecord(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))

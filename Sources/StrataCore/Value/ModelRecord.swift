@@ -1,7 +1,7 @@
 /// An archived object before it is decoded as a model: named values, a type name and a model version.
 ///
-/// Each migration step receives the record that the previous step produced. An absent key returns `nil`; a key that
-/// holds an explicit null returns `.null`.
+/// Each migration step receives the record that the previous step produced. The subscript returns `nil` for an absent
+/// key and `.null` for an explicit null.
 public struct ModelRecord: Sendable {
   package var shape: RecordShape
   package var values: [ArchiveValue]
@@ -50,7 +50,7 @@ public struct ModelRecord: Sendable {
     }
   }
 
-  /// The superclasses of an object's class that are models too, starting with the nearest superclass.
+  /// The superclasses of an object's class that are also models, nearest first.
   public var superclasses: [Superclass] {
     get { shape.levels }
     set { shape = shape.withSuperclasses(newValue) }
@@ -97,7 +97,7 @@ public struct ModelRecord: Sendable {
     return true
   }
 
-  /// Removes a field and returns its value; `nil` if there was no such field.
+  /// Removes a field and returns its value; `nil` if the field was absent.
   @discardableResult
   public mutating func removeValue(forKey key: String) -> ArchiveValue? {
     let value = self[key]
@@ -112,7 +112,7 @@ extension ModelRecord {
     ModelRecord(shape: shape, values: try values.map(replacement))
   }
 
-  /// Whether two records have the same type name, version and superclasses.
+  /// Returns whether two records have the same type name, version and superclasses.
   package func hasSameType(as other: ModelRecord) -> Bool {
     shape === other.shape || shape.hasSameType(as: other.shape)
   }

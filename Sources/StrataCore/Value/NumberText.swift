@@ -1,7 +1,7 @@
 /// A number as written in JSON (RFC 8259, section 6), for numbers that no integer, double or decimal can represent
 /// exactly.
 ///
-/// Two of these numbers are equal if their texts are equal.
+/// Two `NumberText` values are equal if their texts are equal.
 public struct NumberText: Sendable, Hashable, CustomStringConvertible {
   /// The digits with the sign, the point and the exponent, exactly as written.
   public let text: String

@@ -1,7 +1,7 @@
-/// The paths of the objects in a graph. For each object, only the components from its owner are stored, because in a
-/// long linked list the full path of an object is as long as the list before it.
+/// The paths of the objects in a graph. For each object, only the components from its owner are stored, because the
+/// full path of an object in a linked list can be as long as the list.
 final class PathTable: Sendable {
-  /// How to reach an object: the owner that refers to the object, and the components from the owner to the object.
+  /// The way to an object: the owner that refers to the object, and the components from the owner to the object.
   /// Without an owner, the components begin at the root.
   struct Way: Hashable {
     let object: Int
@@ -17,8 +17,8 @@ final class PathTable: Sendable {
 
   private let entries: [Int: Entry]
 
-  /// - Parameter ways: one element for each object, after the element of its owner. Further elements for the same
-  ///   object are ignored.
+  /// - Parameter ways: one way for each object, after the way to its owner. Further ways to the same object are
+  ///   ignored.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {

@@ -8,8 +8,8 @@ package struct Postorder {
     return try order.numbers(from: starts, next)
   }
 
-  /// - Parameter next: returns the successors of a node. It is called once for each node.
-  /// - Returns: the reachable nodes in postorder, without those that an earlier call returned.
+  /// - Parameter next: returns the successors of a node. Called once for each node.
+  /// - Returns: the reachable nodes in postorder, except nodes that an earlier call returned.
   mutating func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var result: [Int] = []
     for start in starts where seen.insert(start).inserted {

@@ -1,22 +1,21 @@
-/// The type name, the model version and the keys of records of the same kind.
+/// The type name, the model version and the keys shared by records of the same kind.
 ///
-/// Records of the same kind share one shape, so that a record needs memory only for its values. A shape caches the
-/// shapes derived from it, so that records with the same changes, such as a renamed key, share their shape as well.
+/// Records of the same kind share one shape, and each record stores only its values. A shape caches the shapes derived
+/// from it. Records with the same change, such as a renamed key, therefore also share a shape.
 package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
   package let keys: [String]
   /// The superclasses of an object's class with their versions, starting with the direct superclass.
   package let levels: [ModelRecord.Superclass]
-  /// The oldest model versions that may read and write the records; `nil` if only this version and newer versions may.
+  /// The oldest model versions that may read and write the records; `nil` if no older version may.
   package let floors: VersionFloors?
-  /// The number of bytes in all keys.
+  /// The total size of all keys in bytes.
   package let keyBytes: Int
-  /// The cached ``mark``; `nil` if it is computed on demand. Intermediate shapes of a migration usually do not need a
-  /// mark.
+  /// The cached ``mark``; `nil` if the mark is computed on demand, because most intermediate shapes of a migration
+  /// never need a mark.
   private let knownMark: String?
-  /// A lookup table for the indices of the keys; `nil` for a small number of keys, for which a linear search is
-  /// faster.
+  /// A lookup table for the indices of the keys; `nil` if there are few keys, because a linear search is then faster.
   private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
 
@@ -44,8 +43,8 @@ package final class RecordShape: Sendable {
       ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameter isOfModel: whether the shape belongs to a model. If so, its mark is cached, because every body that
-  ///   contains the model needs it.
+  /// - Parameter isOfModel: whether the shape belongs to a model. The mark of such a shape is cached, because every
+  ///   body with the model contains it.
   package convenience init(
     typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [],
     floors: VersionFloors? = nil, isOfModel: Bool = false
@@ -55,14 +54,14 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors, knownMark: mark)
   }
 
-  /// Creates a shape from the text of its ``mark``.
+  /// Creates a shape by parsing its ``mark``.
   ///
-  /// - Parameter floors: returns the oldest versions that may read and write a version of a model.
+  /// - Parameter floors: returns the oldest versions that may read and write the given version of a model.
   package convenience init(
     mark: String, keys: [String], floors: (_ typeName: String, _ version: Int?) -> VersionFloors? = { _, _ in nil }
   ) {
     let (typeName, version, levels) = Self.parse(mark)
-    // The version may have leading zeros. Such a mark is not cached, because the mark is written without them.
+    // The version may have leading zeros. Such a mark is not cached, because marks are written without leading zeros.
     let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
     self.init(
       typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors(typeName, version),
@@ -82,8 +81,8 @@ package final class RecordShape: Sendable {
     return places[ExactKey(key)]
   }
 
-  /// The type name and the version in one string, as written in a record definition: `Issue@3`, or `Issue` if the
-  /// record has no version. The superclasses of an object's class follow: `Dog@2 : Animal@1`.
+  /// The type name and the version as one string, as written in a record definition: `Issue@3`, or `Issue` if the
+  /// record has no version. The superclasses of an object's class follow, as in `Dog@2 : Animal@1`.
   package var mark: String { knownMark ?? Self.mark(typeName, modelVersion, levels) }
 
   private static func mark(_ typeName: String, _ version: Int?, _ levels: [ModelRecord.Superclass]) -> String {
@@ -95,11 +94,11 @@ package final class RecordShape: Sendable {
 
   private static let separator = " : "
 
-  /// Parses a mark. A mark that contains separators is a list of classes only if each part has a version. Otherwise
-  /// the whole mark is one type name, with or without a version.
+  /// Parses a mark. A mark with separators is a list of classes only if each part has a version. Otherwise the whole
+  /// mark is one type name with an optional version.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
   {
-    // The fast path, because most marks name no superclasses.
+    // A fast path, because most marks contain no superclasses.
     guard mark.utf8.contains(UInt8(ascii: ":")) else {
       let (typeName, modelVersion) = parseMark(mark)
       return (typeName, modelVersion, [])
@@ -125,15 +124,15 @@ package final class RecordShape: Sendable {
     return (String(mark[..<at]), version)
   }
 
-  /// Whether parsing the mark returns the same type name, version and superclasses. This is not the case if the type
-  /// name ends like a version, or if the version is negative.
+  /// Whether parsing the mark returns the same type name, version and superclasses. False if the type name ends like a
+  /// version, or if the version is negative.
   package var hasPlainMark: Bool {
     let isSimple = !typeName.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ":") }
     if isSimple, levels.isEmpty { return modelVersion ?? 0 >= 0 }
     return Self.parse(mark) == (typeName, modelVersion, levels)
   }
 
-  /// Returns this shape with `keys` in place of its keys. Returns the shape itself if it has exactly these keys.
+  /// Returns this shape with the given keys. Returns `self` if the keys are the same.
   package func limited(to keys: [String]) -> RecordShape {
     hasKeys(keys)
       ? self
@@ -164,15 +163,15 @@ package final class RecordShape: Sendable {
     changed(.version(ExactKey(typeName), version)) { (typeName, version, $0.keys) }
   }
 
-  /// Returns this shape extended by the given keys. Up to 64 keys are added one by one, so that records of the same
-  /// kind share the resulting shape. More keys are added at once, because adding them one by one would be slow.
+  /// Returns this shape extended by the given keys. Up to 64 keys are added one by one, because records of the same
+  /// kind then share the resulting shape. More keys are added at once, because adding them one by one would be slow.
   package func adding(_ others: [String]) -> RecordShape {
     if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
     return RecordShape(
       typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
   }
 
-  /// Returns this shape with a newer version, for records that a newer version of the model wrote.
+  /// Returns this shape with a newer version and its floors, for records that a newer version of the model wrote.
   package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
     RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
   }
@@ -188,12 +187,12 @@ package final class RecordShape: Sendable {
     changes.withLock { changes in
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
-      // Floors apply only to one version of one model, so they are dropped if the type name or the version changes.
+      // Floors belong to one version of one model. They are dropped if the type name or the version changes.
       let isSame = modelVersion == self.modelVersion && ExactKey.isSame(typeName, self.typeName)
       let shape = RecordShape(
         typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels,
         floors: isSame ? floors : nil)
-      // The cache is limited, because keys from data could create any number of shapes.
+      // The cache is limited, because hostile data could contain keys for any number of shapes.
       if changes.count < 64 { changes[change] = shape }
       return shape
     }

@@ -1,7 +1,7 @@
 /// The address of an array's elements or of a text's bytes. Equal addresses mean shared storage.
 ///
-/// An address is valid only while the storage exists, so the array or text must be retained. All empty arrays may
-/// have the same address.
+/// An address is valid only while the storage exists. The array or text must therefore be retained. All empty arrays
+/// may have the same address.
 package struct StorageIdentity: Hashable {
   private let address: UInt
 

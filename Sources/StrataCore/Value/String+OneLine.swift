@@ -1,7 +1,7 @@
 extension String {
-  /// The text with control characters escaped, so that a terminal prints it on one line and in the expected column.
+  /// The text with control characters escaped. A terminal prints this text on one line and in the expected column.
   ///
-  /// Bidirectional formatting characters are escaped too. Characters that only affect the joining of letters are not
+  /// Bidirectional formatting characters are also escaped. Characters that only affect the joining of letters are not
   /// escaped.
   package var onOneLine: String {
     var text = ""

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A 128-bit hash of everything in a value's encoding. Values with different encodings have different digests. The digest of a value
-/// differs from run to run.
+/// A 128-bit hash of a value's complete encoding. Values with different encodings have different digests. Digests differ from run to
+/// run.
 package struct ValueDigest: Hashable {
   fileprivate var first: Int
   fileprivate var second: Int
@@ -9,8 +9,8 @@ package struct ValueDigest: Hashable {
   fileprivate(set) var hasNaN: Bool
 }
 
-/// Computes digests of values. The digests of nested sets and maps are cached, so that the content of a deeply nested set is not hashed
-/// again at each level.
+/// Computes digests of values. The digests of nested sets and maps are cached, because the content of a deeply nested set would
+/// otherwise be hashed again at each level.
 package final class ValueDigests {
   /// An incremental hash. Two hashers, whose inputs differ in the first byte, yield 64 bits each.
   private struct State {
@@ -54,30 +54,30 @@ package final class ValueDigests {
   }
 
   private let budget: WorkBudget
-  /// The cached digests of sets and maps. Each collection is retained, so that its address is not reused.
+  /// The cached digests of sets and maps. Each collection is retained, because the address of its storage is the cache key.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
-  /// The number of sets and map keys, each inside the previous one, that are currently being read.
+  /// The nesting depth of the sets and map keys being read.
   private var depth = 0
   private var steps = 0
 
-  /// - Parameter remembersAll: whether to cache all sets and maps, for callers that build values from values whose digests they have
-  ///   already computed.
+  /// - Parameter remembersAll: whether the digests of all sets and maps are cached. Used by callers that build values from parts with
+  ///   known digests.
   package init(_ budget: WorkBudget, remembersAll: Bool = false) {
     self.budget = budget
     if remembersAll { depth = 2 }
   }
 
-  /// Whether a set or the keys of a map are currently being read.
+  /// Whether a set or the keys of a map are being read.
   var isOpen: Bool { depth > 0 }
 
-  /// Whether the set or the map keys that are currently being read are inside an outer set or map key.
+  /// Whether the set or the map keys being read are nested in a set or in a map key.
   var isNested: Bool { depth > 1 }
 
-  /// Begins reading a set or the keys of a map, until a matching call of ``leave()``. The digests of sets and maps inside are cached.
+  /// Begins a set or the keys of a map. Until the matching call of ``leave()``, the digests of nested sets and maps are cached.
   func enter() { depth += 1 }
 
-  /// Ends reading the set or keys of the last call of ``enter()``. The outermost call clears the cache.
+  /// Ends the set or the map keys of the latest call of ``enter()``. The outermost call clears the cache.
   func leave() {
     depth -= 1
     guard depth <= 0 else { return }
@@ -88,7 +88,7 @@ package final class ValueDigests {
 
   /// Returns whether all elements have different encodings. An element that contains NaN is never a duplicate.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up, like the other methods of this class.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the step budget is used up.
   /// - Complexity: linear in the size of the elements, not counting cached nested sets and maps.
   func areUnique(_ elements: [ArchiveValue]) throws -> Bool {
     guard let digests = try uniqueDigests(of: elements) else { return false }
@@ -131,7 +131,7 @@ package final class ValueDigests {
     return result
   }
 
-  /// Returns the entries without duplicate keys. If a key occurs more than once, its entry is at the position of the first occurrence.
+  /// Returns the entries without duplicate keys. The entry of a repeated key is at the position of the key's first occurrence.
   ///
   /// - Parameter keepsFirst: whether the first value of a repeated key is kept instead of its last value.
   package func unique(_ entries: [ArchiveValue.MapEntry], keepsFirst: Bool = false) throws -> [ArchiveValue.MapEntry] {
@@ -170,7 +170,7 @@ package final class ValueDigests {
     return digests
   }
 
-  /// Computes the digest of a value, and subtracts the steps that this takes from the budget.
+  /// Returns the digest of a value. The steps of the computation are charged to the budget.
   package func digest(of value: ArchiveValue) throws -> ValueDigest {
     let digest = uncountedDigest(of: value)
     try budget.spend(steps: steps)

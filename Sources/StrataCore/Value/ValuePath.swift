@@ -20,14 +20,14 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     case anyKey
     /// Any element of an array, a set or a map whose keys are not strings.
     case anyElement
-    /// The element of an array with this identity. `id` is the value of the identity key, or an array of the values of a
-    /// combination of keys.
+    /// The element of an array with this identity. `id` is the value of the identity key. If the identity combines
+    /// several keys, `id` is an array of their values.
     case element(key: IdentityKey, id: ArchiveValue)
     /// The element of an array, or the key of a map, that equals this value.
     case value(ArchiveValue)
   }
 
-  /// The object of a graph at which `rest` begins, with the table of the objects' paths; `nil` if `rest` begins at the
+  /// The object of a graph at which `rest` begins, with the table of all object paths; `nil` if `rest` begins at the
   /// root.
   private var origin: (table: PathTable, object: Int)?
   private var rest: [Component]
@@ -38,14 +38,13 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   /// Creates a path from components. A path without components is the path of the root.
   public init(_ components: [Component] = []) { rest = components }
 
-  /// Creates a path with one key, in which no character has a special meaning.
+  /// Creates a path with one key. All characters of the key are literal.
   public init(key: String) { rest = [.key(key)] }
 
-  /// Creates a path with several keys, in which no character has a special meaning.
+  /// Creates a path with several keys. All characters of the keys are literal.
   public init(_ first: String, _ rest: String...) { self.rest = ([first] + rest).map { .key($0) } }
 
-  /// Creates a path that begins at an object of a graph. The components from the root to the object stay in the table and
-  /// are not copied.
+  /// Creates a path that begins at an object of a graph. The components from the root to the object stay in `table`.
   init(_ components: [Component], from object: Int, in table: PathTable) {
     (rest, origin) = (components, (table, object))
   }
@@ -103,15 +102,14 @@ extension ValuePath.Component {
     }
   }
 
-  /// The component in the form that paths of errors use. A component that is neither a key nor an index is shown as a
-  /// key.
+  /// The component in the form used by error paths. A component that is neither a key nor an index is shown as a key.
   var errorStep: ArchiveValue.Step {
     if case .value(.string(let key)) = self { .key(key) } else { step ?? .key("(key)") }
   }
 
   package var isKey: Bool { if case .key = self { true } else { false } }
 
-  /// The remedy for an error message if only keys and indices are allowed; `nil` for a key or an index.
+  /// The advice for an error message if only keys and indices are allowed; `nil` for a key or an index.
   package var remedy: String? {
     switch self {
     case .key, .index: nil
@@ -121,7 +119,7 @@ extension ValuePath.Component {
     }
   }
 
-  /// Returns whether this component, which may be `*` or `[*]`, matches a component of another path.
+  /// Returns whether this component, possibly `*` or `[*]`, matches the given component.
   func matches(_ other: Self) -> Bool {
     switch (self, other) {
     case (.anyKey, .key), (.anyElement, .index), (.anyElement, .element), (.anyElement, .value): true
@@ -142,8 +140,7 @@ extension ValuePath {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 
-  /// A hash that is computed component by component. Equal paths have equal hashes, whether they begin at an object or at
-  /// the root.
+  /// A hash computed component by component. Equal paths have equal hashes, even if only one of them has an `origin`.
   private var fingerprint: Int {
     rest.reduce(origin.map { $0.table.fingerprint(of: $0.object) } ?? 0, Self.fingerprint)
   }
@@ -158,7 +155,7 @@ extension ValuePath {
 
 extension ValuePath.Component {
   /// Compares keys by their bytes, because an object can contain two keys that differ only in Unicode normalization. NaN
-  /// equals NaN, so that every component equals itself.
+  /// equals NaN, because every component must equal itself.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
@@ -192,7 +189,7 @@ extension ValuePath.Component {
 extension ValuePath {
   private typealias Text = Substring.UnicodeScalarView
 
-  /// Parses a path in the dotted spelling, which the documentation of this type defines.
+  /// Parses a path in the dotted spelling, which is described at ``ValuePath``.
   public init(parsing text: String) {
     self.init()
     guard text != "." else { return }
@@ -214,7 +211,7 @@ extension ValuePath {
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  /// Parses the key at the start of the text, up to a dot or a bracket, and removes it from the text.
+  /// Parses the key at the start of the text, up to a dot or a bracket, and removes the key from the text.
   private static func key(_ text: inout Text) -> Component {
     let start = text
     var key = String.UnicodeScalarView()
@@ -230,8 +227,8 @@ extension ValuePath {
     }
   }
 
-  /// Parses an index or a star in brackets at the start of the text. Returns the component and the text after it; `nil`
-  /// if the text starts with neither.
+  /// Parses an index or a star in brackets at the start of the text. Returns the component and the remaining text, or
+  /// `nil` if the text starts with neither.
   private static func bracket(_ text: Text) -> (Component, Text)? {
     guard text.first == "[" else { return nil }
     let inside = text.dropFirst().prefix { $0 == "*" || "0"..."9" ~= $0 }
@@ -307,8 +304,8 @@ extension ValuePath {
     }
   }
 
-  /// The path as a JSON pointer (RFC 6901). JSON pointers can express only keys and indices; any other component is
-  /// written as in ``description``.
+  /// The path as a JSON pointer (RFC 6901). JSON pointers can express only keys and indices. Other components are written
+  /// as in ``description``.
   public var pointer: String {
     tokens.map { token in
       "/" + token.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()

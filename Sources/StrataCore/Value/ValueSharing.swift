@@ -1,7 +1,7 @@
 import Foundation
 
-/// The encoded size of a value, and the size of its distinct parts. Parts of a value can share storage, such as
-/// copies that a patch made, or long texts that were references in an archive.
+/// The encoded size of a value, and the size of its distinct parts. Parts of a value share storage, for example, if a
+/// patch copied a part or if an archive contained references to a long text.
 struct ValueSharing {
   /// The approximate encoded size in bytes: 8 bytes for each value, plus the sizes of text and data. `Int.max` if the
   /// size overflows.
@@ -9,14 +9,14 @@ struct ValueSharing {
   /// The approximate encoded size in bytes, with each shared part counted only once.
   private(set) var distinct = 0
 
-  /// The minimum size in bytes of texts that are counted once. Shorter texts are counted each time, because looking
-  /// them up would take longer.
+  /// The minimum size, in bytes, of texts that are counted only once. Shorter texts are counted at each occurrence,
+  /// because a lookup would take longer.
   private static let longText = 64
-  /// The depth below which the contents of collections are not counted, because writers reject values of this depth.
+  /// The depth beyond which the contents of collections are not counted, because writers reject values of this depth.
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects that references refer to. The following properties cache the sizes that were already computed.
+  /// The objects of the graph being measured. The properties below cache computed sizes.
   private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [StorageIdentity: Int] = [:]
@@ -43,7 +43,7 @@ struct ValueSharing {
     }
   }
 
-  /// Returns the size of a graph with each reference replaced by the object that it refers to.
+  /// Returns the size of a graph with each reference replaced by the referenced object.
   private mutating func size(of graph: ObjectGraph) -> Int {
     objects = graph.objects
     return size(of: graph.root)
@@ -95,7 +95,7 @@ package struct OutputLimit {
   static let ratio = 64
 
   private let most: Int
-  /// The number of bytes at which the next check happens.
+  /// The output size, in bytes, at which the next check happens.
   private var next: Int
 
   package init(_ limits: ArchiveLimits) {
@@ -103,10 +103,10 @@ package struct OutputLimit {
     next = min(Self.free, most)
   }
 
-  /// Starts counting for the next value, which begins after this number of bytes.
+  /// Starts counting for the next value, which begins at the output size `count`.
   package mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
 
-  /// Checks the number of bytes written for a value.
+  /// Checks the output size, in bytes, while a value is written.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if `count` is beyond the limit, or if shared parts make
   ///   the output too large compared with the distinct parts.

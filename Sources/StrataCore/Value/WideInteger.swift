@@ -5,7 +5,7 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
   /// The absolute value of the integer.
   public let magnitude: WideInteger.Magnitude
 
-  /// Creates an integer from its sign and its magnitude. The sign of zero is ignored.
+  /// Creates an integer from a sign and a magnitude. The sign of zero is ignored.
   public init(isNegative: Bool, magnitude: WideInteger.Magnitude) {
     self.isNegative = isNegative && magnitude != .zero
     self.magnitude = magnitude
@@ -25,13 +25,13 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
         high: UInt64(truncatingIfNeeded: magnitude >> 64), low: UInt64(truncatingIfNeeded: magnitude)))
   }
 
-  /// Creates an integer from its two's complement.
+  /// Creates an integer from its 128-bit two's complement.
   package init(twosComplement bits: WideInteger.Magnitude) {
     let isNegative = bits.high >> 63 == 1
     self.init(isNegative: isNegative, magnitude: isNegative ? bits.negated : bits)
   }
 
-  /// The two's complement of the integer; `nil` if it takes more than 128 bits.
+  /// The two's complement of the integer; `nil` if it needs more than 128 bits.
   package var twosComplement: WideInteger.Magnitude? {
     let bits = isNegative ? magnitude.negated : magnitude
     return (bits.high >> 63 == 1) == isNegative ? bits : nil
@@ -48,8 +48,8 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
       magnitude: WideInteger.Magnitude(high: high, low: UInt64(magnitude - Double(high) * 0x1p64)))
   }
 
-  /// Parses ASCII decimal digits with an optional sign. Returns `nil` for any other text, and if the magnitude has
-  /// more than 128 bits.
+  /// Parses ASCII decimal digits with an optional sign. Returns `nil` for any other text, or if the magnitude has more
+  /// than 128 bits.
   package init?(_ text: some StringProtocol) {
     let isNegative = text.utf8.first == UInt8(ascii: "-")
     let isSigned = isNegative || text.utf8.first == UInt8(ascii: "+")
@@ -57,7 +57,7 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     self.init(isNegative: isNegative, magnitude: magnitude)
   }
 
-  /// Returns the integer as a `T`, or `nil` if a `T` cannot represent it.
+  /// Returns the integer as a `T`; `nil` if `T` cannot represent the integer.
   public func exactly<T: FixedWidthInteger>(_ type: T.Type) -> T? {
     guard T.bitWidth > 64 else {
       guard magnitude.high == 0 else { return nil }
@@ -75,13 +75,13 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
     return left.isNegative ? right.magnitude < left.magnitude : left.magnitude < right.magnitude
   }
 
-  /// The decimal digits, after a minus sign if the integer is negative.
+  /// The decimal digits, with a minus sign if the integer is negative.
   public var description: String { (isNegative ? "-" : "") + magnitude.description }
 }
 
 extension WideInteger {
-  /// An unsigned 128-bit integer in two halves. It replaces the standard library's `UInt128`, which needs macOS 15
-  /// and iOS 18.
+  /// An unsigned 128-bit integer in two halves. Used instead of the standard library's `UInt128`, which requires macOS
+  /// 15 and iOS 18.
   public struct Magnitude: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The upper 64 bits.
     public let high: UInt64
@@ -117,14 +117,14 @@ extension WideInteger {
     /// Returns ten times the number plus the digit; `nil` if the result has more than 128 bits.
     package func appending(digit: UInt8) -> Magnitude? { multiplied(by: 10)?.adding(UInt64(digit)) }
 
-    /// Returns the number shifted to the left, with `bits` as its lowest bits. Bits beyond 128 are dropped.
+    /// Returns the number shifted left, with `bits` as the lowest bits. Bits beyond the 128th are dropped.
     ///
     /// - Parameter count: the number of bits to shift by, from 1 to 63.
     package func appending(bits: UInt64, count: UInt64) -> Magnitude {
       Magnitude(high: high << count | low >> (64 - count), low: low << count | bits)
     }
 
-    /// Returns the product; `nil` if it has more than 128 bits.
+    /// Returns the product; `nil` if the product has more than 128 bits.
     package func multiplied(by factor: UInt64) -> Magnitude? {
       let (carry, low) = low.multipliedFullWidth(by: factor)
       let (product, overflows) = high.multipliedReportingOverflow(by: factor)
@@ -132,7 +132,7 @@ extension WideInteger {
       return overflows || carries ? nil : Magnitude(high: high, low: low)
     }
 
-    /// Returns the sum; `nil` if it has more than 128 bits.
+    /// Returns the sum; `nil` if the sum has more than 128 bits.
     package func adding(_ other: UInt64) -> Magnitude? {
       let (low, carries) = low.addingReportingOverflow(other)
       guard carries else { return Magnitude(high: high, low: low) }
@@ -149,7 +149,7 @@ extension WideInteger {
       return product
     }
 
-    /// The number minus one. The number must not be zero.
+    /// The number minus one. The number must be greater than zero.
     package var predecessor: Magnitude { Magnitude(high: low == 0 ? high - 1 : high, low: low &- 1) }
 
     /// 2^128 minus the number; zero if the number is zero.
@@ -188,7 +188,7 @@ extension WideInteger {
 }
 
 extension Double {
-  /// Converts the number to a double. Returns `nil` if a double cannot represent it exactly.
+  /// Converts the number to a double. Returns `nil` if a double cannot represent the number exactly.
   package init?(exactly magnitude: WideInteger.Magnitude) {
     let significantBits = 128 - magnitude.leadingZeroBitCount - magnitude.trailingZeroBitCount
     guard significantBits <= 53 else { return nil }

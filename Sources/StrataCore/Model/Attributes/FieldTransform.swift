@@ -2,11 +2,11 @@
 package struct FieldTransform: Sendable {
   /// The output type of the transformer, which must match the type of the field.
   package let output: Any.Type
-  /// Whether the transformer also receives null, or nil when it converts back to JSON.
+  /// Whether the transformer also receives null from JSON, and nil from the field when converting back.
   package let takesNull: Bool
-  /// Whether the transformer's output is JSON that the field still has to decode.
+  /// Whether the transformer's output is an untyped value that the field still has to decode.
   let isUntyped: Bool
-  /// The reason why the transformer cannot be used for any field; `nil` if it can be used.
+  /// The reason why the transformer cannot be used for any field; otherwise `nil`.
   package let problem: String?
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
   package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
@@ -57,7 +57,8 @@ package struct FieldTransform: Sendable {
 
 /// Converts between archive values and the input or output type of a transformer.
 private struct Side<T: SendableMetatype>: Sendable {
-  /// Whether the type is a dictionary of values by path. Its archive value is an object whose keys spell the paths.
+  /// Whether the type is a dictionary of values by path. The archive value of such a dictionary is an object with the
+  /// paths as keys.
   let isPaths = T.self == [ValuePath: ArchiveValue].self
   private let coding: Coding
 
@@ -80,7 +81,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     }
   }
 
-  /// The reason why values of the type cannot be decoded or written; `nil` if they can.
+  /// Returns the reason why values of the type cannot be decoded or written; otherwise `nil`.
   ///
   /// - Parameter isWritten: whether the transformer also writes values of the type.
   func problem(isWritten: Bool) -> String? {
@@ -108,7 +109,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     return made
   }
 
-  /// - Parameter type: the type `T` as an archivable type.
+  /// - Parameter type: the type `T`, known to be archivable.
   private static func decode<A: Archivable>(
     _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T? {
@@ -130,7 +131,7 @@ private struct Side<T: SendableMetatype>: Sendable {
     return try ValueCoding.value(of: made)
   }
 
-  /// - Parameter type: the type `T` as an archivable type.
+  /// - Parameter type: the type `T`, known to be archivable.
   private static func value<A: Archivable>(of made: T, as type: A.Type) throws -> ArchiveValue? {
     try (made as? A)?.archivedValue(includingExcluded: true)
   }

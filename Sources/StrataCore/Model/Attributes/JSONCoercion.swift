@@ -19,8 +19,8 @@ public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
 }
 
 extension JSONCoercion {
-  /// Whether the coercion applies to fields of a type. An optional is treated like its wrapped type, and a type with a
-  /// raw value like the type of that value.
+  /// Returns whether the coercion applies to fields of a type. An optional is treated like its wrapped type. A type with
+  /// a raw value is treated like the type of the raw value.
   func isFor(_ type: Any.Type) -> Bool {
     switch (self, TypeShape(of: type).kind) {
     case (.emptyStringAsNull, _): true
@@ -45,8 +45,8 @@ extension JSONCoercion {
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text)
-    // Uses the number's digits rather than a double: 1e23 is an integer with 23 zeros, but the nearest double is a
-    // different integer.
+    // Uses the number's digits instead of a double, because 1e23 is an integer with 23 zeros, but the nearest double is
+    // a different integer.
     case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): ExactNumber(value)?.integer
     case (.booleanNumber, .int), (.booleanString, .string): value.lenientBool.map { .bool($0) }
     case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil
@@ -58,8 +58,8 @@ extension JSONCoercion {
     }
   }
 
-  /// Parses a number in JSON syntax, keeping all of its digits. Unlike JSON, it also accepts an integer with leading
-  /// zeros. Hexadecimal digits and infinity are rejected.
+  /// Parses a number in JSON syntax, keeping all of its digits. Unlike JSON, this function also accepts an integer with
+  /// leading zeros. Hexadecimal digits and infinity are rejected.
   private static func number(_ text: String) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
     guard NumberText(text) != nil else { return WideInteger(text).map { ArchiveValue($0) } }

@@ -38,7 +38,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Where
 
-  /// The field is stored under its own key. This is the default for a field without a `json:` argument.
+  /// The field is stored under its own key. This is the default for fields without a `json:` argument.
   public static var automatic: JSONField { JSONField(.automatic) }
 
   /// The field is neither read from JSON nor written to it.
@@ -51,24 +51,24 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// The field is stored at a path.
   public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
-  /// The field is read from the first of several paths that exists, even if the value there is null. It is written to
-  /// the first path in the list.
+  /// The field is read from the first path in the list that exists, even if the value at that path is null. The field is
+  /// always written to the first path in the list.
   public static func firstOf(_ paths: ValuePath...) -> JSONField { JSONField(.firstOf(paths)) }
 
   /// The field combines the values at several paths into an object whose keys are the paths. If none of the paths
   /// exists, the field counts as absent.
   public static func paths(_ paths: ValuePath...) -> JSONField { JSONField(.paths(paths)) }
 
-  /// The field holds the whole JSON object that the model is read from. When it is written, its members become part of
-  /// the model's JSON object.
+  /// The field holds the whole JSON object that the model is read from. When the field is written, its members become part
+  /// of the model's JSON object.
   public static var entireObject: JSONField { JSONField(.entireObject) }
 
   // MARK: In which form
 
   /// The field is stored at a path, and a transformer converts between the JSON value and the field.
   ///
-  /// The transformer's input is read as strictly as a field of the input type. A null is passed to the transformer only
-  /// if the input type is optional; otherwise it stays null. An absent value is never passed. Both types must be
+  /// The JSON value is decoded as the input type, as strictly as a field of that type. A null is passed to the transformer
+  /// only if the input type is optional. Otherwise the null stays null. An absent value is never passed. Both types must be
   /// archivable or `Codable`.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
@@ -83,8 +83,8 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// The field combines the values at several paths with a transformer, which receives a dictionary of the values. A
-  /// path that is absent has no entry in the dictionary, and a null is `.null`.
+  /// The field combines the values at several paths with a transformer. The transformer receives a dictionary of the
+  /// values, without entries for absent paths. A null is passed as `.null`.
   public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: ReversibleTransformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
@@ -114,7 +114,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Which way
 
-  /// The field is read and never written. Use it for fields that only the server sets.
+  /// The field is read and never written. Use this form for fields that only the server sets.
   public static func readOnly(_ field: JSONField) -> JSONField { field.with { $0.isWritten = false } }
 
   /// The field is written and never read.
@@ -128,14 +128,14 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// Sets the value to read if the path is absent, instead of the field's default. The value is decoded as if it were JSON.
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
-  /// Accepts the given forms in addition to the exact form.
+  /// Accepts the given JSON forms in addition to the field's exact JSON type.
   public func lenient(_ forms: JSONCoercion...) -> JSONField { with { $0.coercions.formUnion(forms) } }
 
   /// Skips invalid elements of an array instead of failing. An element is invalid if it has the wrong type, if a hook
   /// rejects it, or, unless validation is turned off, if it breaks a rule.
   ///
-  /// A merge, or a transformer that creates models, first runs the hooks and rules of an element on a copy. Exceeding a
-  /// limit is still an error, and so is a mistake in a model's declaration.
+  /// A merge, or a transformer that creates models, first runs the hooks and rules of an element on a copy. Exceeded limits
+  /// and mistakes in a model's declaration are still errors.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
   /// Sets whether nil is written as null, overriding the adapter's setting.
@@ -173,6 +173,6 @@ public enum JSONNullPolicy: Sendable, Hashable {
 public enum JSONNulls: String, Sendable, Hashable {
   /// Writes an explicit null.
   case null
-  /// Writes nothing. Containers that would be empty are omitted, too.
+  /// Omits the key. Containers that would be empty are also omitted.
   case omit
 }

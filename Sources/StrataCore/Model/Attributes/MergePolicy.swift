@@ -45,20 +45,20 @@ public struct MergePolicy: Sendable {
   /// Every difference is a conflict, including differences inside nested models.
   public static var conflict: MergePolicy { MergePolicy(.conflict) }
 
-  /// The server's value, including null and absence, as in Mantle. Add ``ifPresent`` to keep the local value if the
-  /// server's value is null or absent.
+  /// The server's value, even if it is null or absent, as in Mantle. Add ``ifPresent`` to keep the local value in that
+  /// case.
   public static var serverWins: MergePolicy { MergePolicy(.server) }
 
-  /// The local value, including null and absence.
+  /// The local value, even if it is null or absent.
   public static var localWins: MergePolicy { MergePolicy(.local) }
 
-  /// The local value, even if only the server changed it. Use it for values that the server does not own.
+  /// The local value, even if only the server's value changed. Use this policy for values that the server does not own.
   public static var keepLocal: MergePolicy { MergePolicy(.keepLocal) }
 
   /// The value of the side that was written last, according to the time in the sibling field `key`: a date, a number,
-  /// or text in ISO 8601. If the times are equal, the result is the greater value, so that both sides agree. A side
-  /// without a time loses. If neither side has a time, the difference is a conflict. The time field itself is merged by
-  /// ``max``, unless it declares another policy.
+  /// or text in ISO 8601. If the times are equal, the result is the greater value, because both sides must agree. A
+  /// side without a time loses. If neither side has a time, the difference is a conflict. The time field itself is
+  /// merged by ``max``, unless the field declares a different policy.
   public static func lastWriter(by key: String) -> MergePolicy { MergePolicy(.lastWriter(key: key)) }
 
   // MARK: Ordered values
@@ -115,7 +115,7 @@ public struct MergePolicy: Sendable {
 
   // MARK: Own code
 
-  /// Computes the value from the two sides, without the base. An argument of `nil` means that the value is absent; a
+  /// Computes the value from the two sides, without the base. An argument of `nil` means that the value is absent. A
   /// result of `nil` keeps the local value. Without a base, the closure is also called for equal values.
   public static func custom(
     _ merge: @escaping @Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?
@@ -123,11 +123,11 @@ public struct MergePolicy: Sendable {
     MergePolicy(.custom(merge))
   }
 
-  /// Computes the value from all three sides, if both sides changed it. A result of `nil` is a conflict.
+  /// Computes the value from the base and both sides, if both sides changed the value. A result of `nil` is a conflict.
   ///
   /// - Parameters:
   ///   - name: the name of the rule in reports.
-  ///   - resolve: computes the value. If it throws, the merge throws the same error and changes nothing.
+  ///   - resolve: computes the value. If the closure throws, the merge throws the same error and changes nothing.
   public static func resolving(
     _ name: String, _ resolve: @escaping @Sendable (MergePolicy.Sides) throws -> ArchiveValue?
   ) -> MergePolicy {
@@ -136,7 +136,7 @@ public struct MergePolicy: Sendable {
 
   // MARK: Composition
 
-  /// The same policy, except that the local value is kept if the server's value is null or absent.
+  /// The same policy, except that a null or absent server value keeps the local value.
   public var ifPresent: MergePolicy { MergePolicy(.ifPresent(self)) }
 
   /// The same policy, with a fallback that resolves conflicts in the value itself: `.lines.orElse(.serverWins)`.
@@ -144,13 +144,15 @@ public struct MergePolicy: Sendable {
   public func orElse(_ other: MergePolicy) -> MergePolicy { MergePolicy(.orElse(self, other)) }
 }
 
-/// How a merge treats local elements with an identity, and local keys of dictionaries, that the source does not list.
+/// How a merge treats local array elements with an identity, and local dictionary keys, that the source does not list.
 public enum Unlisted: String, Sendable, Hashable, CaseIterable {
-  /// Keeps them.
+  /// Keeps the unlisted elements and keys.
   case keep
-  /// Removes them, even if they were edited locally. Elements that were inserted locally since the base are kept.
+  /// Removes the unlisted elements and keys, even if they were edited locally. Elements that were inserted locally
+  /// since the base are kept.
   case remove
-  /// Removes them unless they were edited locally since the base. Without a base, all of them are removed.
+  /// Removes the unlisted elements and keys unless they were edited locally since the base. Without a base, all of them
+  /// are removed.
   case removeUnlessEdited
 }
 
@@ -159,7 +161,7 @@ extension MergePolicy {
   public struct Sides: Sendable, Hashable {
     /// The common ancestor of both sides.
     public var base: ArchiveValue?
-    /// Whether the base is known. If not, ``base`` is `nil`.
+    /// Whether the base is known. If false, ``base`` is `nil`.
     public var isBaseKnown: Bool
     /// The program's own value.
     public var local: ArchiveValue?

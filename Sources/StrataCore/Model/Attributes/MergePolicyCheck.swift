@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds policies that cannot apply to the type of their field.
+/// Finds merge policies that cannot apply to the type of their field.
 ///
 /// A policy is reported only if it is certain not to apply. Fields whose type has its own coding are not checked,
 /// because their content is unknown.
@@ -8,8 +8,8 @@ enum MergePolicyCheck {
   /// Returns all mistakes in the policies of the fields and in the type's merge rules, as one error; `nil` if there are
   /// none.
   ///
-  /// The check reads the schemas of other models. It must not run while a schema is being created, because models that
-  /// contain each other would deadlock.
+  /// The check reads the schemas of other models. Do not call this function while a schema is being created, because
+  /// models that contain each other would deadlock.
   static func problem(of schema: ModelSchema) -> ArchiveError? {
     var errors: [ArchiveError] = []
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
@@ -33,12 +33,12 @@ enum MergePolicyCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// Returns why a default policy cannot be used, with a suggested fix. A default applies to fields of many types, so
-  /// each part of the policy only has to fit one of the fields that use it.
+  /// Returns the reason why a default policy cannot be used, with a suggested fix. A default applies to fields of many
+  /// types. Each part of the policy therefore only has to fit one of the fields that use the default.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
-    // The default of a class is not checked, because subclasses may have fields that it fits.
+    // The default of a class is not checked, because subclasses may have fields that the policy fits.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }
@@ -46,11 +46,11 @@ enum MergePolicyCheck {
       + "that fits one of them"
   }
 
-  /// Returns why a policy cannot apply to a field, with a suggested fix; `nil` if it can.
+  /// Returns the reason why a policy cannot apply to a field, with a suggested fix; `nil` if the policy can apply.
   private static func misfit(of policy: MergePolicy, _ kind: MergeKind, _ schema: ModelSchema) -> String? {
     switch (policy.rule, kind.shape) {
     case (.lastWriter(let key), _):
-      // A key that the model does not declare may belong to an enclosing model, because the policy uses the nearest time.
+      // An undeclared key is accepted, because an enclosing model may declare the time field that the policy uses.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
       return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
@@ -76,7 +76,7 @@ enum MergePolicyCheck {
     }
   }
 
-  /// Returns why a key cannot identify the elements of a collection; `nil` if it can.
+  /// Returns the reason why a key cannot identify the elements of a collection; `nil` if the key can identify them.
   private static func misfit(ofElements element: Any.Type, _ key: IdentityKey) -> String? {
     let kind = MergeKind(element)
     switch kind.shape {
@@ -84,7 +84,7 @@ enum MergePolicyCheck {
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
-    // A dictionary with text keys may contain the key. Such lists of dictionaries are common in JSON.
+    // A dictionary with string keys may contain the key. Lists of such dictionaries are common in JSON.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
@@ -122,8 +122,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// The type of a field as merging treats it. An optional is replaced by its wrapped type, and an archivable type with a
-/// raw value by the type of that value.
+/// The type of a field as merging treats it. An optional is replaced by its wrapped type. An archivable type with a raw
+/// value is replaced by the type of the raw value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape.Kind
@@ -140,7 +140,7 @@ private struct MergeKind: CustomStringConvertible {
 
   private init(type: Any.Type, shape: TypeShape.Kind) { (self.type, self.shape) = (type, shape) }
 
-  /// Whether the type has its own coding or can contain any value, so that policies cannot be checked.
+  /// Whether policies cannot be checked, because the type has its own coding or can contain any value.
   var isUnknown: Bool {
     switch shape {
     case .untyped, .opaque, .rawValue: true
@@ -194,7 +194,7 @@ private struct MergeKind: CustomStringConvertible {
 }
 
 extension MergePolicy {
-  /// The basic policies that this policy is composed of.
+  /// The basic policies from which this policy is composed.
   fileprivate var parts: [MergePolicy] {
     switch rule {
     case .ifPresent(let policy): policy.parts

@@ -4,23 +4,23 @@
 ///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
 ///     }
 public protocol Mergeable: VersionedModel {
-  /// The model's merge rules. Declare them as a `static let`, so that they are created only once.
+  /// The model's merge rules. Declare this property as a `static let`, because the rules should be created only once.
   static var mergeRules: MergeRules { get }
 }
 
 /// The rules for merging objects of one model.
 public struct MergeRules: Sendable {
-  /// The policy of fields that do not declare one.
+  /// The default policy, for fields that do not declare a policy.
   public let policy: MergePolicy
   /// The key, or combination of keys, that identifies a model. Arrays of models are merged by this identity.
   public let identity: IdentityKey?
 
-  /// Creates merge rules. The first use of the model throws an error with the code `invalidSchema` if no field can use
-  /// the default policy, or if the model does not declare a key of the identity. In a class, only the identity is
-  /// checked, because subclasses may have further fields.
+  /// Creates merge rules. The first use of the model throws an error with the code `invalidSchema` if no field can use the
+  /// default policy, or if the model does not declare a key of the identity. In a class, only the identity is checked,
+  /// because subclasses may have additional fields.
   ///
   /// - Parameters:
-  ///   - policy: the policy of fields that do not declare one.
+  ///   - policy: the default policy, for fields that do not declare a policy.
   ///   - identity: the key, or combination of keys, that identifies a model; `nil` for `id`, if the model has such a field.
   public init(default policy: MergePolicy = .automatic, identity: IdentityKey? = nil) {
     self.policy = policy

@@ -1,4 +1,4 @@
-/// A key made from text or from an index in an array.
+/// A coding key made from text or from an array index.
 enum AnyCodingKey: CodingKey {
   case text(String)
   case index(Int)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A cache of the protocol conformances of one type. For a generic type, looking them up can take longer than encoding
-/// a value.
+/// A cache of the protocol conformances of one type. For a generic type, looking up conformances can take longer than
+/// encoding a value.
 final class CodableType {
   let archivable: (any Archivable.Type)?
   private let direct: (any DirectValue.Type)?
@@ -15,7 +15,7 @@ final class CodableType {
     hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
-  /// Returns the archived value; `nil` if the type has to encode itself.
+  /// Returns the archived value; `nil` if the type must encode itself.
   ///
   /// - Parameter includingExcluded: whether nested models are written with their excluded fields.
   func value<T>(of value: T, includingExcluded: Bool) throws -> ArchiveValue? {
@@ -28,7 +28,7 @@ final class CodableType {
   }
 }
 
-/// The cached conformances of all types used in one encoding or decoding. They are not shared between encodings,
+/// The cached conformances of all types used in one encoding or decoding. The cache is not shared between encodings,
 /// because a conformance can be isolated to an actor.
 final class CodableTypes {
   @exclusivity(unchecked) private var types: [ObjectIdentifier: CodableType] = [:]
@@ -92,7 +92,7 @@ extension URL: DirectValue {
 extension Optional: DirectValue where Wrapped: DirectValue {
   var directValue: ArchiveValue? {
     guard let self else { return .null }
-    // `archivedValue` throws for a nil inside another optional.
+    // `archivedValue` throws for a nil optional inside an optional.
     return Wrapped._mayBeNull ? nil : self.directValue
   }
 }

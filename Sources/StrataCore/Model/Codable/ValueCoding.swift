@@ -1,4 +1,5 @@
-/// The bridge to `Codable`: encodes any `Encodable` type as an archive value, and decodes any `Decodable` type from one.
+/// The bridge to `Codable`. Encodes any `Encodable` value as an archive value, and decodes an archive value as any
+/// `Decodable` type.
 package enum ValueCoding {
   /// Returns the archive value of a value that is archivable or `Encodable`, including the excluded fields of nested
   /// models.
@@ -26,26 +27,26 @@ package enum ValueCoding {
     return try decodeCodable(type, from: value, in: context)
   }
 
-  /// Decodes a value as a type that is only `Codable`.
+  /// Decodes a value with the `Decodable` conformance of a type, even if the type is also archivable.
   static func decodeCodable<T: Decodable>(
     _ type: T.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T {
     do { return try ValueDecoder(value, in: context).decodeValue(type) } catch { throw ArchiveError(decoding: error) }
   }
 
-  /// Tries to decode a value as the given type, and throws the error if that fails.
+  /// Throws if a value cannot be decoded as the given type.
   static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
     _ = try decode(any: type, from: value, in: context)
   }
 
-  /// Decodes a value as any type; returns `nil` if the type is neither archivable nor `Decodable`.
+  /// Decodes a value as any type. Returns `nil` if the type is neither archivable nor `Decodable`.
   static func decode(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
     if let type = TypeShape.archivable(type) { return try type.decode(from: value, in: context) }
     return try (type as? any Decodable.Type).map { try decodeCodable($0, from: value, in: context) }
   }
 
-  /// Decodes a value as the type of a field and returns the result as an encoded value. References are resolved to the
-  /// objects in `referenced`.
+  /// Decodes a value as the type of a field, and encodes the result. Objects in the result are added to `referenced` and
+  /// replaced by references.
   package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true

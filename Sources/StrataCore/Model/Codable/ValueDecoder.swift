@@ -1,4 +1,4 @@
-/// A decoder that lets a `Codable` type decode itself from an archive value.
+/// Decodes a `Decodable` type from an archive value.
 final class ValueDecoder: Decoder {
   private let value: ArchiveValue
   private let key: (any CodingKey)?
@@ -8,8 +8,8 @@ final class ValueDecoder: Decoder {
   /// The entries of the object. Empty until a keyed container is requested.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
   @exclusivity(unchecked) private var isKeyed = false
-  /// Whether all keys are ASCII. Other keys can be equal although their bytes differ, because Swift compares canonical
-  /// equivalents.
+  /// Whether all keys are ASCII. Non-ASCII keys can be equal although their bytes differ, because Swift compares
+  /// strings by canonical equivalence.
   @exclusivity(unchecked) private var isASCII = true
   /// The index at which the search for the next key starts. Most types decode their keys in the order in which they
   /// were encoded.
@@ -83,7 +83,7 @@ final class ValueDecoder: Decoder {
         next += 1
         return entries[next - 1].value
       }
-      // Checks the previous entry as well, because a type may request the same key twice in a row.
+      // Also checks the previous entry, because a type may request the same key twice in a row.
       if next > 0, entries[next - 1].key == key { return entries[next - 1].value }
     }
     guard let index = search(key) else { return nil }
@@ -106,7 +106,7 @@ final class ValueDecoder: Decoder {
 
   // MARK: Values
 
-  /// Decodes a value that was found under a key, or the decoder's own value if the key is `nil`.
+  /// Decodes a value found under a key, or the decoder's own value if the key is `nil`.
   @inline(__always)
   private func decode<T: Decodable>(
     _ type: T.Type, _ value: ArchiveValue, _ key: @autoclosure () -> (any CodingKey)?

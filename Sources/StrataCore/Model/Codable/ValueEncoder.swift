@@ -13,7 +13,7 @@ final class ValueEncoder: Encoder {
   @exclusivity(unchecked) private var single = ArchiveValue.null
   /// The entries of an object. For an array, each element is an entry with an empty key.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
-  /// The encoders whose entries may still change, with the index of the entry.
+  /// The nested encoders that may still change their entries, with the index of each entry.
   @exclusivity(unchecked) private var open: [(index: Int, encoder: ValueEncoder)] = []
 
   var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
@@ -66,7 +66,7 @@ final class ValueEncoder: Encoder {
 
   // MARK: Entries
 
-  /// Adds an entry. If the encoder holds another kind of content, the existing content is removed first.
+  /// Adds an entry. If the encoder holds a different kind of content, the existing content is removed first.
   @inline(__always)
   private func add(_ key: String, _ value: ArchiveValue = empty, to contents: Contents) {
     if self.contents != contents { clear(contents) }
@@ -90,7 +90,7 @@ final class ValueEncoder: Encoder {
     if depth > Self.mostDepth { throw ArchiveError.tooDeep(Self.mostDepth) }
   }
 
-  /// Encodes a value as a new entry. If the type throws before it encodes anything, the entry is an empty object.
+  /// Encodes a value as a new entry. If the value's type throws before encoding anything, the entry is an empty object.
   @inline(__always)
   private func encode<T: Encodable>(
     _ value: T, as text: @autoclosure () -> String, to contents: Contents, _ key: @autoclosure () -> any CodingKey
@@ -129,7 +129,7 @@ final class ValueEncoder: Encoder {
     entries[index].value = encoder.finish()
   }
 
-  /// Sets the values of all open entries and returns the encoded value.
+  /// Sets the values of all open entries. Returns the encoded value.
   private func finish() -> ArchiveValue {
     for (index, encoder) in open { entries[index].value = encoder.finish() }
     open = []
@@ -151,7 +151,7 @@ final class ValueEncoder: Encoder {
     set(known)
   }
 
-  /// Lets a value encode itself with this encoder.
+  /// Calls the value's own `encode(to:)` with this encoder.
   private func encode<T: Encodable>(_ value: T, _ type: CodableType) throws {
     guard let hashed = type.hashed else {
       entries.reserveCapacity(min(type.entryCount, Self.mostReserved))
@@ -255,7 +255,7 @@ extension ArchiveValue {
 extension CanonicalOrder {
   /// Sorts the elements of an encoded set, or the keys of an encoded dictionary, by their encoded bytes.
   ///
-  /// - Parameter pairs: whether an array alternates keys and values, which is how a dictionary encodes keys that are
+  /// - Parameter pairs: whether an array contains alternating keys and values, as in an encoded dictionary whose keys are
   ///   not strings.
   fileprivate static func ordered(_ value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
     switch value {

@@ -7,10 +7,10 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads the required field with this index in the schema. If the field is optional, its key may be absent.
+  /// Reads the field with this index in the schema. The key is required unless the type is optional.
   ///
-  /// The function is never inlined: it is compiled once for each type rather than once for each field, which reduces
-  /// the code size of models.
+  /// The function is never inlined, because one compiled copy per type, instead of one per field, reduces the code size
+  /// of models.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(_ place: Int) throws -> T {
@@ -22,7 +22,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a required field, with its type as an argument.
+  /// Reads the field with this index in the schema, with an explicit type. The key is required unless the type is
+  /// optional.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type) throws -> T { try field(place) }
 
@@ -40,8 +41,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field, or returns its default if the key is absent. The policy decides how enum cases that this program
-  /// does not know are read.
+  /// Reads a field, or returns its default if the key is absent. The policy determines how enum cases unknown to this
+  /// program are read.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(
@@ -61,8 +62,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that is excluded from archives. Returns the default unless a hook supplies a value or an old archive
-  /// contains one.
+  /// Reads a field that is excluded from archives. Returns the default unless a hook or an old archive supplies a
+  /// value.
   @inlinable
   public mutating func excludedField<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -70,7 +71,7 @@ extension ArchiveReader {
     isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
   }
 
-  /// Reads a required field whose type is only `Codable`.
+  /// Reads a field of a `Codable` type. The key is required unless the type is optional.
   @_disfavoredOverload
   public mutating func field<T: Decodable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     do {
@@ -83,7 +84,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field whose type is only `Codable`, or returns its default if the key is absent.
+  /// Reads a field of a `Codable` type, or returns its default if the key is absent.
   @_disfavoredOverload
   public mutating func field<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
@@ -104,7 +105,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that is excluded from archives and whose type is only `Codable`.
+  /// Reads a field of a `Codable` type that is excluded from archives.
   @_disfavoredOverload
   public mutating func excludedField<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -208,15 +209,15 @@ extension ArchiveReader {
     return try T.decode(from: value, in: context)
   }
 
-  /// Reads a field for which the record has no value. This is a separate function, because the optional inside needs
-  /// generic metadata at run time, which costs more than reading most values.
+  /// Returns the value of a field that the record does not contain. This is a separate function, because a generic
+  /// optional needs metadata at run time, which costs more than reading most values.
   @inlinable
   @inline(never)
   mutating func madeOrDefault<T>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     try made(place) ?? makeDefault()
   }
 
-  /// Reads a field whose type is only `Codable` from an upgraded record or from a JSON object.
+  /// Reads a field of a `Codable` type from an upgraded record or from a JSON object.
   @usableFromInline
   mutating func codableSlot<T: Decodable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
     let token = jsonPlace(ofField: place)
@@ -229,8 +230,8 @@ extension ArchiveReader {
     return try ValueCoding.decode(T.self, from: value, in: context)
   }
 
-  /// Reads a partly read field again from its start and returns the complete value; `nil` if the field was decoded
-  /// before the model.
+  /// Reads a partly read field again from its start and returns the complete value. Returns `nil` if the field was
+  /// decoded before the model.
   @usableFromInline
   @inline(never)
   mutating func wholeValue(_ place: Int, from start: ReadingPlace) throws -> ArchiveValue? {
@@ -253,7 +254,7 @@ extension ArchiveReader {
   @usableFromInline
   mutating func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
-  /// Returns the value of a field that was decoded before the model; `nil` if it was not.
+  /// Returns the value of a field if the value was decoded before the model; otherwise `nil`.
   @usableFromInline
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
@@ -261,7 +262,7 @@ extension ArchiveReader {
     return made
   }
 
-  /// Returns nil as the value of an absent key if the type is optional. Otherwise it throws `missingValue`.
+  /// Returns nil, as the value of an absent key, if the type is optional. Throws `missingValue` for any other type.
   @usableFromInline
   static func absent<T>() throws -> T {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }

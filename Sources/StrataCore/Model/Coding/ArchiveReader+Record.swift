@@ -1,9 +1,9 @@
 extension ArchiveReader {
   /// The result of reading the head of a record.
   package enum RecordStart {
-    /// The record has the model's current shape. Its fields follow in the order of the schema.
+    /// The record has the model's current shape. The fields follow in the order of the schema.
     case fields
-    /// The record has a different shape, given here. Its values follow.
+    /// The record has the given shape, which differs from the model's current shape. The values follow.
     case values(RecordShape)
     /// The next value is not a record.
     case other
@@ -38,8 +38,8 @@ extension ArchiveReader {
     return match(try readDefinition(at: start), schema)
   }
 
-  /// Reads the head of a record of any type and returns the index of its definition; `nil` if the next value is not a
-  /// record.
+  /// Reads the head of a record of any type. Returns the index of the record's definition, or `nil` if the next value
+  /// is not a record.
   package mutating func beginAnyRecord() throws -> Int? {
     guard try peekByte() == 0xD9 else { return nil }
     let start = position
@@ -72,8 +72,8 @@ extension ArchiveReader {
     ArchiveError.damaged("a record does not have as many values as its definition has keys", at: start)
   }
 
-  /// Reads the number and keys of an inline record, whose tag was already read, and returns the index of the
-  /// definition. The values follow.
+  /// Reads the number and keys of an inline record definition after its tag. Returns the index of the definition. The
+  /// values follow.
   package mutating func readDefinition(at start: Int) throws -> Int {
     if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
@@ -93,7 +93,7 @@ extension ArchiveReader {
     return define(Definition(number: number, shape: shape, matching: nil))
   }
 
-  /// Adds a definition, or replaces the definition with the same number, and returns its index.
+  /// Adds a definition, or replaces the definition with the same number. Returns the index of the definition.
   mutating func define(_ definition: Definition) -> Int {
     if let place = definitions.firstIndex(where: { $0.number == definition.number }) {
       definitions[place] = definition
@@ -111,7 +111,7 @@ extension ArchiveReader {
     return try beginReferencedRecord(Int(number), at: start)
   }
 
-  /// Reads a record of any type, whose tag was already read.
+  /// Reads a record of any type after its tag.
   package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> ModelRecord {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
@@ -122,7 +122,7 @@ extension ArchiveReader {
     return try readValues(of: definitions[place].shape)
   }
 
-  /// Reads the values of a record, whose head was already read.
+  /// Reads the values of a record after its head.
   package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
     // The keys occur once in the bytes but are counted for each record.
@@ -168,7 +168,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads tag 256, with which every body starts. The tag marks a value that shares strings.
+  /// Reads tag 256, which starts every body. The tag marks a value with shared strings.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)

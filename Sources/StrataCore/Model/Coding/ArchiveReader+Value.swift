@@ -86,7 +86,7 @@ extension ArchiveReader {
     return .object(ArchiveObject(uniqueEntries: entries))
   }
 
-  /// The state of a map that is being read.
+  /// The state of the map being read.
   struct MapReading {
     let start: Int
     let count: Int
@@ -98,8 +98,8 @@ extension ArchiveReader {
     fileprivate var order = AscendingScalars()
   }
 
-  /// Reads the head of a map after its initial byte. The caller must call ``endMap(_:)`` in any case, and ``leave()``
-  /// once all entries have been read.
+  /// Reads the head of a map after its initial byte. The caller must call ``endMap(_:)`` even after an error, and
+  /// ``leave()`` after reading all entries.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))
@@ -109,7 +109,7 @@ extension ArchiveReader {
 
   func endMap(_ map: MapReading) { if map.hasCollections { context.digests.leave() } }
 
-  /// Reads the next key. Returns `nil` if the key is not a string; the caller must then call ``readRest(of:after:)``.
+  /// Reads the next key. Returns `nil` if the key is not a string. The caller must then call ``readRest(of:after:)``.
   @inline(__always)
   mutating func readTextKey(_ map: inout MapReading) throws -> String? {
     let start = position
@@ -147,7 +147,7 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key that has been read, and checks that it follows the previous key in canonical order.
+  /// Counts a key, and records whether the keys read so far are in canonical order.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
     map.order.add(start..<position, in: bytes)
@@ -156,7 +156,7 @@ extension ArchiveReader {
 
   /// Reads the rest of a map as pairs, starting with the value of the first key that is not a string.
   ///
-  /// - Parameter entries: the entries before that key.
+  /// - Parameter entries: the entries that precede that key.
   mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
     var pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) }
     pairs.append(ArchiveValue.MapEntry(key: map.otherKey, value: try readValue()))
@@ -218,7 +218,7 @@ extension ArchiveReader {
     return .data(data)
   }
 
-  /// Returns the kind of the next value. Only its head is read, so the content is not checked.
+  /// Returns the kind of the next value. Reads only the head of the value and does not check the content.
   package mutating func readKind() throws -> String {
     let start = position
     let initial = try readByte()
@@ -253,8 +253,8 @@ extension ArchiveReader {
 
   // MARK: Tagged scalars
 
-  // These functions check the head of the content before they call readValue(). Otherwise nested tags could exhaust the
-  // stack.
+  // The following functions check the head of a tag's content before calling readValue(), because nested tags could
+  // otherwise exhaust the stack.
 
   /// Reads an untagged number of at most 64 bits. If the next value is anything else, returns `nil` without advancing.
   package mutating func readPlainNumber() throws -> ArchiveValue? {
@@ -313,7 +313,7 @@ extension ArchiveReader {
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
 
-  /// Reads a URL. A text that was already parsed as a URL is not parsed again, because parsing is most of the cost.
+  /// Reads a URL. A repeated text is parsed only once, because parsing is most of the cost.
   package mutating func readURL() throws -> URL {
     let start = position
     guard isTag(CBOR.Tag.url) else {
@@ -371,7 +371,7 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // A UUID with a reference number was already counted like data, and references to it share its memory.
+    // A UUID with a reference number was already charged to the budget as data, and its references share one value.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
@@ -432,7 +432,7 @@ extension ArchiveReader {
 }
 
 extension Date {
-  /// Creates a date from the seconds since 1970 in a date of tag 1.
+  /// Creates a date from the seconds since 1970 that a date with tag 1 contains.
   fileprivate init(since1970 seconds: Double) {
     self.init(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
   }

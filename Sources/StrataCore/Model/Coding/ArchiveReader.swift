@@ -2,35 +2,39 @@ package import Foundation
 
 /// Reads the fields of a model. A reader is the argument of a model's `init(fields:)`.
 ///
-/// If an archive has the model's current shape, the reader reads the fields from consecutive bytes of its CBOR body.
-/// Otherwise it looks up each field in an upgraded record or in a JSON object. Generated code is the same in all cases.
+/// If an archive has the model's current shape, the reader reads the fields from consecutive bytes of the CBOR body.
+/// Otherwise the reader looks up each field in an upgraded record or in a JSON object. Generated code is the same in
+/// all cases.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int
   package var strings = NumberedStrings()
   package var definitions: [Definition] = []
   package var depth = 0
-  /// The field values of an upgraded record; `nil` if the reader reads bytes, and empty if it reads a JSON object.
+  /// The field values of an upgraded record; `nil` for a reader of CBOR bytes, and empty for a reader of a JSON object.
   package var values: FieldValues?
-  /// The tokens of a JSON document, whose text is `bytes`. `jsonPlaces` contains the token index of each field's value.
+  /// The tokens of the JSON document whose text is `bytes`.
   let jsonTokens: JSONTokens
+  /// The token index of each field's value in a JSON document.
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  // Data that only graphs need is kept in the context, because a larger reader would slow down every archive.
-  /// Whether the fields belong to an object in a graph, which may have to wait for other objects to be decoded.
+  // Data used only by graphs is stored in the context, because a larger reader would slow down decoding of every
+  // archive.
+  /// Whether the fields belong to an object in a graph. Fields of such objects may have to wait for other objects to be
+  /// decoded.
   @usableFromInline package var isObjectFrame = false
-  /// The index of the first field of the superclass whose fields are currently being read.
+  /// The field index at which the superclass being read begins; 0 if no superclass is being read.
   @usableFromInline package var placeOffset: UInt16 = 0
   @usableFromInline package let context: DecodingContext
 
-  /// A record definition in the archive, with the schema that it matches, once known.
+  /// A record definition in the archive, with the identity of the schema that it matches.
   package struct Definition {
     let number: Int
     let shape: RecordShape
     var matching: ObjectIdentifier?
-    /// The class of the records, once it has been looked up.
+    /// The class of the records; `nil` until it has been looked up.
     var objectType: (any VersionedModel.Type)?
   }
 
@@ -58,7 +62,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @_lifetime(copy element)
   init(json element: JSONElement, places: [Int], context: DecodingContext) {
     bytes = element.bytes
-    // Set to the end, so that functions for CBOR bytes fail instead of reading the JSON text.
+    // Set to the end, because functions for CBOR bytes must fail instead of reading the JSON text.
     position = element.bytes.byteCount
     jsonTokens = element.tokens
     jsonPlaces = places
@@ -66,23 +70,23 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     values = .slots([])
   }
 
-  // Computed, because the reader is moved from field to field and has to stay small.
+  // These limits are computed, because a small reader is faster to move from field to field.
   package var depthLimit: Int { context.limits.depth }
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
 
   // MARK: Places
 
-  /// The reader's current position, with the state needed to return to it.
+  /// The current reading position, with the state needed to return to the position.
   @usableFromInline var here: ReadingPlace {
     ReadingPlace(
       position: position, stringCount: strings.count, depth: depth, sharedCount: context.graph.sharedCount)
   }
 
-  /// Returns to an earlier position, to read the value there again.
+  /// Returns to an earlier position to read the value at that position again.
   mutating func goBack(to place: ReadingPlace) {
     (position, depth) = (place.position, place.depth)
-    // Removes the strings and objects since that position, because they will be numbered again.
+    // Removes the strings and objects read since that position, because they will be numbered again.
     strings.removeAll(from: place.stringCount)
     context.graph.sharedCount = place.sharedCount
   }
@@ -103,11 +107,11 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
   }
 
-  /// Returns the byte at a position, which must be within the bytes.
+  /// Returns the byte at an offset. The offset must be within `bytes`.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
 
-  /// Whether the next two bytes are the head of this tag.
+  /// Whether the next two bytes encode this tag.
   @inline(__always)
   func isTag(_ tag: UInt64) -> Bool {
     bytes.byteCount &- position >= 2 && byte(position) == 0xD8 && byte(position &+ 1) == UInt8(truncatingIfNeeded: tag)
@@ -127,7 +131,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
   }
 
-  /// Reads the argument that belongs to an initial byte (RFC 8949 §3).
+  /// Reads the argument of an item, given the item's initial byte (RFC 8949 §3).
   @inline(__always)
   package mutating func readArgument(_ initial: UInt8) throws -> UInt64 {
     let low = initial & 0x1F
@@ -149,7 +153,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Scalars
 
-  /// Skips the next value if it is an explicit null, and returns whether it was.
+  /// Skips the next value if it is an explicit null. Returns whether a null was skipped.
   public mutating func readNullIfPresent() throws -> Bool {
     guard try peekByte() == CBOR.nullByte else { return false }
     position &+= 1
@@ -209,7 +213,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return value
   }
 
-  /// Reads a string, or a reference to a string, and returns the string.
+  /// Reads a string or a string reference, and returns the string.
   @inline(__always)
   package mutating func readString() throws -> String {
     let byte = try peekByte()
@@ -221,7 +225,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try referredText(try readReference(expected: "a string"))
   }
 
-  /// Returns the text that a reference with this number refers to.
+  /// Returns the string with the given reference number.
   package func referredText(_ number: Int) throws -> String {
     guard let text = strings.text(number) else {
       throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
@@ -230,7 +234,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return text
   }
 
-  /// Reads the content of a string, whose initial byte was already read.
+  /// Reads the content of a string after its initial byte.
   @inline(__always)
   package mutating func readText(_ initial: UInt8) throws -> String {
     let length = try readLength(initial)
@@ -265,13 +269,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// Reads a string reference (tag 25) and returns its number.
+  /// Reads a string reference (tag 25) and returns the string's number.
   package mutating func readReference(expected: String) throws -> Int {
     if isTag(CBOR.Tag.stringReference) {
       position &+= 2
       return try readReferenceNumber()
     }
-    // The slow path handles tag numbers that are encoded in more bytes than necessary.
+    // The slow path also accepts tags that are encoded in more bytes than necessary.
     let start = position
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.tag else {
@@ -287,7 +291,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Reads the number of a string reference, whose tag was already read.
+  /// Reads the number of a string reference after the reference's tag.
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {
@@ -324,7 +328,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Containers
 
-  /// Reads the head of an array and returns the number of elements.
+  /// Reads the head of an array and returns the element count.
   package mutating func readArrayCount() throws -> Int {
     let byte = try peekByte()
     guard byte >> 5 == CBOR.Major.array else { throw try mismatch("an array") }
@@ -332,9 +336,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try readCount(byte)
   }
 
-  /// Reads the number of elements of a collection. Checks it against the limit and, because each element takes at least
-  /// one byte, against the number of remaining bytes. The elements count towards the limit on values before they are
-  /// read.
+  /// Reads the element count of a collection. Throws if the count exceeds the limit or the number of remaining bytes,
+  /// because each element takes at least one byte. The elements are charged to the budget before they are read.
   package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
@@ -368,7 +371,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A position in the bytes, with the state of the reader at that position.
+/// A byte offset, with the state of the reader at that offset.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

@@ -8,7 +8,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a field whose type is only `Codable`.
+  /// Writes a field of a `Codable` type.
   @_disfavoredOverload
   public mutating func field<T: Encodable>(_ place: Int, _ value: T) throws {
     do { try write(codable: value) } catch {
@@ -17,13 +17,13 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a field that is excluded from archives. It is written only for merging.
+  /// Writes a field that is excluded from archives. The field is written only for merging.
   @inlinable
   public mutating func excludedField<T: Archivable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Writes a field that is excluded from archives and whose type is only `Codable`.
+  /// Writes a field of a `Codable` type that is excluded from archives. The field is written only for merging.
   @_disfavoredOverload
   public mutating func excludedField<T: Encodable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }

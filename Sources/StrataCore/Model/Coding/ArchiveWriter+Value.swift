@@ -53,8 +53,8 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes the elements of a set in canonical order. If several elements have the same encoding, only one of them is
-  /// written. This can happen if the elements contain sets that differ only in their order.
+  /// Writes the elements of a set in canonical order. If several elements have the same encoding, only one of these
+  /// elements is written. Elements can have the same encoding if they contain sets that differ only in their order.
   private mutating func writeSet(_ elements: [ArchiveValue]) throws {
     let outer = orders
     defer { orders = outer }
@@ -71,7 +71,7 @@ extension ArchiveWriter {
       return item.bytes == last && !item.element.hasNaN
     }
     beginSet(count: sorted.count)
-    // Without references, the bytes encoded for sorting are also the final bytes, so nothing is encoded twice.
+    // Without references, the bytes encoded for sorting are also the final bytes.
     guard usesReferences else {
       orders.remember(elements, sorted.map(\.element))
       for item in sorted { append(encoded: item.bytes) }

@@ -9,71 +9,70 @@ public struct ArchiveWriter: ~Copyable {
   private var strings = StringIndex()
   /// Whether repeated strings and keys are written as references.
   package let usesReferences: Bool
-  /// Whether repeated strings are written as references. False in a row: references would change with every string
-  /// before them, and would not be shorter than the deflated strings.
+  /// Whether repeated strings are written as references. False for a row, because a reference depends on all preceding
+  /// strings and saves no space after compression.
   private var refersToStrings: Bool
-  /// The first schema that was written, with the data for its records. It is kept separately, because finding a schema
-  /// by identity is faster than finding its shape by content.
+  /// The first schema written. Stored separately, because finding a schema by identity is faster than finding a shape by
+  /// its content.
   private var firstSchema: KnownSchema?
-  /// All schemas written so far, except the first.
+  /// The schemas written after `firstSchema`.
   private var schemas: [KnownSchema] = []
-  /// The numbers of the shapes whose definitions have been written.
   private var numbers = ShapeNumbers()
-  /// The shapes whose definitions have been written, with their numbers.
+  /// The record shapes defined so far, with their numbers.
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
-  /// The schemas written for each shape; `nil` unless requested.
+  /// The schemas of each record shape; `nil` unless the initializer's `notesSchemas` is true.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
-  /// The version floors of the records written so far.
+  /// The version floors (oldest allowed reader and writer) of the records written so far.
   private(set) var floors = StampFloors()
-  /// In a stream, the only floors that the header will contain; `nil` if the header will contain all floors that are found.
+  /// The version floors in a stream's header, which cannot change while models are written; `nil` if the header is written
+  /// after the body.
   package var knownFloors: StampFloors?
   var depth = 0
-  /// Checks the class of each object that is written in place. The arguments are the object's class, the declared
-  /// class, and whether the object is part of another value. `nil` if classes are not checked.
+  /// A check for the class of each object written in place; `nil` if classes are not checked. The arguments are the
+  /// object's class, the declared class, and whether the object is part of another value.
   package var classCheck: ((any VersionedModel.Type, any VersionedModel.Type, Bool) throws -> Void)?
   private var output: OutputLimit
-  /// The counts that a reader of this body would reach, for checking the limits.
+  /// The counts that a reader of this body will check against its limits.
   var counts: ReadingCounts
-  /// The outermost container that is being written; `nil` if a `Codable` type encoded it. `openValues` is the number of
-  /// open containers.
+  /// The outermost container being written; `nil` if a `Codable` type encoded it.
   private var outermost: ArchiveValue?
+  /// The number of open containers.
   private var openValues = 0
-  /// The cached orders of the sets and map keys inside the set or map that is being written.
+  /// Cached sort orders of the sets and map keys nested in the set or map being written.
   var orders: CanonicalOrders?
-  /// The position of an open array's count, which is filled in when the array ends.
+  /// The byte offset of an open array's element count, which is filled in when the array ends.
   var countPlace = 0
   package let depthLimit: Int
   /// Whether excluded fields are also written, for merging.
   package let includesExcluded: Bool
   package var failedField = -1
   package let limits: ArchiveLimits
-  /// How objects are written; `nil` if they are written in place, like structs.
+  /// How objects are written; `nil` if objects are written in place, like structs.
   package var objects: ObjectRole? {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// Whether the writer has no object role and is not writing the fields of a superclass. If so, models can be written
-  /// on the fast path.
+  /// Whether models can be written on the fast path. True if `objects` is `nil` and no superclass fields are being written.
   package private(set) var isPlain = true
-  /// The index of the first field of the superclass whose fields are currently being written.
+  /// The field index at which the superclass being written begins; 0 if no superclass is being written.
   package var placeOffset = 0 {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// The objects that are being written in place; `nil` until there is one.
+  /// The objects being written in place; `nil` until the first one begins.
   var objectsInPlace: ObjectsInPlace?
   /// The number of bytes already counted for the objects in `objectsInPlace`.
   var bytesInPlace = 0
-  /// Classes that may occur in place of a superclass, as in a decoder.
+  /// Subclasses whose instances may occur where a superclass is declared.
   package var subclasses: [any VersionedModel.Type] = []
-  /// The classes found for the most recent root, cached because a stream has a graph for each of its models.
+  /// A cache of the classes found for the most recent root type, because a stream contains one graph per model.
   var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
   /// The number of objects already in the body.
   package var sharedCount = 0
-  /// For an untyped graph that is being written: the number of its first object, the total number of objects, and the
-  /// number of objects written so far.
+  /// The progress of the untyped graph being written: the number assigned to its first object, the object count, and how
+  /// many objects have been written.
   package var graphObjects: (first: Int, count: Int, written: Int)?
-  /// The shapes and long strings that belong to a row but are stored outside its bytes; `nil` in an archive.
+  /// The record shapes and long strings stored outside a row's bytes; `nil` for an archive.
   package var row: RowParts?
-  /// The maximum length of a string that is written into a row. Longer strings are stored outside.
+  /// The maximum size, in bytes, of a string inside a row. Longer strings are stored outside the row.
   private var longestInPlace = Int.max
   /// Whether sets and maps are written in the given order, without sorting.
   package var keepsOrder = false
@@ -94,7 +93,7 @@ public struct ArchiveWriter: ~Copyable {
     beginBody()
   }
 
-  /// Creates a writer of a row. The row's records refer to the given shapes. New shapes are added after them.
+  /// Creates a writer for a row. The row's records refer to `shapes` by index, and new shapes are appended.
   package init(rowWith shapes: [RecordShape], limits: ArchiveLimits) {
     self.init(limits: limits)
     buffer.removeAll()
@@ -107,15 +106,15 @@ public struct ArchiveWriter: ~Copyable {
     longestInPlace = RowParts.longestInPlace
   }
 
-  /// Whether bytes that another writer encoded can be appended unchanged, with nothing else to record.
+  /// Whether bytes encoded by a separate writer can be appended unchanged.
   package var sharesNothing: Bool {
     !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
   }
 
-  /// Appends bytes that another writer encoded.
+  /// Appends bytes encoded by a separate writer.
   package mutating func append(encoded bytes: [UInt8]) {
     buffer.append(bytes.bytes)
-    // The other writer has already counted these bytes.
+    // The separate writer has already counted these bytes.
     bytesInPlace += bytes.count
   }
 
@@ -123,7 +122,7 @@ public struct ArchiveWriter: ~Copyable {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
   }
 
-  /// Starts a new body, independent of the previous one, and reuses the memory.
+  /// Clears the writer for a new, independent body. The memory is reused.
   package mutating func reset() {
     buffer.removeAll()
     floors = StampFloors()
@@ -176,7 +175,7 @@ public struct ArchiveWriter: ~Copyable {
     if isWritten == nil { writeBridged(value) }
   }
 
-  /// Writes a string without contiguous storage, such as a string bridged from Objective-C.
+  /// Writes a string without contiguous UTF-8 storage, such as a string bridged from Objective-C.
   @inline(never)
   private mutating func writeBridged(_ value: String) {
     var value = value
@@ -192,7 +191,7 @@ public struct ArchiveWriter: ~Copyable {
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
     if refersToStrings {
-      // The position of the content depends on the length of the head, which is at most nine bytes.
+      // The content starts after the head, which takes up to nine bytes.
       let start = buffer.count &+ ByteBuffer.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
         buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
@@ -206,7 +205,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Writes a reference to content that is stored outside the row.
+  /// Stores the bytes outside the row and writes their digest as a reference.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -218,8 +217,8 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(digest.bytes)
   }
 
-  /// Writes a date without loss: as whole or fractional seconds since 1970 if that is exact (tag 1), otherwise as
-  /// seconds since 2001.
+  /// Writes a date without loss of precision. The seconds since 1970 are written (tag 1) if they represent the date
+  /// exactly. Otherwise the seconds since 2001 are written.
   public mutating func write(_ value: Date) {
     let seconds = value.timeIntervalSinceReferenceDate
     let since1970 = seconds + Date.timeIntervalBetween1970AndReferenceDate
@@ -298,19 +297,19 @@ public struct ArchiveWriter: ~Copyable {
 
   // MARK: Containers
 
-  /// Starts an array; `count` elements must follow.
+  /// Starts an array. The caller must then write `count` elements.
   public mutating func beginArray(count: Int) {
     counts.addCollection(count)
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
-  /// Starts a set; `count` elements must follow, sorted by their encoded bytes.
+  /// Starts a set. The caller must then write `count` elements, sorted by their encoded bytes.
   public mutating func beginSet(count: Int) {
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.set)
     beginArray(count: count)
   }
 
-  /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded bytes of the key.
+  /// Starts a map. The caller must then write `count` pairs of key and value, sorted by the encoded bytes of the keys.
   public mutating func beginMap(count: Int) {
     counts.addCollection(count, valuesPerElement: 2)
     buffer.appendHead(CBOR.Major.map, UInt64(truncatingIfNeeded: count))
@@ -329,8 +328,8 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Begins a value that contains other values. Each call must be balanced by a call to ``endValue()``.
   ///
-  /// - Parameter value: the value; `nil` if a `Codable` type encoded it. Such a value is not checked for repeated
-  ///   parts, because the type encoded each repetition itself.
+  /// - Parameter value: the value; `nil` if a `Codable` type encoded it. Values of `Codable` types are not checked for
+  ///   repeated parts, because the type encodes each repetition itself.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
   mutating func begin(_ value: ArchiveValue?) throws {
     if openValues == 0 {
@@ -347,7 +346,7 @@ public struct ArchiveWriter: ~Copyable {
     if openValues == 0 { outermost = nil }
   }
 
-  /// Resets the number of open values after their output has been discarded.
+  /// Resets the number of open values after the output has been discarded.
   mutating func closeValues() { openValues = 0 }
 
   /// Checks that a reader with the same limits can read the output.
@@ -355,7 +354,7 @@ public struct ArchiveWriter: ~Copyable {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   package borrowing func checkLimits() throws(ArchiveError) { try counts.check(bodySize: buffer.count) }
 
-  /// Checks that a reader with the same limits can read the body by itself, without a file around it.
+  /// Checks that a reader with the same limits can read the body on its own, outside a file.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
   /// Checks that a reader with the same limits can read a row together with the data stored outside its bytes.
@@ -363,7 +362,7 @@ public struct ArchiveWriter: ~Copyable {
     try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
   }
 
-  /// The smallest file size at which a reader's limits allow the body.
+  /// The smallest file size, in bytes, for which a reader's limits allow the body.
   var leastFileSize: Int { counts.leastFileSize }
 
   // MARK: Records
@@ -398,14 +397,14 @@ public struct ArchiveWriter: ~Copyable {
     if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
-  /// Records the schema of a shape if the writer collects the schemas of shapes.
+  /// Records which schema a record shape belongs to, if the writer collects schemas.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
     guard schemasOfShapes != nil else { return }
     schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }
     schemasOfShapes?[shape, default: []].append(schema)
   }
 
-  /// Starts a record of a shape. Its values must follow.
+  /// Starts a record. The caller must then write a value for each key of the shape.
   package mutating func beginRecord(_ shape: RecordShape) throws {
     _ = try begin(shape)
     try enter()
@@ -420,7 +419,7 @@ public struct ArchiveWriter: ~Copyable {
     leave()
   }
 
-  /// Starts a record with its definition, or with a reference if the definition has already been written.
+  /// Starts a record with a definition of its shape, or with a reference if the definition has already been written.
   ///
   /// - Returns: the number of the definition, or `nil` if all numbers are in use. There are 256 record tags. Once 255
   ///   shapes have been defined, each further shape is defined again for every record, under the last tag.
@@ -461,7 +460,7 @@ public struct ArchiveWriter: ~Copyable {
     return number < 255 ? number : nil
   }
 
-  /// Returns the strings and counts of this body. The positions of the strings are relative to `start`.
+  /// Returns the strings and counts of this body. String positions are relative to `start`.
   borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
     (strings.contents(from: start), counts)
   }
@@ -469,7 +468,7 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
-    // Only rows have more than 256 definitions. The number then follows a tag.
+    // Only rows can have more than 256 definitions. A number above 255 does not fit in a record tag.
     if number > 255 {
       buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
       buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))
@@ -482,7 +481,6 @@ public struct ArchiveWriter: ~Copyable {
   /// A schema whose definition has been written.
   private struct KnownSchema {
     let schema: ObjectIdentifier
-    /// The number of the definition.
     let number: Int
     /// The number of fields in each record.
     let count: Int

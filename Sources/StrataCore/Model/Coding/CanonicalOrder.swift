@@ -23,8 +23,8 @@ package enum CanonicalOrder {
     }
   }
 
-  /// Throws if two elements of an ordered collection have the same encoding. Types are not checked if only equal
-  /// elements can have the same encoding.
+  /// Throws if two elements of an ordered collection have the same encoding. Strings and integers are not checked, because
+  /// only equal elements of these types have the same encoding.
   ///
   /// - Complexity: O(n log n) for *n* elements; constant for texts and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
@@ -39,11 +39,11 @@ package enum CanonicalOrder {
     try checkDifferent(items, what, by: key)
   }
 
-  /// Returns the elements in canonical order, each with the bytes by which it is sorted.
+  /// Returns the elements in canonical order, with the encoded bytes used for sorting.
   ///
   /// - Parameters:
   ///   - objects: how the outer writer writes objects. For sorting, objects are written as their content, two levels deep.
-  ///   - inPlace: the objects that are being written in place.
+  ///   - inPlace: the objects being written in place.
   ///   - graph: the objects of an untyped graph, which are sorted by number.
   static func encoded<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, inPlace: ObjectsInPlace? = nil,
@@ -53,8 +53,8 @@ package enum CanonicalOrder {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     switch objects {
     case nil: break
-    // In a set inside an element of another set, the remaining levels are kept, because objects may refer back to the
-    // outer set.
+    // For a set nested in an element of a set, the remaining levels are kept, because objects may refer back to the outer
+    // set.
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
     }
@@ -73,11 +73,11 @@ package enum CanonicalOrder {
   }
 }
 
-/// A cache of the sorted elements of sets and maps inside the set or map that is being written. It is filled while the
-/// outer collection is sorted, and used when the inner collections are written. Without the cache, each level would
-/// sort all levels inside it again, which would take quadratic time.
+/// A cache of the sorted elements of sets and maps nested in the set or map being written. Sorting the outer collection
+/// fills the cache, and writing the inner collections uses the cache. Without the cache, each level would sort all nested
+/// levels again, which would take quadratic time.
 package final class CanonicalOrders {
-  // The source arrays are retained, so that the storage addresses used as keys stay valid.
+  // The source arrays are retained, because the addresses of their storage are the keys of the cache.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]
   private var entries: [StorageIdentity: (source: [ArchiveValue.MapEntry], sorted: [ArchiveValue.MapEntry])] = [:]
 

@@ -9,32 +9,32 @@ public final class DecodingContext {
   package let budget: WorkBudget
   /// Whether records contain excluded fields, which merging needs.
   package let includesExcluded: Bool
-  /// Where the values come from. In JSON, for example, dates, URLs and data are strings.
+  /// The format of the input. In JSON, for example, dates, URLs and data are strings.
   package let source: DecodingSource
   /// Whether each record has all keys of its version, as encoders write them. False if records can be partial.
   @exclusivity(unchecked) package var readsCompleteRecords = false
-  /// Whether decoded models run their hooks and are validated, and how failures are reported.
+  /// How decoded models are finished: whether hooks and validation rules run, and how failures are reported.
   let finishing: Finishing
   /// The first validation failure, without the path to the invalid object.
   @exclusivity(unchecked) var firstFailure: ArchiveError?
-  /// Additional options of a format's reader; `nil` if there are none.
+  /// Options specific to one input format; `nil` if there are none.
   @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
   /// Whether reading continues after an error, in order to find all errors.
   @exclusivity(unchecked) var collectsErrors = false
-  /// Whether an array that skips invalid elements also skips elements that break a rule, even if this context does not
-  /// check rules itself.
+  /// Whether arrays that skip invalid elements also skip elements that break a validation rule, even if this context
+  /// does not check rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
-  /// The version floors in the archive's header.
+  /// The version floors in the archive's header: the oldest model versions that may read and write each type.
   @exclusivity(unchecked) package var floors = StampFloors()
-  /// The long strings and data that belong to a row but are stored outside its bytes; `nil` for an archive.
+  /// The long strings and data stored outside a row's bytes; `nil` for an archive.
   @exclusivity(unchecked) package var row: RowContents?
   /// The objects of the graph that is currently being read.
   @exclusivity(unchecked) package var objects: ObjectTable?
   @exclusivity(unchecked) package var graph = GraphReading()
-  /// Classes that may occur in place of a superclass.
+  /// Subclasses whose instances may occur where a superclass is declared.
   @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
-  /// Whether decoded models have the server's values as their merge base.
+  /// Whether a decoded model stores a merge base.
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
 
@@ -46,7 +46,7 @@ public final class DecodingContext {
     return caches
   }
 
-  /// Detects duplicate elements in sets and duplicate keys in maps.
+  /// The digests used to detect duplicate set elements and map keys.
   var digests: ValueDigests { caches.digests }
 
   /// A fixed-size cache of parsed URLs in a JSON text. Each slot holds one URL.
@@ -80,7 +80,7 @@ public final class DecodingContext {
     return context
   }
 
-  /// Clears the cache of shared values. Called before the next body, because a stream can have any number of bodies.
+  /// Clears the cache of shared values before the next body, because a stream can have any number of bodies.
   func forgetShared() {
     if let ownCaches, !ownCaches.shared.isEmpty { ownCaches.shared.removeAll(keepingCapacity: true) }
   }
@@ -106,7 +106,8 @@ public final class DecodingContext {
   }
 
   private func shared(_ key: DecodingCaches.SharedKey, _ make: () throws -> ArchiveValue) rethrows -> ArchiveValue {
-    // A row is not cached, because one context reads any number of rows and the cache would grow without bound.
+    // Values of rows are not cached, because one context reads any number of rows and the cache would grow without
+    // bound.
     if row != nil { return try make() }
     let caches = caches
     if let known = caches.shared[key] { return known }
@@ -115,7 +116,7 @@ public final class DecodingContext {
     return value
   }
 
-  /// Returns the classes that the objects of a graph may have, by type name.
+  /// Returns the classes of the objects that a graph may contain, by type name.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of the classes have the same name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
@@ -125,8 +126,8 @@ public final class DecodingContext {
     return types
   }
 
-  /// Returns the schemas of a model, of its nested models and of all their subclasses. The result is cached, because
-  /// many objects need it.
+  /// Returns the schemas of a model, its nested models and all subclasses. The result is cached, because many objects
+  /// need it.
   func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = caches.catalogs[ObjectIdentifier(type)] { return known }
     let catalog = SchemaCatalog(of: type, and: subclasses)
@@ -134,15 +135,16 @@ public final class DecodingContext {
     return catalog
   }
 
-  /// Advances the object count past a graph that has been read, so that its object numbers are not used again.
+  /// Advances the object count past a graph that has been read, to keep object numbers unique in the body.
   ///
-  /// This is a method of the context, because the thread sanitizer build does not compile the addition inside a reader.
+  /// This is a method of the context, because the thread sanitizer build fails to compile the addition inside a reader.
   func passObjects(_ count: Int) { graph.sharedCount += count }
 
-  /// Counts an object of the graph that is being read. From now on, tag 29 may refer to the object.
+  /// Counts an object of the graph being read. Later references (CBOR tag 29) may refer to the object.
   func passObject() { graph.passed? += 1 }
 
-  /// Whether values may be written by hand, with objects that have no type and arrays instead of sets.
+  /// Whether untyped objects are accepted in place of records, and arrays in place of sets. True for dictionaries and
+  /// updates, which are written by hand.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 
   /// Returns, for each field of a schema, its index in records of the given shape; -1 if the records lack the field.
@@ -182,26 +184,25 @@ final class DecodingCaches {
   }
 
   let digests: ValueDigests
-  /// Values without a reference number, by content. Equal values in a body share memory.
+  /// A cache of large integers, UUIDs and URLs. Equal values in a body share memory.
   @exclusivity(unchecked) var shared: [SharedKey: ArchiveValue] = [:]
-  /// The classes found for the most recent root, cached because a stream has a graph for each of its models.
+  /// A cache of the classes found for the most recent root type, because a stream contains one graph per model.
   @exclusivity(unchecked) var objectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
   @exclusivity(unchecked) var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
-  /// For each pair of schema and shape that has been read, the index of each field in the shape.
+  /// For each schema and record shape read together, the index of each field in the shape.
   @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
-  /// A fixed-size cache of parsed URLs in a JSON text. Each slot holds one URL.
   @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
 
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }
 
-/// The work on a model once all of its fields are set.
+/// How a model is finished after all of its fields are set.
 package enum Finishing: Sendable {
-  /// Nothing. For models that are intermediate results, for example of a merge.
+  /// No hooks or rules run. Used for intermediate results, such as those of a merge.
   case never
   /// The model's hook runs and its rules are checked. The first failure is thrown immediately.
   ///
-  /// - Parameter keepsReplacements: whether the model keeps the values that rules substitute for invalid ones.
+  /// - Parameter keepsReplacements: whether the model keeps the values that rules substitute for invalid values.
   case atOnce(keepsReplacements: Bool = true)
   /// The model's hook runs and, if `validates` is true, its rules are checked. Decoding continues after a failure in
   /// order to find all failures. The caller must then call ``DecodingContext/checkFailures(of:)``.
@@ -221,7 +222,7 @@ extension DecodingContext {
     }
   }
 
-  /// Whether models keep the values that rules substitute for invalid ones.
+  /// Whether models keep the values that rules substitute for invalid values.
   package var keepsReplacements: Bool { if case .atOnce(let keeps) = finishing { keeps } else { true } }
 
   /// Whether decoding continues after an invalid object.
@@ -254,7 +255,7 @@ public struct DecodingReport: Sendable, Hashable {
     /// The key in the record, after the migration steps.
     public let key: String
 
-    /// `Person.nick`
+    /// The type name and the key, such as `Person.nick`.
     public var description: String { "\(typeName).\(key)" }
   }
 
@@ -267,7 +268,7 @@ public struct DecodingReport: Sendable, Hashable {
     var typesWithOtherFields: [String] = []
   }
 
-  /// The details, as an array of at most one element, so that a report without details is small.
+  /// The details, in an array of at most one element. A report without details therefore stays small.
   private var details: [Details] = []
 
   /// Keys of older records that no field used after the migration steps, in the order of their first occurrence. A
@@ -301,7 +302,7 @@ public struct DecodingReport: Sendable, Hashable {
     }
   }
 
-  /// Adds the report of another part of the same file.
+  /// Adds a report about a later part of the same file.
   mutating func add(_ next: DecodingReport) {
     for upgrade in next.upgrades { add(upgrade) }
     for line in next.typesWithoutVersion { add(line, \.typesWithoutVersion) }
@@ -325,15 +326,15 @@ public struct DecodingReport: Sendable, Hashable {
     add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", \.idleOperations)
   }
 
-  /// Adds an element unless it is already present. The number of elements is bounded, so that hostile data cannot make
-  /// the report grow.
+  /// Adds an element unless the list contains it. The list is limited to 1,000 elements, because hostile data could
+  /// otherwise make the report grow without bound.
   private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
     if details.isEmpty { details.append(Details()) }
     let known = details[0][keyPath: list]
     if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
-  /// Lines for the log of a debug build: dropped keys, defaulted fields, and types with different fields.
+  /// Log lines of a debug build: dropped keys, defaulted fields, and types with different fields.
   var noteworthy: [String] {
     unusedKeys.map { "no field takes \($0) of older data" }
       + defaultedKeys.map { "older data lacks \($0), which takes its default" }
@@ -346,7 +347,7 @@ public struct DecodingReport: Sendable, Hashable {
 }
 
 extension DecodingReport.Upgrade: CustomStringConvertible {
-  /// `Person 1 → 4, 1 object`
+  /// The type name, the versions and the number of objects, such as `Person 1 → 4, 1 object`.
   public var description: String { "\(typeName) \(fromVersion) → \(toVersion), \(count.counting("object"))" }
 }
 

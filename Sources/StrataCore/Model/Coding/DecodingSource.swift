@@ -1,6 +1,6 @@
-/// Where the values of a decoded model come from.
+/// The source of the values of a decoded model.
 ///
-/// Further sources may be added, so a `switch` needs a `default` case.
+/// New sources may be added. A `switch` therefore needs a `default` case.
 public enum DecodingSource: String, Sendable, Hashable {
   /// An archive of the current version or of an older version.
   case archive

@@ -2,7 +2,8 @@
 package enum FieldValues {
   /// One value for each field; `nil` if the field is absent.
   case slots([ArchiveValue?])
-  /// Like `slots`, but some fields are already decoded and are given by index. Their slots are `nil`.
+  /// Like `slots`, but with some fields already decoded. The dictionary contains the decoded fields by index, and their
+  /// slots are `nil`.
   case partlyMade([ArchiveValue?], [Int: Any])
   /// The values of a record, with the index of each field's value in the record; -1 if the field is absent.
   case record([ArchiveValue], indices: [Int])

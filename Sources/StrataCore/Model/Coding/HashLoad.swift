@@ -1,9 +1,9 @@
 /// Limits the number of comparisons caused by equal hashes when a set or dictionary is decoded.
 ///
-/// Some types hash only a part of their value; Foundation's `Data` is an example. An attacker could exploit this with
-/// many elements that have equal hashes. Decoding then throws an error long before the comparisons would finish.
+/// Some types, such as Foundation's `Data`, hash only a part of their value. An attacker could exploit this behavior
+/// with many elements that have equal hashes. Decoding then throws an error long before the comparisons would finish.
 struct HashLoad<T: Hashable> {
-  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this many
+  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this number of
   /// elements costs no more than reading a larger collection.
   private static var smallest: Int { 64 }
 
@@ -12,7 +12,7 @@ struct HashLoad<T: Hashable> {
   private var hashes: [Int] = []
   private var nextCheck = Self.smallest
   private var counted = 0
-  /// The largest number of steps needed to compare two elements.
+  /// The largest number of steps needed so far to compare two elements.
   private var weight = 1
 
   init(_ budget: WorkBudget) {
@@ -71,7 +71,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The number of additional steps needed to compare the value. Decimals and URLs are the costly kinds, because
+  /// The number of additional steps needed to compare the value. Only decimals and URLs need such steps, because
   /// Foundation compares them slowly.
   fileprivate var comparison: Int {
     switch self {

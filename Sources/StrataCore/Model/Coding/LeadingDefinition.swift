@@ -1,18 +1,19 @@
-/// The record definition of a schema as it appears at the start of a body. It is encoded once for each type.
+/// The encoded record definition of a schema, as it appears at the start of a body. Created once for each type.
 ///
-/// Most bodies begin with this definition, so a writer can copy the bytes, and a reader that recognizes them does not
-/// have to parse anything. In a definition that is not the first of its body, the keys have the same bytes or are
-/// references to earlier strings.
+/// Most bodies begin with this definition. A writer therefore copies the bytes, and a reader that recognizes the bytes
+/// does not parse them. In a later definition of a body, each key has the same bytes or is a reference to an earlier
+/// string.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
   /// The bytes from the tag of the record to the end of the keys.
   private let bytes: [UInt8]
-  /// The offset of the low byte of the definition's number.
+  /// The byte offset of the low byte of the definition's number.
   let numberPlace: Int
-  /// The end offsets of each key and of the mark that follows the keys. The first key begins at ``keysStart``.
+  /// The end offsets of the keys and of the mark (type name and version) after the keys. The first key begins at
+  /// ``keysStart``.
   let ends: [Int]
   let keysStart: Int
-  /// The keys, followed by the mark.
+  /// The keys, followed by the mark (type name and version).
   let texts: [String]
   /// The texts that get a reference number if the definition is the first in its body.
   let numbered: [String]
@@ -20,7 +21,7 @@ package final class LeadingDefinition: Sendable {
   let strings: StringIndex.Contents
   /// The numbers of values and bytes that a reader counts for the definition.
   let counts: ReadingCounts
-  /// The list of definitions of a reader that has only read this definition.
+  /// The definitions that a reader has after reading only this definition.
   let definitions: [ArchiveReader.Definition]
 
   /// Encodes the definition of a shape. Returns `nil` if a writer rejects the shape, or if the mark is equal to one of
@@ -50,7 +51,7 @@ package final class LeadingDefinition: Sendable {
 
   func write(to buffer: inout ByteBuffer) { bytes.withUnsafeBytes { buffer.append(contentsOf: $0) } }
 
-  /// Whether the given part of the definition's bytes occurs at a position of a body.
+  /// Returns whether a range of the definition's bytes occurs at a position in a body.
   @inline(__always)
   func matches(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in
@@ -63,13 +64,14 @@ package final class LeadingDefinition: Sendable {
 }
 
 extension ArchiveReader {
-  /// Skips a record definition if it has the bytes that the current schema's definition would have.
+  /// Skips a record definition if its bytes match the definition of the current schema.
   ///
   /// - Parameter start: the position of the record's tag.
-  /// - Returns: whether the definition was skipped. A definition of another shape, or one whose heads are longer than
-  ///   necessary, is not skipped.
+  /// - Returns: whether the definition was skipped. A definition is not skipped if its shape differs or if its CBOR
+  ///   heads are longer than necessary.
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
-    // Close to a limit, the definition is not skipped but parsed, so that the error names the part that is too long.
+    // Close to a limit, the definition is parsed instead of skipped, because the error must name the part that is too
+    // long.
     guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
     if strings.count == 0, definitions.isEmpty, known.matches(at: start, of: bytes) {
       position = start &+ known.byteCount
@@ -112,7 +114,7 @@ extension ArchiveReader {
     return true
   }
 
-  /// Counts the parts of a skipped definition as if they had been read.
+  /// Charges the budget for a skipped definition as if the definition had been read.
   private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))

@@ -2,15 +2,16 @@ import Foundation
 
 /// The strings of a body, indexed by their reference numbers (Docs/Format.md, section 5).
 package struct NumberedStrings {
-  /// The number of strings in a body without references; -1 in a body with references. Strings are kept only if there
-  /// are references to them.
+  /// The number of strings in a body without references; -1 in a body with references. Strings are stored only in a body
+  /// with references.
   private var countAlone = -1
   /// The last text in a body without references.
   private var lastAlone = ""
   private var texts: [String] = []
   private var others: Others?
 
-  /// The data and URLs of a body. They are in a class to keep the reader small, because few bodies contain any.
+  /// The numbered data and URLs of a body. A separate class keeps the reader small, because few bodies contain data or
+  /// URLs.
   private final class Others {
     // Exclusivity is not checked, because only the reader uses these properties and the checks would cost more than the
     // access.
@@ -20,7 +21,8 @@ package struct NumberedStrings {
 
   init() {}
 
-  /// - Parameter areReferred: whether the body may contain references to the strings. If not, the strings are only counted.
+  /// - Parameter areReferred: whether the body may contain references to the strings. If false, the strings are only
+  ///   counted.
   init(areReferred: Bool) { countAlone = areReferred ? -1 : 0 }
 
   /// Whether the strings are kept, because the body may contain references to them.
@@ -28,7 +30,7 @@ package struct NumberedStrings {
 
   var count: Int { countAlone < 0 ? texts.count : countAlone }
 
-  /// Returns the text with a valid number; `nil` if the number belongs to data.
+  /// Returns the text with the given number, which must be valid; `nil` if the number belongs to data.
   @inline(__always)
   func text(_ number: Int) -> String? { data(number) == nil ? texts[number] : nil }
 
@@ -43,8 +45,8 @@ package struct NumberedStrings {
 
   /// Assigns the next number to a text.
   ///
-  /// - Returns: the text to use, and whether the text uses memory of its own. A text that is equal to the previous one
-  ///   shares the memory of that text, because an encoder whose index is full writes repeated texts in full.
+  /// - Returns: the text to use, and whether the text needs new memory. A text that equals the previous text shares its
+  ///   memory, because an encoder with a full string index writes repeated texts in full.
   @inline(__always)
   mutating func append(_ text: String) -> (text: String, isNew: Bool) {
     guard isKept else { return appendAlone(text) }
@@ -92,7 +94,7 @@ package struct NumberedStrings {
     }
   }
 
-  /// Removes all strings with this number or a higher one.
+  /// Removes all strings with this number or a higher number.
   mutating func removeAll(from number: Int) {
     guard count > number else { return }
     guard isKept else { return countAlone = number }
@@ -104,8 +106,8 @@ package struct NumberedStrings {
 }
 
 extension RawSpan {
-  /// Whether a body may contain a string reference: the tag number 25 in a byte that follows the head of a tag, in any
-  /// encoding. Most bytes are checked eight at a time.
+  /// Whether a body may contain a string reference. The search finds tag number 25 after the head of a tag, in any
+  /// encoding, and checks eight bytes at a time.
   package var mayHoldReference: Bool {
     let tag = UInt8(truncatingIfNeeded: CBOR.Tag.stringReference)
     let pattern = UInt64(tag) &* 0x0101_0101_0101_0101
@@ -113,8 +115,8 @@ extension RawSpan {
     while byteCount &- place >= 8 {
       let difference =
         UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)) ^ pattern
-      // Sets the highest bit of each byte that equals the tag. The bits of bytes above such a byte may also be set, so
-      // each hit is checked again.
+      // Sets the highest bit of each byte that equals the tag. The bits of bytes above such a byte may also be set. Each
+      // hit is therefore checked again.
       var hits = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
       while hits != 0 {
         if isReference(at: place &+ hits.trailingZeroBitCount / 8) { return true }

@@ -1,19 +1,20 @@
 package import Foundation
 
-/// The parts of a row that are stored outside its bytes: the shapes of its records and its long strings. The store
-/// contains each of them only once (Docs/StoreFormat.md).
+/// The data of a row that is stored outside the row's bytes: record shapes and long strings. The store contains each
+/// shape and each long string only once (Docs/StoreFormat.md).
 package struct RowParts: Sendable {
-  /// The maximum length, in bytes, of strings and data inside a row. Longer ones are stored outside.
+  /// The maximum length, in bytes, of strings and data inside a row. Longer strings and data are stored outside the
+  /// row.
   package static let longestInPlace = 512
 
-  /// The bytes at the start of each reference to content outside a row: the head of the tag.
+  /// The encoded tag that starts each reference to content outside a row.
   package static let contentTag: [UInt8] = {
     var buffer = ByteBuffer(minimumCapacity: 3)
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.rowContent)
     return buffer.array()
   }()
 
-  /// The shapes to which records refer by their index in this array.
+  /// The record shapes. Records refer to a shape by its index in this array.
   package var shapes: [RecordShape]
   /// The long strings and data, by their SHA-256 digest.
   package private(set) var contents: [[UInt8]: Data] = [:]
@@ -34,7 +35,7 @@ package struct RowParts: Sendable {
   }
 }
 
-/// The long strings and data stored outside the row that is being read.
+/// The long strings and data stored outside the row being read.
 package struct RowContents: Sendable {
   /// The contents by their SHA-256 digest.
   package let all: [[UInt8]: Data]
@@ -59,10 +60,10 @@ extension ArchiveReader {
     context.graph = GraphReading()
   }
 
-  /// Reads a reference to content outside the row, whose tag was already read.
+  /// Reads a reference to content outside the row, after the reference's tag.
   ///
-  /// - Returns: the reference number of the resulting string. The caller counts the bytes of the string, as it does for
-  ///   a string reference.
+  /// - Returns: the reference number of the resulting string. The caller charges the bytes of the string to the budget,
+  ///   as for a string reference.
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {

@@ -1,6 +1,7 @@
-/// The shapes in a body and their numbers, assigned in the order in which the definitions are written.
+/// The record shapes in a body and their numbers, assigned in the order in which the definitions are written.
 ///
-/// Equal shapes have the same number. The first shape is not in the dictionary, because most bodies have only one shape.
+/// Equal shapes have the same number. The first shape is stored outside the dictionary, because most bodies have only
+/// one shape.
 struct ShapeNumbers {
   private var first: RecordShape?
   private var others: [RecordShape: Int] = [:]

@@ -9,7 +9,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   @inlinable
   public static var _mayBeNull: Bool { true }
 
-  /// Throws if the wrapped value is itself a nil optional, because it would be written like the nil of this optional.
+  /// Throws if the wrapped value is a nil optional, because it would be encoded like the nil of the outer optional.
   @usableFromInline
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
@@ -36,8 +36,8 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    // Uses a span, which borrows each element instead of copying it with all its fields. Arrays have spans of their own
-    // only from macOS 26.
+    // Uses a span, because a span borrows each element instead of copying all of its fields. `Array.span` requires macOS
+    // 26.
     try withUnsafeBufferPointer { buffer in
       let elements = buffer.span
       var index = 0
@@ -57,7 +57,7 @@ extension Array: Archivable where Element: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> [Element] {
     let count = try reader.beginArray()
     var elements: [Element] = []
-    // The capacity is bounded, because the count can be wrong and an element may take far more memory than one byte.
+    // The capacity is limited, because the count may be wrong and an element can take far more memory than one byte.
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
       while elements.count < count { elements.append(try Element.read(from: &reader)) }
@@ -90,7 +90,7 @@ extension Array: Archivable where Element: Archivable {
   public var _archivedCount: Int { count }
 }
 
-/// Archived like an array with the same elements.
+/// A `ContiguousArray` is archived like an array with the same elements.
 extension ContiguousArray: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
 
@@ -121,7 +121,7 @@ extension Set: Archivable where Element: Archivable {
       try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
     }
     for item in items {
-      // If nothing is shared, the bytes encoded for sorting are also the final bytes, so nothing is encoded twice.
+      // If nothing is shared, the bytes encoded for sorting are also the final bytes.
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
     }
     writer.leave()
@@ -136,10 +136,10 @@ extension Set: Archivable where Element: Archivable {
     return set
   }
 
-  /// Decodes the elements of a set, and passes them to a closure in the order in which the value lists them.
+  /// Decodes the elements of a set and passes them to a closure in stored order.
   ///
   /// - Parameters:
-  ///   - takesArrays: whether an array is accepted as a set. The array may contain duplicate elements.
+  ///   - takesArrays: whether an array is accepted as a set. The array may contain duplicates.
   ///   - add: adds an element to the set. Returns false if the element was already present.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is not a set, `damaged` for a duplicate
   ///   element, and any error that decoding an element throws.
@@ -171,7 +171,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    // Sorts the pairs rather than the keys, because a key that does not equal itself, like NaN, could not be looked up.
+    // Sorts the pairs instead of the keys, because a key that does not equal itself, such as NaN, cannot be looked up.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
@@ -180,7 +180,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      // Errors normally do not contain data, but a key is included here, because the value could not be located without it.
+      // Errors normally contain no data. A key is included, because the value could not be located without the key.
       do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
     writer.leave()
@@ -194,10 +194,10 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     return result
   }
 
-  /// Decodes the keys and values of a dictionary, and passes them to a closure in the order in which the value lists them.
+  /// Decodes the keys and values of a dictionary and passes them to a closure in stored order.
   ///
   /// - Parameters:
-  ///   - takesPairs: whether an array of pairs is accepted as a dictionary not only in JSON but also in archives.
+  ///   - takesPairs: whether an array of pairs is accepted as a dictionary in archives. JSON always accepts such an array.
   ///   - add: adds a pair to the dictionary. Returns false if the key was already present.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is not a dictionary, `damaged` or
   ///   `invalidJSON` for a duplicate key, and any error that decoding a key or a value throws.
@@ -229,10 +229,10 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 
   /// Returns the keys and values of a dictionary in any of its forms.
   ///
-  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array in which keys and values
-  /// alternate. This form is accepted, so that data stays readable if a type that was only `Codable` becomes a model.
+  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array of alternating keys and values.
+  /// This form is accepted, because data must stay readable if a type that was only `Codable` becomes a model.
   ///
-  /// - Parameter takesPairs: whether an array of pairs is accepted. JSON uses this form if the keys are not strings.
+  /// - Parameter takesPairs: whether an array of pairs is accepted. JSON uses such arrays if the keys are not strings.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the value has none of these forms.
   package static func pairs(of value: ArchiveValue, takesPairs: Bool) throws -> [(
     key: ArchiveValue, value: ArchiveValue
@@ -258,8 +258,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
   }
 
-  /// Decodes a key. In JSON, every key is a string, even an integer. If the key type cannot be decoded from the string,
-  /// it is decoded from the integer in the string.
+  /// Decodes a key. In JSON, every key is a string, even an integer. If the string cannot be decoded as the key type, the
+  /// integer in the string is decoded.
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)

@@ -1,4 +1,5 @@
-// Keyed archives store equal numbers only once, so `true`, 1 and 1.0 may all be stored as whichever was archived first.
+// Keyed archives store equal numbers only once. Therefore `true`, 1 and 1.0 may all be stored as the value that was
+// archived first.
 
 extension Bool {
   /// Creates a boolean from the number 0 or 1 in a keyed archive.

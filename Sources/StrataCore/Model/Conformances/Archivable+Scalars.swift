@@ -136,7 +136,7 @@ extension Float: Archivable {
 }
 
 extension Double {
-  /// Whether the number is midway between two floats. In this case, the digits beyond the precision of a double decide
+  /// Returns whether the number is midway between two floats. If so, the digits beyond the precision of a double decide
   /// which float is nearest.
   fileprivate func isMidway(besides nearest: Float) -> Bool {
     guard Double(nearest) != self else { return false }
@@ -187,7 +187,7 @@ extension Date: Archivable {
 }
 
 extension Data {
-  /// Decodes base64 with padding (RFC 4648, section 4); returns `nil` for any other text.
+  /// Decodes base64 with padding (RFC 4648, section 4). Returns `nil` for any other text.
   ///
   /// The padding is checked here, because Foundation decodes `====` as a zero byte and accepts `AAE==`.
   fileprivate init?(exactlyBase64 text: String) {
@@ -252,7 +252,7 @@ extension Decimal: Archivable {
     case .wideInteger(let value):
       let parts = DecimalParts(isNegative: value.isNegative, mantissa: value.magnitude, exponent: 0)
       if let decimal = parts.decimal { return decimal }
-    // The server wrote the shortest decimal text of the double, so the decimal is created from that text rather than
+    // Servers write a double as its shortest decimal text. The decimal is therefore created from this text instead of
     // from the binary digits.
     case .double(let value) where context.source == .json && value.isFinite:
       if let decimal = Decimal(ofJSON: value.description) { return decimal }
@@ -272,7 +272,7 @@ extension ArchiveValue: Archivable {
     return try reader.context.objects?.withoutReferences(value) ?? value
   }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
-  /// The type name in the stamps of files.
+  /// The type name in the headers (stamps) of archives.
   public static var _archiveTypeName: String { "Value" }
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
     try context.objects?.withoutReferences(value) ?? value
@@ -289,7 +289,7 @@ extension Decimal {
 
 extension Double {
   /// Creates the double nearest to a decimal or to the text of a number. The result is infinite if the number is too
-  /// large, and `nil` if the value is of another kind.
+  /// large, and `nil` if the value is neither a decimal nor a number.
   fileprivate init?(nearest value: ArchiveValue) {
     if case .decimal(let decimal) = value, let parts = DecimalParts(decimal), parts.mantissa.high == 0,
       let number = Double(isNegative: parts.isNegative, significand: parts.mantissa.low, power: parts.exponent)
@@ -310,7 +310,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The digits of a number that neither an integer nor a double can hold.
+  /// The digits of a decimal, or of a JSON number that no other case can represent; `nil` for any other value.
   fileprivate var exactNumberText: String? {
     switch self {
     case .decimal(let decimal) where decimal.isFinite: decimal.description

@@ -35,23 +35,23 @@ public protocol Archivable {
   /// The default implementation adds the schemas of the types in ``typeShape``.
   static func _collectSchemas(into catalog: inout SchemaCatalog)
 
-  /// The name of the type in stamps, and as an argument in the name of a generic model.
+  /// The name of the type in archive headers (stamps) and in the names of generic models.
   static var _archiveTypeName: String { get }
 
   /// The schema of a model, or of the models in a container; `nil` for any other type. The default implementation
   /// returns the schema of the elements in ``typeShape``.
   static var _rootSchema: ModelSchema? { get }
 
-  /// Whether a value can be written as null, as an optional can. An optional of such a type could not tell that value
-  /// from its own nil.
+  /// Whether a value can be written as null. If so, an optional of the type cannot distinguish that value from nil.
   static var _mayBeNull: Bool { get }
 
-  /// The shape of the type, which determines how values are merged and stored in columns. It is ``TypeShape/opaque``
-  /// unless the library knows the type. A container of models must declare a shape: ``ModelSchema/check()`` rejects an
-  /// opaque type whose `_rootSchema` is a model.
+  /// The shape of the type, which determines how values are merged and stored in columns. For types that the library
+  /// does not know, the default is ``TypeShape/opaque``. A container of models must declare a shape:
+  /// ``ModelSchema/check()`` rejects an opaque type whose `_rootSchema` is a model.
   static var typeShape: TypeShape { get }
 
-  /// The number of models in the value, for stamps: the number of elements of an array, otherwise 1.
+  /// The number of models, as recorded in an archive's header (stamp): the element count of an array, set or dictionary,
+  /// otherwise 1.
   var _archivedCount: Int { get }
 }
 
@@ -91,7 +91,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// Returns the written bytes as a value, by reading them back.
+  /// Decodes the written bytes and returns the value.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
@@ -113,15 +113,15 @@ public struct SchemaCatalog: Sendable {
   package private(set) var schemas: [ModelSchema] = []
   private var schemasByName: [String: ModelSchema] = [:]
   private var types: Set<ObjectIdentifier> = []
-  /// The names that two types share.
+  /// The names that several types share.
   package private(set) var ambiguousNames: Set<String> = []
-  /// The models that are classes, by type name and by former names.
+  /// The classes among the models, by type name and by former name.
   package private(set) var objectTypes: [String: any VersionedModel.Type] = [:]
 
-  /// Whether one of the models has a field that equality ignores.
+  /// Whether any model has a field that equality ignores.
   private(set) var hasTransitoryFields = false
 
-  /// Whether archives may contain types, keys or cases under names other than their current ones.
+  /// Whether archives may contain types, keys or cases under former names.
   private(set) var hasSubstitutes = false
 
   /// Creates an empty catalog.
@@ -133,7 +133,7 @@ public struct SchemaCatalog: Sendable {
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
-  /// Records that archives may contain values in a form other than the one that their type writes.
+  /// Records that archives may contain values that their type would now write differently.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and its former names.
@@ -160,7 +160,7 @@ public struct SchemaCatalog: Sendable {
     for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
   }
 
-  /// Returns the classes that the objects of a graph may have, by type name.
+  /// Returns the classes of the objects that a graph may contain, by type name.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of the classes have the same name.
   static func objectTypes(
@@ -184,7 +184,7 @@ public struct SchemaCatalog: Sendable {
     return schemasByName[name]
   }
 
-  /// Returns the error for a name that two types share; `nil` if the name is unique.
+  /// Returns the error for a name that several types share; `nil` if the name is unique.
   package func problem(ofName name: String) -> ArchiveError? {
     guard ambiguousNames.contains(name) else { return nil }
     return ArchiveError(

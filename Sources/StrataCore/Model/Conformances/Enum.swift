@@ -1,9 +1,9 @@
-/// An enum with associated values that is described by hand. `@Model(version:)` generates the same code for an enum
-/// that it makes a ``VersionedModel``.
+/// An enum with associated values that is described by hand. Use `@Model(version:)` instead to make an enum a
+/// ``VersionedModel`` with generated code.
 ///
-/// A value is archived as a record with a single key, the name of the case, whose value contains the associated values.
-/// The order of the cases does not matter, because they are archived by name. A migration step can rename a case like
-/// any other key.
+/// A value is archived as a record with a single key, which is the name of the case. The key's value contains the
+/// associated values. The order of the cases does not matter, because they are archived by name. A migration step can
+/// rename a case like any other key.
 public protocol EnumModel: VersionedModel {
   /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)``, then its associated values.
   func encodeCase(to writer: inout ArchiveWriter) throws
@@ -18,18 +18,19 @@ extension EnumModel {
 public struct CasePayload {
   package let values: ArchiveObject
   package let context: DecodingContext
-  /// Whether the JSON value is the single unlabeled associated value itself, rather than an object of all associated
+  /// Whether the JSON value is the single unlabeled associated value itself instead of an object with all associated
   /// values.
   var isWhole = false
 
-  /// Returns the associated value with this label. Values without a label are called `_0`, `_1` and so on by index.
+  /// Returns the associated value with this label. Values without a label have the labels `_0`, `_1` and so on by
+  /// index.
   ///
   /// - Throws: ``ArchiveError`` if the value is absent or has a different type.
   public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try T.decode(from: $0, in: context) }
   }
 
-  /// Returns the associated value with this label, if its type is only `Codable`.
+  /// Returns the associated value with this label. The value's type is only `Codable`.
   @_disfavoredOverload
   public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
@@ -125,7 +126,7 @@ extension ArchiveWriter {
     do { try value.write(to: &self) } catch { throw ArchiveError.at(.key(label), error) }
   }
 
-  /// Writes an associated value whose type is only `Codable`.
+  /// Writes an associated value of a `Codable` type.
   @_disfavoredOverload
   public mutating func payload<T: Encodable>(_ label: String, _ value: T) throws {
     write(label)

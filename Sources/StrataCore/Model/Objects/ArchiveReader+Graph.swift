@@ -1,5 +1,5 @@
 extension ArchiveReader {
-  /// Reads a value in the form that ``ArchiveWriter/writeRoot(_:)`` writes.
+  /// Reads a value that ``ArchiveWriter/writeRoot(_:)`` wrote.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
     let table = ObjectTable(types: try context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
@@ -21,7 +21,7 @@ extension ArchiveReader {
     return root
   }
 
-  /// Reads the elements of a stream's member. Each of them may be a graph.
+  /// Reads the elements of one member of an archive stream. Each element may be a graph.
   package mutating func readRoots<T: Archivable>(_ type: T.Type) throws -> [T] {
     let count = try beginMember()
     var elements: [T] = []
@@ -33,7 +33,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads the elements of a stream's member as untyped values.
+  /// Reads the elements of one member of an archive stream as untyped values.
   package mutating func readRootValues() throws -> [ArchiveValue] {
     let count = try beginMember()
     var elements: [ArchiveValue] = []
@@ -45,7 +45,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Starts the array of a stream's member. The count of such an array takes four bytes (Docs/Format.md, section 11).
+  /// Reads the head of the array in a stream's member. The element count takes four bytes (Docs/Format.md, section 11).
   private mutating func beginMember() throws -> Int {
     guard try peekByte() == CBOR.countedArrayByte else {
       throw ArchiveError.damaged("the body of a stream's member is not an array with a four-byte count", at: position)
@@ -117,16 +117,15 @@ extension ArchiveReader {
     return try objects.object(number, as: T.self, in: context)
   }
 
-  /// Reads the number of an object, whose tag was already read, and returns a reference by the object's number in its
-  /// graph.
+  /// Reads the number of an object after its tag. Returns a reference with the object's number in its graph.
   ///
-  /// - Parameter isLater: whether the object must be the one that is being read or a later one. If false, it must be an
-  ///   earlier one.
+  /// - Parameter isLater: whether the reference must be to the object being read or to a later object. If false, the
+  ///   reference must be to an earlier object.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a reference to an object is not a number", at: start)
     }
-    // The numbers after tag 29 count all objects of the body.
+    // Object numbers in tag 29 are counted across all graphs of the body.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
       throw ArchiveError.damaged("a reference to an object is outside of a graph", at: start)
     }
@@ -142,7 +141,7 @@ extension ArchiveReader {
     return .reference(Int(number) - objects.lowerBound)
   }
 
-  /// Reads a graph as untyped values. Its tag and name were already read.
+  /// Reads a graph as untyped values after its tag and name.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
       throw ArchiveError.damaged("a graph is inside another graph", at: start)
@@ -169,7 +168,7 @@ extension ArchiveReader {
 
   // MARK: Fields that wait
 
-  /// Returns a placeholder for a field until the referenced object exists; returns `nil` if the error has a different
+  /// Returns a placeholder for a field until the referenced object exists. Returns `nil` if the error has a different
   /// cause.
   @usableFromInline
   mutating func placeholder<T>(
@@ -203,8 +202,8 @@ extension ArchiveReader {
   /// Ends reading the fields of the superclass.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
-  /// Reads the fields of the current object again as untyped values, up to and including the field that has to wait,
-  /// and returns its value.
+  /// Reads the fields of the current object again as untyped values, up to and including the deferred field. Returns
+  /// the value of the deferred field.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
@@ -228,13 +227,13 @@ extension ArchiveReader {
 package struct GraphReading {
   /// The number of objects in all graphs before the current position.
   var sharedCount = 0
-  /// The number of the object that is being read, or of the next object; `nil` outside graphs.
+  /// The number of the object being read, or of the next object; `nil` outside graphs.
   var passed: Int?
-  /// The numbers of the objects in the untyped graph that is being read; `nil` outside untyped graphs.
+  /// The numbers of the objects in the untyped graph being read; `nil` outside untyped graphs.
   var untyped: Range<Int>?
-  /// The numbers of objects that are not in the body, for example the objects that a decomposed object refers to.
+  /// The numbers of objects outside the body, such as the objects that a decomposed object refers to.
   var elsewhere: Range<Int>?
-  /// The schema of the object that is being read, and the position of its fields.
+  /// The schema of the object being read, and the position of its fields.
   var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 

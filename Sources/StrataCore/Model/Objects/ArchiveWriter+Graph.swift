@@ -1,12 +1,12 @@
 /// How a writer represents an object of a class.
 package enum ObjectRole {
-  /// Each object is written as a reference. The objects themselves are written separately, in the given order.
+  /// Each object is written as a reference. The contents of the objects are written separately, in the given order.
   case order(ObjectOrder)
   /// Each object is written as a reference and added to the list. Used to decompose an object without changing the
   /// objects that it refers to.
   case referenced(ReferencedObjects)
-  /// Each nested model, including structs and enums, is written as a reference and added to the list, so that all of
-  /// them can be visited.
+  /// Each nested model, including structs and enums, is written as a reference and added to the list. Used to visit all
+  /// nested models.
   case models(ReferencedObjects)
   /// Each object is written as its content, down to a number of levels. Used to sort sets, because sorting cannot
   /// follow cycles.
@@ -62,7 +62,8 @@ extension ArchiveWriter {
     }
   }
 
-  /// Returns the classes that the objects of a graph may have. The result is cached for further roots of the same type.
+  /// Returns the classes of the objects that a graph may contain. The result is cached for further roots of the same
+  /// type.
   private mutating func objectTypes<T: Archivable>(of type: T.Type) throws -> Set<ObjectIdentifier> {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -71,7 +72,7 @@ extension ArchiveWriter {
     return known
   }
 
-  /// Writes an untyped graph. Each reference must be the number of one of its objects.
+  /// Writes an untyped graph. Each reference in the graph must be the number of one of the graph's objects.
   package mutating func write(_ graph: ObjectGraph) throws {
     guard graphObjects == nil else {
       throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
@@ -121,7 +122,8 @@ extension ArchiveWriter {
 
   mutating func beginShared() { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.shareable) }
 
-  /// Writes a conditional reference. It is archived as nil unless another reference causes the object to be written.
+  /// Writes a conditional reference. The reference is archived as nil unless an unconditional reference adds the same
+  /// object.
   @inlinable
   public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
     if skipsConditionalFields { writeNull() } else { try field(place, value) }
@@ -155,7 +157,7 @@ extension ArchiveWriter {
     try object.writeRecord(to: &self)
   }
 
-  /// Begins an object in place. Its record must be written next.
+  /// Begins an object in place. The caller must write the object's record next.
   @discardableResult
   mutating func beginInPlace(_ object: some VersionedModel) throws(ArchiveError) -> ObjectsInPlace {
     let inPlace = objectsInPlace ?? ObjectsInPlace()

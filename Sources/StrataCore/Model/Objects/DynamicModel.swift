@@ -2,7 +2,7 @@ extension VersionedModel {
   /// The identity of an object. For a struct or an enum, the result has no meaning.
   var identity: ObjectIdentifier { _objectIdentity ?? ObjectIdentifier(Self.self) }
 
-  /// The object, with its own class as the static type, even if `Self` is a superclass.
+  /// The object, with the object's own class as the static type, even if `Self` is a superclass.
   ///
   /// Inside a method, `Self` is the static type of the caller. If the caller opens the result, `Self` becomes the
   /// object's own class.

@@ -1,8 +1,8 @@
 enum ObjectComparison {
   private struct Pair: Hashable { let left, right: ObjectIdentifier }
 
-  /// Compares two graphs of objects, starting at the given objects. The graphs are equal if their permanent fields are
-  /// equal and if references at the same position refer to equal objects.
+  /// Returns whether two graphs of objects are equal, starting at the given objects. The graphs are equal if their
+  /// permanent fields are equal and if references at the same position refer to equal objects.
   ///
   /// Each pair of objects is queued and compared once. As a result, cycles terminate, and long lists do not need recursion.
   static func areEqual(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
@@ -30,7 +30,7 @@ enum ObjectComparison {
 
 extension ArchiveValue {
   /// Returns a copy in which all references are replaced by the same placeholder. A set, object or map that contains
-  /// references becomes an array, so that the order of its elements is compared, too.
+  /// references becomes an array, because the order of its elements must also be compared.
   fileprivate var withoutObjectNumbers: ArchiveValue {
     guard hasReferences else { return self }
     return switch self {

@@ -1,8 +1,8 @@
-/// The objects of a graph in the order in which they are archived. Each object comes after the objects that it refers
-/// to, except in cycles. A reader has therefore usually created an object before it is needed, and long lists do not
-/// need recursion.
+/// The objects of a graph in the order in which they are archived. Each object comes after the objects that it refers to,
+/// except in cycles. A reader therefore usually creates an object before the first reference to the object, and long lists
+/// need no recursion.
 package final class ObjectOrder {
-  /// The objects; the index of each object is its number.
+  /// The objects. The index of an object is its number.
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
   /// The objects that the most recently written value refers to.
@@ -10,12 +10,12 @@ package final class ObjectOrder {
   private(set) var isFinding = true
   /// The number of objects written so far.
   private var written = 0
-  /// The number of this graph's first object in the body. Greater than 0 if other graphs precede this one.
+  /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
   private let first: Int
 
   private static let isOpen = -1
 
-  /// A step of the depth-first search: visits an object or, after the objects that it refers to, assigns its number.
+  /// A step of the depth-first search. The step visits an object, or assigns the object's number if `isLeaving` is true.
   private struct Step {
     let object: any VersionedModel
     var isLeaving = false

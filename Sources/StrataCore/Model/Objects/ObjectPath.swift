@@ -1,5 +1,5 @@
-/// Finds the path from a value to an object, for errors. The path has to be searched for, because objects are not
-/// archived where they are referenced.
+/// Finds the path from a value to an object, for errors. A search is necessary, because objects are not archived where
+/// they are referenced.
 package struct ObjectPath {
   /// Returns the shortest path of keys and indices to an object; empty if no path is found.
   ///
@@ -16,8 +16,8 @@ package struct ObjectPath {
       default: value.forEachStep { add($0, referenced, path + [$1].compactMap(\.self)) }
       }
     }
-    // Encoding errors are ignored, because the path is only for another error, which is thrown anyway. Objects behind
-    // an object that cannot be encoded are not found.
+    // Encoding errors are ignored, because the path only describes an error that is thrown anyway. Objects behind an
+    // object that cannot be encoded are not found.
     let referenced = ReferencedObjects()
     guard let value = try? root.archivedValue(includingExcluded: true, role: .referenced(referenced)) else { return [] }
     add(value, referenced, [])
@@ -29,7 +29,7 @@ package struct ObjectPath {
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
       let referenced = ReferencedObjects()
-      // Ignores the error for the same reason. An object that cannot be encoded has no fields to search.
+      // The encoding error is ignored for the same reason. An object that cannot be encoded has no fields to search.
       if let record = try? object.shallowRecord(referenced) { add(.record(record), referenced, path) }
     }
     return []

@@ -1,14 +1,14 @@
-/// The objects of a graph that is being read, by number.
+/// The objects of the graph being read, by object number.
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
     /// The value of an object whose type is not a class. The value is decoded again for each reference.
     ///
-    /// If `isPlaced` is true, the value replaces the references to it before models are decoded.
+    /// If `isPlaced` is true, references are replaced by the value before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
-  /// A field that refers to an object that did not exist yet when the field was read.
+  /// A field that refers to an object not yet decoded.
   private struct Unfinished {
     let object: any VersionedModel
     let place: Int
@@ -18,7 +18,7 @@ package final class ObjectTable {
   // Exclusivity is not checked, because only one decoding uses a table and the check would cost more than following a
   // reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
-  /// The number of this graph's first object in the body. Greater than 0 if other graphs precede this one.
+  /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
   let first: Int
   /// The number of objects once the whole graph has been read.
   private(set) var count: Int
@@ -30,21 +30,20 @@ package final class ObjectTable {
   /// Fields of the current object that refer to objects not yet decoded.
   @exclusivity(unchecked) private var waiting: [(place: Int, value: ArchiveValue)] = []
   @exclusivity(unchecked) private var unfinished: [Unfinished] = []
-  /// For each entry, the number of values in it; 0 for an object. `totalSize` is their sum.
+  /// For each entry, the number of nested values; 0 for an object. `totalSize` is the sum.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
   /// An additional number of values that may be substituted for references. Set only if the code that fills the table
   /// knows the number of references.
   @exclusivity(unchecked) package var extraSubstitutes = 0
-  /// The budget for substituted values. If it is set, values replace the references to them before models are decoded,
-  /// so that migration steps and hooks see records in the same places as in an archive of this library.
+  /// The budget for substituted values. If set, references are replaced by values before models are decoded. Migration
+  /// steps and hooks then see nested records in the same places as in a Strata archive.
   @exclusivity(unchecked) package var placing: WorkBudget?
   /// The number of values substituted for references so far.
   @exclusivity(unchecked) private var expansions = 0
-  /// The current depth of values that are being decoded at references.
+  /// The nesting depth of values being decoded at references.
   @exclusivity(unchecked) private var depth = 0
-  /// The current depth of records that are being decoded, if ``placing`` is set. A value that replaces a reference is
-  /// counted when it is decoded.
+  /// The nesting depth of records being decoded. Counted only if ``placing`` is set.
   @exclusivity(unchecked) private var openRecords = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
@@ -53,9 +52,9 @@ package final class ObjectTable {
     self.count = count
   }
 
-  /// Creates a table of existing objects, for creating models from decomposed values.
+  /// Creates a table of existing objects. References in decomposed values refer to these objects.
   ///
-  /// - Parameter adding: the number of objects that are created later but that fields may already refer to.
+  /// - Parameter adding: the number of objects that are created later. Fields may already refer to these objects.
   package init(_ referenced: ReferencedObjects, adding: Int = 0) {
     types = [:]
     first = 0
@@ -64,7 +63,6 @@ package final class ObjectTable {
     sizes = [Int](repeating: 0, count: entries.count)
   }
 
-  /// Adds an object that already exists.
   func adopt(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -77,7 +75,7 @@ package final class ObjectTable {
     while entries.popLast() != nil {}
   }
 
-  /// Returns the class for records of a shape; `nil` if there is none.
+  /// Returns the class whose type name a record shape contains; `nil` if there is none.
   package func type(of shape: RecordShape) -> (any VersionedModel.Type)? {
     // Cached, because consecutive objects often have the same class.
     if lastShape !== shape { (lastShape, lastType) = (shape, types[shape.typeName]) }
@@ -92,7 +90,7 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter isPlaced: receives the size of the value and returns whether the value replaces references to it.
+  /// - Parameter isPlaced: returns, for the number of values in `value`, whether references are replaced by the value.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)
@@ -140,10 +138,11 @@ package final class ObjectTable {
 
   func leaveRecord() { if placing != nil { openRecords -= 1 } }
 
-  /// Calls `body` with a copy of the value in which references to placed entries are replaced by the values of the entries.
+  /// Replaces references to placed entries by the values of the entries in a copy of `value`, and calls `body` with the
+  /// copy.
   ///
-  /// - Parameter bound: the number of the value itself. A reference to this number or a later one is part of a cycle
-  ///   and is not replaced.
+  /// - Parameter bound: the object number of `value`. References to this or a higher number are not replaced, because they
+  ///   may be part of a cycle.
   package func place<R>(
     _ value: ArchiveValue, below bound: Int = .max, in context: DecodingContext, _ body: (ArchiveValue) throws -> R
   ) throws -> R {
@@ -165,12 +164,12 @@ package final class ObjectTable {
         return value
       }
       try expand(sizes[number])
-      // Looks for references only once per entry. Doing so at each level would take time proportional to the depth.
+      // Checks for references only once per entry, because a check at each level would take time proportional to the depth.
       return found.hasReferences ? try placed(in: found, below: number, room: room - 1) : found
     }
     guard room > 0 else { return value }
     switch value {
-    // References in sets and in keys of maps are not replaced, because two of the resulting models may be equal.
+    // References in sets and in keys of maps are not replaced, because the replacements could equal each other.
     case .set, .graph: return value
     case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try element($0.value)) })
     default: return try value.mapInside(element)
@@ -179,7 +178,7 @@ package final class ObjectTable {
 
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type.
   static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
-    // Checks for the exact type first, which most objects have. A dynamic cast would be slower and need generic
+    // Checks for the exact type first, because most objects have it. A dynamic cast would be slower and would need generic
     // metadata of the optional.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
@@ -225,11 +224,11 @@ package final class ObjectTable {
   }
 
   private static let deepest = 64
-  /// The maximum depth of values that replace references, regardless of the configured limits. Bounded, because each
-  /// level uses stack space.
+  /// The maximum depth of values that replace references, regardless of the configured limits. The depth is bounded,
+  /// because each level uses stack space.
   private static let deepestInPlace = 512
 
-  /// Returns the record of an object. References are replaced by the records of their objects.
+  /// Returns the record of an object. Each reference is replaced by the record of the referenced object.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws
     -> ArchiveValue
   {
@@ -283,7 +282,7 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// Returns a copy in which references are replaced. A set that contains references becomes an array, because the
+  /// Returns a copy in which each reference is replaced. A set that contains references becomes an array, because the
   /// replacements may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {

@@ -1,19 +1,19 @@
-/// Tracks the objects that are written in place, as parts of the objects that refer to them. Writing an object that
-/// refers to itself would never end. If each object refers to the next one twice, the output would grow exponentially.
+/// Tracks objects that are written in place, inside the objects that refer to them. Without the tracking, writing an
+/// object that refers to itself would never end, and repeated objects could make the output grow exponentially.
 ///
-/// The writers that sort the sets inside a value share this instance with the writer of the value.
+/// The writers that sort the sets in a value share one instance with the writer of the value.
 final class ObjectsInPlace {
-  /// The number of bytes below which nothing is checked. Up to this many repeated bytes are always allowed.
+  /// The number of bytes written before checking begins, and the number of repeated bytes that is always allowed.
   private static let free = 1 << 18
   /// The maximum ratio of bytes of repeated objects to all other bytes.
   private static let ratio = 64
 
-  /// The objects that are being written, outermost first.
+  /// The objects being written, outermost first.
   private var open: [ObjectIdentifier] = []
   /// The index of the outermost open object that is a repetition; `nil` if there is none.
   private var repeated: Int?
-  /// The objects seen since checking began; `nil` until enough bytes have been written. The objects are retained, so
-  /// that their identities are not reused.
+  /// The objects seen since checking began; `nil` until enough bytes have been written. The objects are retained,
+  /// because their identities must not be reused.
   private var seen: [ObjectIdentifier: AnyObject]?
   /// The number of bytes of repeated objects since checking began. `otherBytes` counts all other bytes.
   private var repeatedBytes = 0

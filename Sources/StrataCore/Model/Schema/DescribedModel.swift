@@ -8,7 +8,7 @@
 ///         make: { Point(x: $0, y: $1) })
 ///     }
 public protocol DescribedModel: VersionedModel {
-  /// The type of the description, ``Fields``. The compiler infers it.
+  /// The type of the description, which is ``Fields``. The compiler infers the type.
   associatedtype Description: FieldDescription where Description.Root == Self
 
   /// The name, version and fields of the model, and a closure that creates the model from the fields.
@@ -27,17 +27,16 @@ extension DescribedModel {
 
 /// The interface of ``Fields`` that ``DescribedModel`` uses.
 public protocol FieldDescription<Root>: Sendable {
-  /// The type of the model.
   associatedtype Root
   /// The schema, with the name, version and fields of the model.
   var schema: ModelSchema { get }
-  /// Creates the object from its fields.
+  /// Creates an object by reading its fields.
   func read(from reader: inout ArchiveReader) throws -> Root
   /// Writes the fields of an object in the order of the schema.
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
   /// Copies the fields of another object into an object.
   func adopt(_ other: Root, into root: inout Root) throws
-  /// Decodes one field of an object again and sets it. Used for objects in a reference cycle.
+  /// Decodes one field of an existing object again and sets it. Used for objects in a reference cycle.
   func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws
   /// Returns the key of the field that a property represents; `nil` if the property is not a field.
   func key(of property: PartialKeyPath<Root>) -> String?
@@ -51,7 +50,7 @@ extension FieldDescription {
   public func key(of property: PartialKeyPath<Root>) -> String? { nil }
 }
 
-/// A field of a ``DescribedModel``. Its type must be archivable or `Codable`.
+/// A field of a ``DescribedModel``. The field's type must be archivable or `Codable`.
 public struct Field<Root, Value>: Sendable {
   let info: FieldInfo
   let path: any KeyPath<Root, Value> & Sendable
@@ -77,7 +76,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
   }
 
-  /// Creates a field without a default whose type is only `Codable`. The key is required unless the type is optional.
+  /// Creates a field of a `Codable` type without a default. The key is required unless the type is optional.
   @_disfavoredOverload
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
@@ -87,7 +86,7 @@ public struct Field<Root, Value>: Sendable {
     self.init(key, path, FieldCoding(codable: archive), formerly, archive, storage, merge, json)
   }
 
-  /// Creates a field with a default, which is used if the key is absent. The field's type is only `Codable`.
+  /// Creates a field of a `Codable` type with a default, which is used if the key is absent.
   @_disfavoredOverload
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
@@ -113,8 +112,8 @@ public struct Field<Root, Value>: Sendable {
   }
 }
 
-/// A box that stores a field of ``Fields``. Copying the reference takes one instruction and needs no generic metadata
-/// at run time.
+/// A reference type that stores one field of ``Fields``. Copying the reference takes one instruction and needs no
+/// generic metadata at run time.
 private final class FieldBox<Root, Value>: Sendable {
   let field: Field<Root, Value>
 
@@ -126,7 +125,7 @@ private final class FieldBox<Root, Value>: Sendable {
     try field.coding.write(place, root[keyPath: field.path], &writer)
   }
 
-  /// Decodes the field again and sets it.
+  /// Decodes the field again and sets it in an existing object.
   func readAgain(_ place: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
     guard let path = field.path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
     root[keyPath: path] = try read(place, &reader)
@@ -142,8 +141,8 @@ private final class FieldBox<Root, Value>: Sendable {
 public struct Fields<Root, each V>: FieldDescription {
   /// The schema, with the name, version and fields of the model.
   public let schema: ModelSchema
-  /// A ``FieldBox`` for each type of the pack, in order. This is an array, because the layout of a tuple would be
-  /// computed again for each reading.
+  /// A ``FieldBox`` for each type of the pack, in order. Stored as an array, because a tuple's layout would be computed
+  /// again for each read.
   private let boxes: [any AnyObject & Sendable]
   private let make: @Sendable (repeat each V) throws -> Root
 
@@ -151,7 +150,7 @@ public struct Fields<Root, each V>: FieldDescription {
   ///
   /// - Parameters:
   ///   - type: the type of the model.
-  ///   - name: the registered name; by default the name of the type. It must not change when the type is renamed.
+  ///   - name: the registered name; by default the name of the type. The name must not change when the type is renamed.
   ///   - formerNames: earlier names of the type. Archives with these names can be read.
   ///   - version: the current version, 0 or greater, which is written to new archives.
   ///   - fields: the fields, in the order of the parameters of `make`.
@@ -183,7 +182,7 @@ public struct Fields<Root, each V>: FieldDescription {
     return try box(place, type).read(place, &reader)
   }
 
-  /// Reads the fields and creates the object from them with `make`.
+  /// Reads the fields and creates the object with `make`.
   ///
   /// - Throws: any error that reading a field or calling `make` throws.
   public func read(from reader: inout ArchiveReader) throws -> Root {

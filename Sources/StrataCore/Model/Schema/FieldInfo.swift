@@ -2,12 +2,12 @@
 public enum ArchiveBehavior: String, Sendable, Hashable {
   /// The field is always written.
   case always
-  /// The field is a reference that is written only if another reference, before or after it, adds the same object to
-  /// the archive. Otherwise the field is archived as nil. Use it for optional references to class models, above all for
-  /// weak references.
+  /// The field is a reference that is written only if an unconditional reference elsewhere adds the same object to the
+  /// archive. Otherwise the field is archived as nil. Use this behavior for optional references to class models, above
+  /// all for weak references.
   case conditional
-  /// The field is never written. It is still read from an archive that contains its key, and upgrade hooks are called
-  /// for it.
+  /// The field is never written. If an archive contains the key, the field is still read. Upgrade hooks are still
+  /// called for the field.
   case excluded
 }
 
@@ -19,13 +19,13 @@ public enum SuperclassBehavior: String, Sendable, Hashable {
 
 /// Whether equality, hashing and descriptions include a field.
 public enum StorageBehavior: String, Sendable, Hashable {
-  /// The field is included everywhere.
+  /// Equality, hashing and descriptions include the field.
   case permanent
-  /// The property is not a field at all. Use it only in `@Field(storage:)`, for a property with an initial value or an
-  /// optional variable. In a list of fields, leave out the property instead.
+  /// The property is not a field. Use this case only in `@Field(storage:)`, for a property with an initial value or an
+  /// optional variable. In a list of fields, omit the property instead.
   case none
-  /// The field is archived, copied, merged and validated, but equality, hashing and descriptions ignore it. Use it for
-  /// caches and for references back to an owner.
+  /// The field is archived, copied, merged and validated, but equality, hashing and descriptions ignore it. Use this
+  /// case for caches and for references to an owner.
   case transitory
 }
 
@@ -43,18 +43,17 @@ public struct FieldInfo: Sendable {
   public let merge: MergePolicy
   /// The JSON form of the field. By default, the field is stored under its own key.
   public let json: JSONField
-  /// How an enum case that this program does not know is read.
+  /// How the field reads an enum case that this program does not know.
   public let unknown: UnknownCasePolicy
   /// The declared type.
   public let type: Any.Type
-  /// The shape of the type.
   package let shape: TypeShape
   /// Whether the field contains the library's own data.
   package let isLibraryField: Bool
-  /// Whether the field is a constant property of a class, so that it cannot change once the object is created.
+  /// Whether the field is a constant property of a class. Such a field cannot change after the object is created.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
-  /// Creates the default as a value of the field's type.
+  /// A closure that creates the default as a value of the field's type.
   let makeInitial: (@Sendable () -> Any)?
 
   /// Creates a field of a model.
@@ -98,8 +97,8 @@ public struct FieldInfo: Sendable {
 
   /// Creates a field of a generic model. The default may use generic parameters.
   ///
-  /// `initialValue` creates the initial value of a stored property. It must capture only generic types. The closure is
-  /// not `@Sendable`, because the compiler cannot check this.
+  /// `initialValue` creates the initial value of a stored property. The closure must capture only generic types. The
+  /// parameter is not `@Sendable`, because the compiler cannot check this rule.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -111,14 +110,14 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The path of keys to the field in JSON, up to the first array index. If JSON does not contain the field, this is
-  /// the field's own key.
+  /// The path of keys to the field in JSON, up to the first array index. If JSON does not contain the field, the path
+  /// is the field's own key.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
   /// Whether JSON or an archive may lack the field, because it has a default or is optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
-  /// Whether the type of the field is the given type or an optional of it.
+  /// Whether the field has the given type or an optional of the given type.
   func holds<T>(_ type: T.Type) -> Bool { self.type is T.Type || self.type is T?.Type }
 
   /// Returns the value of the field in a new object if the key is absent: the default, or null for an optional field.

@@ -11,15 +11,16 @@ public typealias _StrataWriter = ArchiveWriter
 public typealias _StrataPayload = CasePayload
 public typealias _StrataUnknownFields = UnknownFields
 
-/// A marker protocol. `@Model` makes each class that may have subclasses conform to it, so that the macro can tell, in
-/// a subclass, that the superclass is a model.
+/// A marker protocol for classes that may have subclasses. `@Model` adds the conformance. In a subclass, the macro uses
+/// the conformance to detect that the superclass is a model.
 public protocol _StrataBaseClass {}
 
-/// Declarations that make generated code fail to compile. The compiler's error contains the name of the declaration, so
-/// the name is the message.
+/// Declarations that make generated code fail to compile. The name of each declaration is the error message, because
+/// the compiler's error contains the name.
 public enum _Strata {
   /// A class without subclasses. For the first inherited type of a class, `@Model` generates the composition `Name & …`
-  /// with this class. The composition is valid if the inherited type is a protocol, and an error if it is a class.
+  /// with this class. The composition is valid if the inherited type is a protocol, and an error if the inherited type
+  /// is a class.
   public final class
     `any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out`
   {}

@@ -1,5 +1,5 @@
 /// The type of a field in which the library stores its own data about a model. Copying a model copies the field.
-/// Equality, JSON and merging ignore it.
+/// Equality, JSON and merging ignore the field.
 package protocol LibraryField: SendableMetatype {}
 
 /// A library field that is updated each time a model has been decoded.

@@ -1,8 +1,7 @@
-/// A hook in the model's own code that runs on each created object. It is stored in the schema, so that the model's
-/// conformance is looked up only once instead of for each object.
+/// A hook of a model that runs on each decoded object. The schema stores the hook, because the model's conformance
+/// should be looked up only once instead of for each object.
 package protocol AnyModelHook: AnyObject, Sendable {}
 
-/// The hook of a model type.
 package final class ModelHook<M>: AnyModelHook {
   private let body: @Sendable (inout M, DecodingContext) throws -> Void
 
@@ -12,9 +11,9 @@ package final class ModelHook<M>: AnyModelHook {
 }
 
 extension VersionedModel {
-  /// Finishes an object once its fields are set: runs the model's own hook, then its validation. Every code path that
-  /// creates models calls this function once for each object. Callers check `schema.finishesModels` first, so that
-  /// models without a hook cost only one comparison.
+  /// Finishes an object after its fields are set: runs the model's own hook, then the validation rules. Every code path
+  /// that creates models calls this function once for each object. Callers check `schema.finishesModels` first, because
+  /// models without a hook then cost only one comparison.
   @inline(never)
   package static func finish(_ model: inout Self, in context: DecodingContext) throws {
     guard context.finishesModels else { return }

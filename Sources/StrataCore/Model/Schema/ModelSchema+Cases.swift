@@ -2,7 +2,7 @@ extension ModelSchema {
   /// The error for an enum case that could be archived but not decoded, because of its labels or the model's own code;
   /// `nil` if there is none.
   ///
-  /// A common mistake is a case named `none`: in a method that returns an optional, `.none` means nil rather than the case.
+  /// A common mistake is a case named `none`. In a method that returns an optional, `.none` means nil instead of the case.
   var problemOfCases: ArchiveError? {
     for info in cases where Set(info.labels).count < info.labels.count {
       return ArchiveError(
@@ -26,7 +26,7 @@ extension ModelSchema {
     return nil
   }
 
-  /// Whether archives may contain keys, cases or type names that the model would write differently today.
+  /// Whether archives may contain keys, cases or type names that the current model writes differently.
   var hasSubstitutes: Bool {
     !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
       || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }

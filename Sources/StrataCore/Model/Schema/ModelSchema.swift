@@ -7,7 +7,7 @@ public final class ModelSchema: Sendable {
   /// The current version, which is written to new archives.
   public let modelVersion: Int
   /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version
-  /// may. The steps that follow these versions only set defaults.
+  /// may. The migration steps after these versions only set defaults.
   package let floors: VersionFloors?
   /// The fields in declaration order. The fields of superclasses follow the class's own fields.
   public let fields: [FieldInfo]
@@ -26,24 +26,24 @@ public final class ModelSchema: Sendable {
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
   // The following properties are set at the end of the initializer, because they refer to the schema itself.
-  /// The record definition of ``archivedShape``; `nil` if bodies cannot begin with it.
+  /// The encoded record definition of ``archivedShape``; `nil` if an archive body cannot begin with this definition.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
-  /// The record definition of ``fullShape``.
+  /// The encoded record definition of ``fullShape``.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
   package let caseShapes: [String: RecordShape]
   /// Whether the model is a class. References to its instances are preserved.
   package let isObject: Bool
-  /// Whether reading the model takes more than reading its fields, because it is a class or has a hook or rules.
+  /// Whether the model needs the slow read path, because the model is a class or its objects need a finishing step.
   package let readsSpecially: Bool
-  /// Whether the model is a struct that does not keep unknown keys. Most models are, and are written on the fast path.
+  /// Whether the model is a struct that does not keep unknown keys. Such models are written on the fast path.
   package let isPlainStructure: Bool
   /// Whether the model is an enum. A record of an enum has the case as its only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
-  /// The hook that runs on each created object.
+  /// The hook that runs on each decoded object.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
-  /// Whether there is a hook or a validation rule to run on created objects.
+  /// Whether decoded objects need a finishing step: a hook, validation rules, or the field with the library's own data.
   package let finishesModels: Bool
   /// The type of the field in which the library stores its own data; `nil` if the model has no such field.
   package let libraryField: (any FinishingLibraryField.Type)?
@@ -84,22 +84,23 @@ public final class ModelSchema: Sendable {
   ///
   /// A mistake in the declaration, such as a duplicate key, a gap between migration steps, or a merge policy for a
   /// different type, is an error with the code `invalidSchema` or `invalidMigration`. The first encoding, decoding or
-  /// merge throws it, so it shows up the first time that a development build saves the model.
+  /// merge throws the error. A mistake therefore shows up the first time that a development build saves the model.
   ///
   /// - Parameters:
-  ///   - type: the type of the model. If it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are used.
-  ///   - name: the registered name. It must not change when the type is renamed.
+  ///   - type: the type of the model. If the type conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks are
+  ///     used.
+  ///   - name: the registered name. The name must not change when the type is renamed.
   ///   - formerNames: earlier names of the type. Archives with these names can be read.
   ///   - version: the current version, 0 or greater, which is written to new archives.
-  ///   - superclass: the superclass of a class, if it is also a model. Its fields follow the fields given here.
+  ///   - superclass: the superclass of a class, if it is also a model. The superclass's fields follow the given fields.
   ///   - fields: the fields, in the order in which the model reads and writes them.
   ///   - cases: the cases of an enum; empty for a model with fields.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
-  ///   - oldestReader: the oldest version of the model that may open archives of this version. That version must keep
-  ///     unknown fields, and the steps that follow it may only set defaults. By default, no older version may open
-  ///     them.
-  ///   - oldestWriter: the oldest version that may also save such archives again, including the fields that it does not
-  ///     know. By default, no older version may save them.
+  ///   - oldestReader: the oldest version of the model that may open archives of this version. The oldest reader must
+  ///     keep unknown fields, and the later steps may only set defaults. By default, no older version may open the
+  ///     archives.
+  ///   - oldestWriter: the oldest version that may also save the archives again, including fields that are unknown to it.
+  ///     By default, no older version may save the archives.
   public init<M>(
     _ type: M.Type, name: String, formerNames: [String] = [], version: Int,
     superclass: (any VersionedModel.Type)? = nil,
@@ -162,7 +163,8 @@ public final class ModelSchema: Sendable {
       archivedKeys == allKeys ? archivedDefinition : LeadingDefinition(of: fullShape, readBy: ObjectIdentifier(self))
   }
 
-  /// Returns the error for floors that are invalid or that older versions could not respect; `nil` if there is none.
+  /// Returns the error if the floors (oldest reader and oldest writer) are invalid or unsafe for older versions;
+  /// otherwise `nil`.
   private static func problem(
     of floors: VersionFloors, _ name: String, _ version: Int, _ migration: MigrationPlan?, keepsUnknownFields: Bool
   ) -> ArchiveError? {
@@ -189,7 +191,7 @@ public final class ModelSchema: Sendable {
     return nil
   }
 
-  /// Returns the shape for records that a newer version wrote and this version changed.
+  /// Returns the record shape for saving an object that a newer version of the model wrote.
   ///
   /// - Throws: ``ArchiveError`` with the code `newerModel` if the newer version does not allow this version to write
   ///   its records.
@@ -220,8 +222,8 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// Returns the error for a superclass without a schema of its own, because its properties would be lost; `nil` if
-  /// there is none.
+  /// Returns the error if the superclass has no schema of its own, because the superclass's properties would be lost;
+  /// otherwise `nil`.
   private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
@@ -230,7 +232,7 @@ public final class ModelSchema: Sendable {
         + "@Model(version:superclass:), or write one", typeName: typeName)
   }
 
-  /// Returns the error for an excluded field that would have no value after decoding an archive; `nil` if there is none.
+  /// Returns the error if an excluded field would have no value after decoding an archive; otherwise `nil`.
   private static func problem(ofExcluded fields: [FieldInfo], typeName: String) -> ArchiveError? {
     guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
     return ArchiveError(
@@ -296,18 +298,18 @@ public final class ModelSchema: Sendable {
     isChecked.store(1)
   }
 
-  /// Whether the declaration is correct. If it is not, the error is thrown later by the code that uses the schema.
+  /// Whether the declaration is correct. If it is incorrect, the code that uses the schema throws the error later.
   private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
-  /// Whether records of the given shape can be read field by field, without looking up keys.
+  /// Returns whether records of the given shape can be read field by field, without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && isValid && shape.modelVersion == modelVersion
       && shape.keys == today.keys && isNamed(shape.typeName) && hasCurrentSuperclasses(shape)
   }
 
-  /// Returns the definition of records that can be read field by field; `nil` if there is none, or if the declaration
-  /// is incorrect.
+  /// Returns the encoded definition of records that can be read field by field; `nil` if there is none, or if the
+  /// declaration is incorrect.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
     guard hook == nil, isValid else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
@@ -332,7 +334,7 @@ public final class ModelSchema: Sendable {
     return catalog
   }
 
-  /// Whether a nested model has validation rules, or is of a class whose subclasses may have some.
+  /// Whether a nested model has validation rules, or is a class, because subclasses may have rules.
   package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil || $0.isObject } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
@@ -341,14 +343,14 @@ public final class ModelSchema: Sendable {
 
   /// Whether the model is a class or can contain instances of a class, at any depth.
   ///
-  /// Computed on first use rather than in the initializer, because the schemas of models that contain each other are
-  /// created in any order.
+  /// Computed on first use instead of in the initializer, because the schemas of mutually nested models are created in
+  /// any order.
   package var holdsObjects: Bool {
     if objectsAnswer.load() == 0 { objectsAnswer.store(SchemaCatalog(of: type).objectTypes.isEmpty ? 1 : 2) }
     return objectsAnswer.load() == 2
   }
 
-  /// A 64-bit FNV-1a hash of the name, the version, and the keys or cases, which is the same on all platforms.
+  /// A 64-bit FNV-1a hash of the name, the version, and the keys or cases. The hash is the same on all platforms.
   public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
@@ -361,8 +363,8 @@ public final class ModelSchema: Sendable {
     return hash
   }
 
-  /// Returns the default of a field. `@Model` generates calls to this function where the default's own expression would
-  /// not have the same meaning as in the declaration.
+  /// Returns the default of a field. `@Model` generates a call to this function if the default's expression would have a
+  /// different meaning outside the declaration.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. If the type is
   ///   optional, the function returns nil instead of throwing.

@@ -1,5 +1,5 @@
-/// A model with a hook that runs once its fields are set, for properties that depend on other fields or on the data's
-/// source.
+/// A model with a hook that runs after its fields are set. Use the hook for properties that depend on other fields or
+/// on the source of the data.
 ///
 ///     extension Issue: PostDecoding {
 ///       mutating func didDecode(from source: DecodingSource) throws {
@@ -7,13 +7,13 @@
 ///       }
 ///     }
 public protocol PostDecoding: VersionedModel {
-  /// Called once for each object that is decoded, after all its fields are set and before it is validated. Nested
-  /// objects are called before the object that contains them.
+  /// Runs once for each decoded object, after all fields are set and before validation. The hooks of nested objects run
+  /// before the hook of the object that contains them.
   ///
-  /// The hook is called for archives (including those upgraded by ``ArchiveUpgrader``), JSON, dictionaries, the result
-  /// of a merge, and copies with changes. It is not called for a plain copy.
+  /// The hook runs for archives (including archives upgraded by ``ArchiveUpgrader``), JSON, dictionaries, the result of
+  /// a merge, and copies with changes. The hook does not run for a plain copy.
   ///
   /// - Throws: any error. Decoding then throws an ``ArchiveError`` with the code `rejected` (`mergeFailed` in a merge)
-  ///   and this error as the underlying error. If the hook throws an `ArchiveError`, it is passed on unchanged.
+  ///   and the thrown error as the underlying error. An `ArchiveError` that the hook throws is passed on unchanged.
   mutating func didDecode(from source: DecodingSource) throws
 }

@@ -1,9 +1,9 @@
 /// A cache of the schemas of types that cannot have stored static properties, because they are generic or in an
 /// extension of a type that may be generic.
 ///
-/// Every reading and writing of such a model looks up its schema, so lookups do not take a lock. Tables are immutable,
-/// and an insertion creates a new table. The old table is not freed, because a thread may still be reading it. This
-/// wastes little memory, because a program has few generic types.
+/// Every read or write of a model with such a type looks up the schema. Lookups take no lock, because tables are
+/// immutable and an insertion creates a new table. The old table is not freed, because a thread may still be reading
+/// it. The wasted memory is small, because a program has few generic types.
 @usableFromInline
 enum SchemaCache {
   private final class Table: Sendable {
@@ -14,7 +14,7 @@ enum SchemaCache {
 
   /// The address of the current table; zero if there is none.
   private static let address = AtomicWord()
-  /// All tables. The last one is the current table.
+  /// All tables. The last table is the current table.
   private static let tables = Mutex([Table]())
 
   private static var schemas: [ObjectIdentifier: ModelSchema] {
@@ -25,7 +25,7 @@ enum SchemaCache {
   @usableFromInline
   static func schema(of type: ObjectIdentifier) -> ModelSchema? { schemas[type] }
 
-  /// Inserts a schema unless another thread has inserted one already. Returns the schema that is in the table.
+  /// Inserts a schema unless a different thread has already inserted one. Returns the schema in the table.
   @usableFromInline
   static func insert(_ schema: ModelSchema, of type: ObjectIdentifier) -> ModelSchema {
     tables.withLock { tables in

@@ -1,5 +1,5 @@
-/// Data about a model that a higher layer computes once and stores with the schema. This way, the schema does not
-/// depend on JSON or merging.
+/// Data about a model that a higher layer, such as JSON or merging, computes once and stores with the schema. The
+/// schema itself does not depend on these layers.
 package protocol SchemaNotes: AnyObject, Sendable {
   /// The slot in which the data is stored.
   static var slot: SchemaNotesSlot { get }
@@ -12,7 +12,7 @@ package enum SchemaNotesSlot: Sendable { case json, merging }
 /// Storage for the notes of one schema.
 ///
 /// The `Sendable` conformance is unchecked, because the notes are stored as references of unknown type. Only notes are
-/// stored, and these are `Sendable`.
+/// stored, and notes are `Sendable`.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
   /// The addresses of the notes, which this store retains; zero until the notes are created.
   private let json = AtomicWord()
@@ -59,6 +59,6 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
 }
 
 extension ModelSchema {
-  /// Returns the data that a higher layer stores about the model. It is created on first use.
+  /// Returns the data that a higher layer stores about the model. The data is created on first use.
   package func notes<Notes: SchemaNotes>(_ type: Notes.Type) -> Notes { noteStore.notes(type, of: self) }
 }

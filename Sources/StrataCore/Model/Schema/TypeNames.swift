@@ -1,6 +1,7 @@
 extension ModelSchema {
-  /// Returns the name of a generic argument, for the name of a generic model. For a model or a collection, this is the
-  /// registered name. For any other type, it is the type's own name, qualified by its enclosing types (`Space.Item`).
+  /// Returns the name of a generic argument, used in the name of a generic model. For a model or a collection, the
+  /// result is the registered name. For any other type, the result is the type's own name, qualified by its enclosing
+  /// types (`Space.Item`).
   ///
   /// The module is omitted, as in the names of models. An enclosing function is also omitted, because it has no stable
   /// name.
@@ -13,9 +14,9 @@ extension ModelSchema {
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 
-  /// Returns the name of a model that is declared in an extension, because the declaration does not show whether the
-  /// extended type is generic. If the type is generic, the arguments are part of the name, as in `Box<Int>.Item`, or
-  /// are appended to an explicitly given name.
+  /// Returns the name of a model that is declared in an extension. The name is determined at run time, because the
+  /// declaration does not show whether the extended type is generic. If the type is generic, the arguments are part of
+  /// the name, as in `Box<Int>.Item`, or are appended to an explicitly given name.
   public static func name<T>(_ type: T.Type, _ name: String, isGiven: Bool) -> String {
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
@@ -72,7 +73,7 @@ private struct QualifiedName {
     return String(text[start..<place])
   }
 
-  /// Parses the name in `(Item in _0123)`; returns `nil` for `(unknown context at $0123)`.
+  /// Parses the name in `(Item in _0123)`. Returns `nil` for `(unknown context at $0123)`.
   private mutating func context() -> String? {
     let start = place + 1
     while place < text.count, text[place] != ")" { place += 1 }

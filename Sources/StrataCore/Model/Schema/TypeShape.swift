@@ -1,21 +1,22 @@
 import Foundation
 
-/// The shape of a type, one level deep. It contains all that the library needs to traverse values of the type.
+/// The structure of a type, one level deep: scalar, optional, container, model or opaque. The library uses shapes to
+/// traverse values.
 ///
 /// An archivable type declares its shape as ``Archivable/typeShape``.
 public struct TypeShape: Sendable {
-  /// A value that does not contain other values.
+  /// The kinds of values that contain no other values.
   package enum Scalar: Sendable {
     case bool, integer, float, double, decimal, string, data, date, url, uuid
     /// A floating-point type other than `Float` and `Double`.
     case otherFloat
   }
 
-  /// The kind of a type. Nested types are given as types; a traversal asks for their shapes when it reaches them. No
-  /// `switch` over a kind has a `default`, so that the compiler finds all of them when a case is added.
+  /// The kind of a type. Nested types are stored as types, and a traversal requests their shapes on demand. No `switch`
+  /// over a kind has a `default`, because the compiler must report every `switch` when a case is added.
   package enum Kind: Sendable {
     case scalar(Scalar)
-    /// ``ArchiveValue``, which can be any value.
+    /// ``ArchiveValue``, which can contain any value.
     case untyped
     case optional(Any.Type)
     /// An array, or a type that is archived as an array.
@@ -23,9 +24,10 @@ public struct TypeShape: Sendable {
     case set(Any.Type)
     case dictionary(keys: Any.Type, values: Any.Type)
     case model(any VersionedModel.Type)
-    /// A type with a raw value. If the raw value is archivable, values are archived as their raw value.
+    /// A type with a raw value of the given type. If the raw value is archivable, values are archived as their raw
+    /// values.
     case rawValue(Any.Type, isArchivable: Bool)
-    /// A type with its own coding.
+    /// A type with its own coding, whose structure is unknown.
     case opaque
   }
 
@@ -36,13 +38,14 @@ public struct TypeShape: Sendable {
   /// The shape of a type with its own coding.
   public static var opaque: TypeShape { TypeShape(.opaque) }
 
-  /// The shape of a type that is archived as an array. A merge accesses its elements.
+  /// The shape of a type that is archived as an array. Merges can access the elements of such a type.
   public static func array(of element: any Archivable.Type) -> TypeShape { TypeShape(.array(element)) }
 
-  /// The shape of a type that is archived as a set. In JSON, it is an array.
+  /// The shape of a type that is archived as a set. In JSON, the set is an array.
   public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
 
-  /// Determines the shape of any type. A type that is only `Codable` does not declare one.
+  /// Creates the shape of any type. A type that is only `Codable` does not declare a shape, so the shape is derived
+  /// from the type.
   package init(of type: Any.Type) {
     if let type = Self.archivable(type) {
       self = type.typeShape
@@ -57,12 +60,12 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// The shape of the wrapped type, for an optional; otherwise the shape itself.
+  /// The shape of the innermost wrapped type of an optional. For any other type, this shape.
   package var unwrapped: TypeShape {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
 
-  /// The element types of a container; for a dictionary, the types of the keys and of the values.
+  /// The element types of a container. For a dictionary, the key type and the value type.
   package var parts: [Any.Type] {
     switch kind {
     case .optional(let type), .array(let type), .set(let type): [type]
@@ -100,11 +103,11 @@ public struct TypeShape: Sendable {
 
   package var isOptional: Bool { if case .optional = kind { true } else { false } }
 
-  /// Returns the wrapped type of an optional; for any other type, the type itself.
+  /// Returns the wrapped type of an optional, or the type itself if it is not an optional.
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-/// A container, whether or not its elements are archivable.
+/// A container type, including containers whose elements are not archivable.
 package protocol ContainerType { static var containerShape: TypeShape { get } }
 
 package protocol OptionalType: ContainerType {

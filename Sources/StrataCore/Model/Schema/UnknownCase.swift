@@ -1,12 +1,12 @@
-/// How a field treats an enum case in its value that this program does not know.
+/// How a field treats an enum case that this program does not know.
 public enum UnknownCasePolicy: String, Sendable, Hashable {
   /// Decoding throws `unknownCase`.
   case fail
-  /// If a model is read, the field gets its default. If a model is merged, the field keeps its value, because the
-  /// meaning of the incoming case is unknown.
+  /// In decoding, the field gets its default. In a merge, the field keeps its local value, because the meaning of the
+  /// incoming case is unknown.
   ///
-  /// In an array, set or dictionary, only the elements or entries with such a case are skipped. If the incoming value
-  /// for a key of a dictionary has such a case, a merge keeps the local entry.
+  /// In an array, set or dictionary, only elements or entries with an unknown case are skipped. If an incoming
+  /// dictionary value has an unknown case, a merge keeps the local entry.
   case useDefault
 }
 
@@ -21,7 +21,7 @@ extension TypeShape {
     }
   }
 
-  /// Returns a copy of the value in which containers lack the elements and entries with an unknown case.
+  /// Returns a copy of the value without the container elements and entries that have an unknown case.
   ///
   /// - Parameter check: tries to decode a value as a type and throws the resulting error.
   static func withoutUnknownCases(
@@ -45,8 +45,8 @@ extension TypeShape {
 }
 
 extension ArchiveError {
-  /// Whether the error is caused by an unknown enum case that is the value of the field itself or an element of its
-  /// containers. Fields of nested models are not included, because they have policies of their own.
+  /// Returns whether the error is caused by an unknown enum case in the field's value or in an element of its
+  /// containers. Fields of nested models are not included, because they have their own policies.
   ///
   /// - Parameter depth: the number of containers around the elements.
   @usableFromInline
@@ -56,7 +56,7 @@ extension ArchiveError {
 }
 
 extension FieldInfo {
-  /// Whether the field uses its default, or skips elements, if reading the value throws this error.
+  /// Returns whether the field uses its default, or skips elements, if reading the value throws this error.
   package func acceptsUnknownCase(_ error: ArchiveError) -> Bool {
     unknown == .useDefault && error.isUnknownCase(within: shape.containerDepth)
   }
@@ -66,7 +66,7 @@ extension ArchiveValue {
   /// Returns a copy of an array, set or dictionary in which elements or entries are removed or replaced.
   ///
   /// - Parameter body: receives an element, and a container with only that element. Returns the new element, or `nil`
-  ///   to remove it.
+  ///   to remove the element.
   fileprivate func filterInside(_ body: (ArchiveValue, ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.compactMap { try body($0, .array([$0])) })

@@ -1,4 +1,4 @@
-/// The keys of an archive that a model does not declare. They are kept, so that writing the model again does not lose them.
+/// The keys and values of an archive that a model does not declare. The model keeps them and writes them again.
 ///
 /// A model keeps unknown fields if it has a stored property of this type:
 ///
@@ -6,10 +6,11 @@
 public struct UnknownFields: Sendable, Hashable {
   /// The keys and values in the order in which they were archived.
   public var object: ArchiveObject
-  /// The version and floors of the record, if the version is newer than this program's. Encoding writes them again.
+  /// The version and floors of the record, if a newer version of the model wrote it. Encoding writes the version and floors
+  /// again.
   package private(set) var newer: NewerVersion?
 
-  /// A version that is newer than this program's but allows this program to read its records.
+  /// A newer version of the model that allows this program to read its records.
   package struct NewerVersion: Sendable, Hashable {
     package let version: Int
     package let floors: VersionFloors
@@ -44,7 +45,7 @@ public struct UnknownFields: Sendable, Hashable {
     return String(key.unicodeScalars.dropFirst())
   }
 
-  /// The value under an unknown key; `nil` if it is absent.
+  /// The value under an unknown key; `nil` if the key is absent.
   public subscript(key: String) -> ArchiveValue? {
     get { object[key] }
     set { object[key] = newValue }

@@ -26,7 +26,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Throws `newerModel` if the version is newer, unless its floors allow this version to read it.
+  /// Throws `newerModel` if a record has a newer version, unless the record's floors allow this version to read the
+  /// record.
   func checkVersion(_ version: Int, _ floors: VersionFloors?) throws {
     guard version > modelVersion else { return }
     guard let floors, floors.reader <= modelVersion else { throw ArchiveError.newer(version, self) }
@@ -38,11 +39,11 @@ extension ModelSchema {
     }
   }
 
-  /// Upgrades the inherited fields of a record to the superclasses' current versions, using the steps of each
-  /// superclass. The farthest superclass comes first.
+  /// Upgrades the inherited fields of a record to the current versions of the superclasses, using the migration steps of
+  /// each superclass. The farthest superclass comes first.
   ///
-  /// If a record does not name a superclass, the class did not have this superclass when the record was written. In
-  /// this case, the steps of the class itself produce the fields.
+  /// If a record does not name a superclass, the class did not have this superclass when the record was written. In this
+  /// case, the steps of the class itself produce the inherited fields.
   private func upgradedLevels(of record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     var upgraded = record
     for schema in superclasses.reversed() {
@@ -60,8 +61,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Applies the steps of a class to a record. In an enum, operations that find nothing to change are not reported,
-  /// because a record has only the key of its case.
+  /// Applies the migration steps of a class to a record. For an enum, operations that find nothing to change are not
+  /// reported, because a record has only the key of its case.
   private func upgrade(
     _ record: ModelRecord, by migration: MigrationPlan, of schema: ModelSchema, in context: DecodingContext
   ) throws -> ModelRecord {
@@ -70,7 +71,7 @@ extension ModelSchema {
     }
   }
 
-  /// Returns the version that applies to a field of a record, which is the version of the class that declares the field.
+  /// Returns the version of the class that declares the field with this index, as stored in the record.
   private func version(of place: Int, in record: ModelRecord) -> Int {
     // Starts with the farthest superclass, because the fields of a superclass include those of its own superclasses.
     for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
@@ -79,16 +80,16 @@ extension ModelSchema {
     return record.modelVersion ?? 0
   }
 
-  /// Upgrades a record and returns the values of the current fields and the unknown fields.
+  /// Upgrades a record. Returns the values of the current fields and the unknown fields.
   package func upgradedFields(
     of record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
     try fields(of: upgraded(record, in: context), from: record, in: context)
   }
 
-  /// Returns the values of the current fields and the unknown fields of a record to which the steps have been applied.
+  /// Returns the values of the current fields and the unknown fields of an upgraded record.
   ///
-  /// - Parameter record: the record before the steps.
+  /// - Parameter record: the record before the upgrade.
   package func fields(
     of upgraded: ModelRecord, from record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
@@ -120,7 +121,8 @@ extension ModelSchema {
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
-  /// Returns the fields that the model does not declare. References in them are replaced by their objects.
+  /// Returns the fields that the model does not declare. Each reference in their values is replaced by the referenced
+  /// object.
   private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }

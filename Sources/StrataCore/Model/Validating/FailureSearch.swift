@@ -1,7 +1,7 @@
-/// Finds all validation failures in a value, with their paths. Used if decoding has found an invalid object, and to
+/// Finds all validation failures in a value, with their paths. Used after decoding has found an invalid object, and to
 /// validate objects that were created in code.
 ///
-/// Models are queued, so that cycles terminate and long lists of objects do not need recursion.
+/// Models are queued, and each object is visited once. Cycles therefore terminate, and long lists need no recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
@@ -11,7 +11,7 @@ struct FailureSearch {
 
   private static let start = -1
 
-  /// Visits the value, if it is a model, and all models inside it.
+  /// Visits all models in the value, including the value itself if it is a model.
   mutating func visit(_ value: some Archivable) throws {
     let models = ReferencedObjects()
     add([(try value.archivedValue(includingExcluded: true, role: .models(models)), Self.start)], models)
@@ -45,7 +45,7 @@ struct FailureSearch {
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
-  /// Adds the models that the values refer to, in such an order that the first of them is visited next.
+  /// Queues the models that the values refer to. The first of these models is visited next.
   private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
@@ -90,12 +90,12 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if it is valid.
+  /// Returns the result of `make` if the result is valid.
   ///
   /// - Throws: any error that `make` throws, and ``ArchiveError`` with the code `invalid` and all failures if the
   ///   result is invalid.
   package func checked<T: Archivable>(_ make: () throws -> T) throws -> T {
-    // Clears the recorded failure even if `make` throws, so that it does not affect the next value.
+    // Clears the recorded failure even if `make` throws, because the failure must not affect the next value.
     defer { firstFailure = nil }
     let value = try make()
     try checkFailures(of: value)

@@ -28,7 +28,7 @@ public protocol Validating: VersionedModel {
   /// The type to which the rules apply: the model itself, or the superclass that declares the conformance.
   associatedtype Validated: VersionedModel = Self
 
-  /// The validation rules. They are read once for each model.
+  /// The validation rules. This property is read once for each model type.
   static var validation: Validation<Validated> { get }
 }
 
@@ -65,7 +65,7 @@ public struct Validation<Root: VersionedModel>: Sendable {
   }
 }
 
-/// Restores the original values of fields that rules replaced.
+/// Restores the values that fields had before rules replaced them.
 @usableFromInline
 struct Undo<Root> {
   private var steps: [(inout Root) -> Void] = []
@@ -74,13 +74,14 @@ struct Undo<Root> {
   mutating func set<V>(_ path: any WritableKeyPath<Root, V> & Sendable, of root: inout Root, to value: V) {
     let old = root[keyPath: path]
     root[keyPath: path] = value
-    // Needed only for objects, to which other code may hold a reference. An invalid struct or enum is discarded as a whole.
+    // Needed only for objects, because other code may hold a reference to them. An invalid struct or enum is discarded as a
+    // whole.
     if Root.self is AnyClass { steps.append { $0[keyPath: path] = old } }
   }
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
 
-  /// Adds the replacements that the rules of a superclass or subclass made in the same object.
+  /// Adds the undo steps for rules that a superclass or a subclass applied to the same object.
   fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
     guard !undo.steps.isEmpty else { return }
     steps.append { root in if var other = root as? Other { undo.run(&other) } }
@@ -105,7 +106,7 @@ extension Validation.Rule {
 }
 
 extension Validation.Rule {
-  /// Checks a field. The checks run in order, and only the first failure is reported.
+  /// Checks a field. The checks run in the given order, and only the first failure is reported.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: ValidationCheck<V>...
@@ -116,7 +117,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field if it is not nil.
+  /// Checks an optional field unless the field is nil.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V?> & Sendable, _ checks: ValidationCheck<V>...
@@ -127,7 +128,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field with a closure, which throws an ``InvalidValue`` or any other error if the value is invalid.
+  /// Checks a field with a closure. The closure throws an ``InvalidValue`` or any other error if the value is invalid.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ check: @escaping @Sendable (V) throws -> Void
@@ -135,7 +136,7 @@ extension Validation.Rule {
     Self(key: key) { root, _ in try check(root[keyPath: path]) }
   }
 
-  /// Replaces the value of a field by the result of a closure, which throws if the value is invalid.
+  /// Replaces the value of a field with the result of a closure. The closure throws if the value is invalid.
   ///
   /// The rule runs again each time the model is validated. Applying the closure to its own result should therefore
   /// return the same value.
@@ -155,7 +156,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a condition on the whole model that involves several fields. It runs after the rules of the fields.
+  /// Checks a condition on the whole model. The rule runs after all rules of fields.
   ///
   /// - Parameters:
   ///   - reason: describes the problem if the condition does not hold.
@@ -168,7 +169,8 @@ extension Validation.Rule {
     Self(key: nil) { root, _ in if try !holds(root) { throw InvalidValue(reason, at: key) } }
   }
 
-  /// Checks the whole model with a closure, which throws an ``InvalidValue`` or any other error if the model is invalid.
+  /// Checks the whole model with a closure. The closure throws an ``InvalidValue`` or any other error if the model is
+  /// invalid.
   @inlinable
   public static func model(_ check: @escaping @Sendable (Root) throws -> Void) -> Self {
     Self(key: nil) { root, _ in try check(root) }

@@ -1,4 +1,4 @@
-/// The rules of a model, sorted into the order in which they run. They are sorted when the first object is validated.
+/// The rules of a model, in the order in which they run. The rules are sorted when the first object is validated.
 ///
 /// The rules are not part of the schema, because a rule may refer to the schema.
 final class ValidationPlan<M: Validating>: Sendable {
@@ -33,8 +33,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     }
   }
 
-  /// Converts an error that a rule threw to failures. If the rule validated a nested object, the result is the failures
-  /// of that object, with the key prepended to their paths.
+  /// Converts an error that a rule threw to failures. If the rule validated a nested object, returns the failures of
+  /// that object, with the key prepended to their paths.
   private static func failures(_ error: any Error, _ key: String?) -> [ValidationFailure] {
     if let error = error as? ArchiveError, !error.failures.isEmpty {
       return error.failures.map { failure in failure.prefixed(by: key.map { [.key($0)] } ?? []) }

@@ -1,13 +1,13 @@
 extension VersionedModel {
-  /// Runs the rules of this object, which may replace values, and checks the rules of nested objects without replacing
-  /// values.
+  /// Runs the rules of this object and checks the rules of nested objects. The rules may replace values of this object,
+  /// but not values of nested objects.
   ///
-  /// Call this only for objects that were created or changed in code, because decoded and merged objects have already
-  /// been validated.
+  /// Call this method only for objects that were created or changed in code, because decoded and merged objects have
+  /// already been validated.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalid`, in which case the object is unchanged and
-  ///   ``ArchiveError/failures`` lists each rule that failed. The code is `invalidSchema` if a rule names a key that
-  ///   the model does not declare.
+  /// - Throws: ``ArchiveError`` with the code `invalid` if a rule fails. The object is then unchanged, and
+  ///   ``ArchiveError/failures`` lists each failed rule. The code is `invalidSchema` if a rule names a key that the
+  ///   model does not declare.
   /// - Complexity: linear in the size of the object if nested objects have rules.
   public mutating func validate() throws {
     if isOfSubclass {
@@ -26,8 +26,7 @@ extension VersionedModel {
     self = result
   }
 
-  /// Returns a validated copy, in which rules may have replaced values. For a struct or an enum, the copy is the value
-  /// itself.
+  /// Returns a validated copy. Rules may have replaced values in the copy. For a class, the copy is a new object.
   ///
   /// - Throws: the same errors as ``validate()``.
   public func validated() throws -> Self {
@@ -36,10 +35,10 @@ extension VersionedModel {
     return result
   }
 
-  /// Whether this object and all nested objects satisfy their rules. No value is replaced.
+  /// Whether this object and all nested objects satisfy their rules. No values are replaced.
   ///
   /// The result is also false if the rules cannot run, because objects are nested more deeply than archives allow or
-  /// because a value cannot be encoded. To get the reason, call ``validated()``, which throws it.
+  /// because a value cannot be encoded. To get the reason as an error, call ``validated()``.
   public var isValid: Bool {
     if isOfSubclass { return dynamicModel.isValid }
     var search = FailureSearch()
