@@ -44,7 +44,7 @@ private struct Fields {
   }
 }
 
-/// Parses each form from the start of the text to its end.
+/// A parser for the three forms of a date. A form must match the whole text.
 private struct Reader {
   let bytes: [UInt8]
   private var place = 0

@@ -58,7 +58,7 @@ public struct RemoteAuthentication: Sendable {
     }
   }
 
-  /// Returns a token that replaces a rejected one; `nil` if renewal is not supported.
+  /// Returns a new token in place of a rejected token, or `nil` if renewal is not supported.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
     guard case .bearer(let bearer, true) = scheme else { return nil }
     return try await bearer.renewed(rejected)

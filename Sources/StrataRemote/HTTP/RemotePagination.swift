@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How the next page of a list is found.
+/// The rule for finding the next page of a list.
 public struct RemotePagination: Sendable {
   enum Strategy: Sendable {
     case none

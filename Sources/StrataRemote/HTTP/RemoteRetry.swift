@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The number of attempts of a request, and the waits between them.
+/// The number of attempts for a request, and the delays between attempts.
 ///
 /// A request is retried if it may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`.
 /// It is retried after the codes `notConnected`, `timedOut` and `cutOff`, and after the statuses 429 and 5xx except
@@ -50,11 +50,11 @@ public struct RemoteRetry: Sendable, Hashable {
     return asked <= cap ? max(asked, jitter) : nil
   }
 
-  /// The wait that `Retry-After` requests (RFC 9110, section 10.2.3), as a number of seconds or as a date in one of the
-  /// three HTTP forms. A past date gives zero. `nil` if the field is absent or invalid.
+  /// Returns the wait that `Retry-After` requests (RFC 9110, section 10.2.3), or `nil` if the field is absent or
+  /// invalid. The field is a number of seconds, or a date in one of the three HTTP forms. A past date gives zero.
   static func retryAfter(_ headers: HTTPHeaders, now: Date) -> Duration? {
     guard let text = headers.values(of: "Retry-After").first?.trimmingCharacters(in: .whitespaces) else { return nil }
-    // A century, which is far above every bound and far below the limit of `Duration`.
+    // A century in seconds. It is longer than any useful wait, and does not overflow `Duration`.
     let greatest = 3_155_760_000
     if let seconds = HTTPFieldParser.seconds(text) { return .seconds(min(seconds, greatest)) }
     guard let date = HTTPDate(text, now: now)?.date else { return nil }

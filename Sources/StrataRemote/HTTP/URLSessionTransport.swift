@@ -101,7 +101,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
   }
 
-  /// A year, which is far longer than every useful timeout and far below the limit of the clock.
+  /// A year. It is longer than any useful timeout, and does not overflow the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
   private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new one")

@@ -37,8 +37,8 @@ public struct EntityMapper: Sendable {
 
   /// How the client avoids overwriting changes that other clients made to the record.
   public enum Precondition: String, Sendable, Hashable, CaseIterable {
-    /// `If-Match` if a strong ETag of the record is known, or `If-Unmodified-Since` if its modification time is known.
-    /// Otherwise the record is fetched and merged first.
+    /// Sends `If-Match` if a strong ETag of the record is known, or `If-Unmodified-Since` if the modification time of
+    /// the record is known. Otherwise the record is fetched and merged first.
     case fetchFirst
     /// Like `fetchFirst`, except that the record is not fetched. If no validator is known, the change is sent without a
     /// condition.
@@ -84,8 +84,8 @@ public struct EntityMapper: Sendable {
   public let pagination: RemotePagination
   /// The paths of requests for one record.
   public let endpoints: EntityEndpoints
-  /// The relations that JSON represents by the other record's id. Each has the path of that id, which replaces the path
-  /// that the model declares.
+  /// The relations that JSON represents by the id of the related record. The values are the JSON paths of the ids, and
+  /// replace the paths that the model declares.
   public let references: [String: ValuePath]
 
   /// - Parameters:

@@ -33,7 +33,7 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   }
 
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
-    // A mapper whose keys do not match its model is reported when its own adapter is created.
+    // `try?` because an error in the keys is reported when this mapper creates its own adapter.
     (try? own()).map { adapter.using($0) } ?? adapter
   }
 }

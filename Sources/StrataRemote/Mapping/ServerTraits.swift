@@ -17,8 +17,8 @@ public struct ServerTraits: Sendable, Hashable {
   /// The media type of the body of a `PATCH`.
   public var patchType: PatchType
 
-  /// Creates traits, by default those of a server whose abilities are unknown. In that case, validators are used as
-  /// they are, and a request that could be executed twice is not repeated.
+  /// Creates traits. The defaults are for a server whose abilities are unknown. With them, validators are used as
+  /// received, and a request that the server could execute twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -30,7 +30,7 @@ public struct ServerTraits: Sendable, Hashable {
 
 /// A guarantee for the records of an entity, which follows from the traits of the server and from the mapper.
 public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
-  /// A change never overwrites changes by other clients that were not fetched. Without this guarantee, it can overwrite
+  /// A change never overwrites an unfetched change by another client. Without this guarantee, a change can overwrite
   /// changes that were made between the last `GET` and the request.
   case seesEveryEdit
   /// A new record whose response was lost is resolved automatically. Without this guarantee, the change stays

@@ -21,7 +21,7 @@ struct AppliedAnswer: Sendable {
   /// The reason why a change counts as refused although the server reported success; `nil` for any other change.
   var notApplied: RemoteError?
 
-  /// Adds the result of a further part of the same response.
+  /// Adds the result of another part of the same response.
   mutating func add(_ other: AppliedAnswer) {
     ids += other.ids
     report.add(other.report)
@@ -33,8 +33,8 @@ struct AppliedAnswer: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether no row of the table depends on another row of it: only the primary key and the server's id are unique, the
-  /// entity has no relations, and the table has no foreign key to itself.
+  /// Whether the rows of the table are independent of each other. In that case, only the primary key and the server's
+  /// id are unique, the entity has no relations, and the table has no foreign key to itself.
   fileprivate var isIndependent: Bool {
     type.relations.isEmpty && !table.refersToItself && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
   }
@@ -49,8 +49,8 @@ struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database
   let account: String
-  /// The number of the request. A record is skipped if the response to a request with a greater number was merged into
-  /// it.
+  /// The number of the request. A record is skipped if the response to a later request has already been merged into the
+  /// record.
   let number: Int64
   let changes: LocalChanges
   var result = AppliedAnswer()
@@ -112,7 +112,7 @@ struct AnswerWriter {
   ) throws -> AppliedAnswer {
     try findRecords()
     for root in nodes.roots {
-      // With an empty id, the path of the record would be the path of the list.
+      // An empty id is refused, because the path of the record would equal the path of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
@@ -178,8 +178,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Records that the server has sent these records. Each statement inserts a hundred of them, because one statement
-  /// for each record would take a fifth of the time needed for a response.
+  /// Marks the records as sent by the server. Each statement inserts a hundred records, because one statement for each
+  /// record would take a fifth of the time needed for a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {
