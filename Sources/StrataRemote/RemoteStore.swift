@@ -126,14 +126,14 @@ public final class RemoteStore: Sendable {
 
   /// Requests records from the server and merges the response in one transaction.
   ///
-  /// Identical refreshes that run at the same time share one request. Cancelling one of them does not cancel the
-  /// others. A refresh with `replacing` is not shared.
+  /// Identical refreshes that run at the same time share one request. Cancelling one refresh does not cancel the other
+  /// refreshes. A refresh with `replacing` is not shared.
   ///
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: the rows that the response replaces, if it is complete for a subset of the records. A row in this set
-  ///     is deleted if its record is missing from the response.
+  ///   - replacing: the rows that the response replaces, if the response is complete for a subset of the records. A row
+  ///     in this set is deleted if its record is missing from the response.
   /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
@@ -220,7 +220,7 @@ public final class RemoteStore: Sendable {
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // Every other request would fail as well.
+      // Every other request would fail too.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }

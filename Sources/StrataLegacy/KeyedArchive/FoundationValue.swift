@@ -80,7 +80,7 @@ enum FoundationValue {
     }
   }
 
-  /// Returns the encoding of a value as a separate object; `nil` if the value has no Foundation class, or if property
+  /// Returns the encoding of a value as a separate object, or `nil` if the value has no Foundation class, or if property
   /// lists support it directly.
   static func encoding(of value: ArchiveValue) -> FoundationEncoding? {
     switch value {

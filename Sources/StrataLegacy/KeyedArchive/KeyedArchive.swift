@@ -40,7 +40,7 @@ public struct KeyedArchive: Sendable {
   private let topEncoding: KeyedEncoding
   /// The errors of malformed objects, by object number. Empty unless the archive was opened for inspection.
   package let objectErrors: [Int: ArchiveError]
-  /// The number of objects plus the number of bytes of text and data in the archive; `nil` if the archive was not read
+  /// The number of objects plus the number of bytes of text and data in the archive, or `nil` if the archive was not read
   /// from a file.
   let size: Int?
 

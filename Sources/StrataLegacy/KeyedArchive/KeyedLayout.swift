@@ -10,7 +10,7 @@ final class KeyedLayout {
   let rawKeys: [String]
   /// The total length of all keys, in bytes.
   let keyBytes: Int
-  /// A key that is reserved for the archiver; `nil` if there is none.
+  /// A key that is reserved for the archiver, or `nil` if there is none.
   let reservedKey: String?
   /// The number of keys in a dictionary, including `$class`.
   private let count: Int
@@ -33,11 +33,11 @@ final class KeyedLayout {
     let rawKeys: [String]
     /// The length of the class name, in bytes.
     let nameBytes: Int
-    /// The Foundation class of the objects, if they become values; otherwise `nil`.
+    /// The Foundation class of the objects, if they become values, otherwise `nil`.
     let foundation: FoundationValue?
     /// Whether the fields of a record are kept as they are, except for the model version.
     let keepsFields: Bool
-    /// The index of the model version among the fields; `nil` if there is none.
+    /// The index of the model version among the fields, or `nil` if there is none.
     let versionIndex: Int?
     /// The shape of the most recent record.
     @exclusivity(unchecked) var shape: RecordShape?
@@ -107,7 +107,7 @@ final class KeyedLayout {
   ///   - count: the number of keys. The array may be longer.
   ///   - found: receives the indices, starting at `first`. They are meaningless if the dictionary does not have the
   ///     keys of this layout.
-  /// - Returns: the position of `$class` in the dictionary, or -1 if it is absent; `nil` if the dictionary does not
+  /// - Returns: the position of `$class` in the dictionary, or -1 if it is absent, or `nil` if the dictionary does not
   ///   have the keys of this layout.
   @inline(__always)
   func find(

@@ -60,7 +60,7 @@ struct KeyedModels {
     schemas[name] = schema
   }
 
-  /// Returns the model for objects of a class; `nil` if there is none.
+  /// Returns the model for objects of a class, or `nil` if there is none.
   ///
   /// The class name is looked up first, and then the archive's hints in the given order, as in Foundation. Superclasses
   /// are not considered, because an object of a subclass is not decoded as its superclass.
@@ -102,7 +102,7 @@ struct KeyedModels {
 
   private static let observedPrefix = "NSKVONotifying_"
 
-  /// Returns `App.Issue` for `_TtC3App5Issue`, the Objective-C spelling of a Swift class; `nil` for any other name.
+  /// Returns `App.Issue` for `_TtC3App5Issue`, the Objective-C spelling of a Swift class, or `nil` for any other name.
   private static func swiftName(_ name: String) -> String? {
     guard name.hasPrefix("_TtC") else { return nil }
     var rest = name.dropFirst(4)

@@ -41,7 +41,7 @@ extension KeyedReader {
     return made
   }
 
-  /// Returns the value of the archive that was opened inside a data object; `nil` if the data was not opened as an
+  /// Returns the value of the archive that was opened inside a data object, or `nil` if the data was not opened as an
   /// archive.
   private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }

@@ -29,9 +29,9 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let count: Int
     /// The number of nested levels of inlined values, including this one.
     let depth: Int
-    /// The start of the children's key indices in ``indices``; -1 if the children have no keys.
+    /// The start of the children's key indices in ``indices``, or -1 if the children have no keys.
     var indices = -1
-    /// The index of the class among the children; -1 if there is none.
+    /// The index of the class among the children, or -1 if there is none.
     var classEntry = -1
     /// The index of the next child to decode.
     var next = 0
@@ -55,7 +55,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   /// The decoding state of an object.
   struct Mark {
-    /// The object's number in the graph; -1 if it has none.
+    /// The object's number in the graph, or -1 if it has none.
     var number: Int32 = -1
     /// The index of the kept value, or one of the negative constants below.
     var made = Self.new
@@ -309,6 +309,6 @@ struct KeyedContents {
   /// The encoding of each class's fields, by class name, for writing the fields in the same way again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
-  /// The errors of malformed objects, by object number; `nil` if a malformed object throws.
+  /// The errors of malformed objects, by object number, or `nil` if a malformed object throws.
   var objectErrors: [Int: ArchiveError]?
 }

@@ -110,7 +110,7 @@ struct KeyedTable: ~Escapable {
     return target
   }
 
-  /// Returns the UID that an object represents; `nil` if it is not a UID. In XML, a UID is a dictionary with one key.
+  /// Returns the UID that an object represents, or `nil` if it is not a UID. In XML, a UID is a dictionary with one key.
   @inline(__always)
   private func uid(_ target: Target) -> UInt64? {
     if target.marker >> 4 == 0x8 {
@@ -139,7 +139,7 @@ struct KeyedTable: ~Escapable {
 
   static func isArray(_ marker: UInt8) -> Bool { marker >> 4 == 0xA || marker >> 4 == 0xB }
 
-  /// Returns the string at an offset; `nil` if the object is not a string.
+  /// Returns the string at an offset, or `nil` if the object is not a string.
   static func string(at offset: Int, of list: borrowing BinaryPropertyList) -> String? {
     let type = list.marker(at: offset) >> 4
     return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil

@@ -67,7 +67,7 @@ struct KeyedWriter {
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// Returns a value in the form in which it is inlined in an object; `nil` if it must be a separate object.
+  /// Returns a value in the form in which it is inlined in an object, or `nil` if it must be a separate object.
   private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
@@ -85,7 +85,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Returns a value that property lists support directly; `nil` for any other value.
+  /// Returns a value that property lists support directly, or `nil` for any other value.
   private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)

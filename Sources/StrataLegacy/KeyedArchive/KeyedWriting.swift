@@ -43,7 +43,7 @@ struct KeyedEncoding: Sendable {
   /// - Parameters:
   ///   - keys: the keys of the record.
   ///   - rawKeys: the archive keys, in the same order.
-  ///   - areInlined: whether each value is inlined; `nil` if the value is nil, which has the same form in both cases.
+  ///   - areInlined: whether each value is inlined, or `nil` if the value is nil, which has the same form in both cases.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }
@@ -52,9 +52,9 @@ struct KeyedEncoding: Sendable {
     }
   }
 
-  /// Returns the archive key for a key of the record; `nil` if the archive did not contain the key.
+  /// Returns the archive key for a key of the record, or `nil` if the archive did not contain the key.
   func rawKey(of key: String) -> String? { rawKeys[key] ?? (areInlined[key] == nil ? nil : key) }
 
-  /// Returns whether the values under an archive key were inlined; `nil` if the archive did not contain the key.
+  /// Returns whether the values under an archive key were inlined, or `nil` if the archive did not contain the key.
   func isInlined(_ rawKey: String) -> Bool? { areInlined[rawKey] }
 }

@@ -139,7 +139,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the Unicode scalar of the UTF-16 text at an offset; `nil` for an unpaired surrogate.
+  /// Returns the Unicode scalar of the UTF-16 text at an offset, or `nil` for an unpaired surrogate.
   @inline(__always)
   private func scalar(at offset: Int, left: Int) -> UInt32? {
     let unit = UInt32(truncatingIfNeeded: unsigned(at: offset, size: 2))

@@ -9,9 +9,9 @@ internal import Foundation
 /// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
 /// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
-  /// The entity tag as the server sent it, weak or strong; `nil` if there is none.
+  /// The entity tag as the server sent it, weak or strong, or `nil` if there is none.
   let etag: String?
-  /// The text of `Last-Modified` as the server sent it; `nil` if there is none.
+  /// The text of `Last-Modified` as the server sent it, or `nil` if there is none.
   let lastModified: String?
   /// The text of `Last-Modified` if it is a strong validator, otherwise `nil`. A strong validator requires a `Date`
   /// that is at least one second later, because a record can change twice within one second (RFC 9110, section
@@ -141,7 +141,7 @@ struct HTTPCopy: Sendable, Hashable {
     return isSame && Self.place(of: notModified, to: request) == redirectedTo
   }
 
-  /// Returns the URL of a response; `nil` if it is the request's URL.
+  /// Returns the URL of a response, or `nil` if it is the request's URL.
   private static func place(of response: HTTPResponse, to request: HTTPRequest) -> String? {
     func text(_ url: URL) -> String {
       let text = url.absoluteString.prefix { $0 != "#" }

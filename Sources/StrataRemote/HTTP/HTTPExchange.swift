@@ -171,12 +171,12 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; request less, or raise the size limit")
   }
 
-  /// The number of bytes of the decoded content; `nil` if the response does not specify it (RFC 9110, section 8.6).
+  /// The number of bytes of the decoded content, or `nil` if the response does not specify it (RFC 9110, section 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
     response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
   }
 
-  /// The minimum number of bytes of the decoded content; `nil` if the response specifies no length.
+  /// The minimum number of bytes of the decoded content, or `nil` if the response specifies no length.
   private func announcedLength(of response: HTTPResponse) -> Int? {
     guard let length = encodedLength(of: response) else { return nil }
     // Encoding makes incompressible content longer, by a header and a few bytes for each block.

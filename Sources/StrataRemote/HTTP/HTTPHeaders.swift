@@ -20,7 +20,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Creates headers from the given lines, in order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// The values of all lines with a name, joined by commas (RFC 9110, section 5.3); `nil` if there are none. Setting a
+  /// The values of all lines with a name, joined by commas (RFC 9110, section 5.3), or `nil` if there are none. Setting a
   /// value replaces all lines with the name, and setting `nil` removes them.
   public subscript(name: String) -> String? {
     get {

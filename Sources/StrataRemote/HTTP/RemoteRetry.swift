@@ -25,14 +25,14 @@ public struct RemoteRetry: Sendable, Hashable {
   /// Each request is sent once.
   public static let none = RemoteRetry(attempts: 1)
 
-  /// Returns the wait before the next attempt; `nil` if there is no next attempt.
+  /// Returns the wait before the next attempt, or `nil` if there is no next attempt.
   ///
   /// The wait is a random fraction of the bound, but at least as long as `Retry-After`. There is no next attempt if all
   /// attempts are used up, or if `Retry-After` exceeds ``maximumDelay``.
   ///
   /// - Parameters:
   ///   - attempt: the number of the attempt that failed, starting at 1.
-  ///   - response: the response to that attempt; `nil` if there was none.
+  ///   - response: the response to that attempt, or `nil` if there was none.
   ///   - now: the current time, for a `Retry-After` that is a date.
   ///   - random: a random number from 0 up to 1.
   func delay(afterAttempt attempt: Int, response: HTTPResponse?, now: Date, random: Double) -> Duration? {

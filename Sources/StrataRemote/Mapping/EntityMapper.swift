@@ -61,7 +61,7 @@ public struct EntityMapper: Sendable {
   public let name: String
   /// The path of the list, relative to the base URL, without a slash at either end.
   public let path: String
-  /// The key of the property that holds the server's id; `nil` if the property is found by its JSON key.
+  /// The key of the property that holds the server's id, or `nil` if the property is found by its JSON key.
   public let id: String?
   /// The keys under which a response body may hold one record, or several records.
   public let bodyKeys: (one: String, many: String)

@@ -3,7 +3,7 @@ internal import StrataStore
 
 /// A mapper whose entity type is erased.
 protocol EntityMapperBox: Sendable {
-  /// Returns the number of the entity in a catalog; `nil` if the catalog does not contain the entity.
+  /// Returns the number of the entity in a catalog, or `nil` if the catalog does not contain the entity.
   func number(in catalog: EntityCatalog) -> Int?
   /// Returns the JSON adapter of the entity, extended by the adapters of the other entities for nested values.
   func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter

@@ -64,7 +64,7 @@ struct MappedEntity: Sendable {
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
-  /// Returns the server's id as it appears in a URL path; `nil` if the column is null.
+  /// Returns the server's id as it appears in a URL path, or `nil` if the column is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
     try text(of: id.attribute, stored)
   }

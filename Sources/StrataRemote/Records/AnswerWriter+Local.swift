@@ -61,7 +61,7 @@ extension AnswerWriter {
     try changes.settle(entity, record)
   }
 
-  /// Returns the primary key of a node's record; `nil` if the record is not stored yet.
+  /// Returns the primary key of a node's record, or `nil` if the record is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
   /// Returns whether the incoming value replaces a foreign key that was changed locally. Also updates the base, and

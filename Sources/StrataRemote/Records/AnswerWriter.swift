@@ -18,7 +18,7 @@ struct AppliedAnswer: Sendable {
   var kept = 0
   /// The number of elements of id lists that were left out because their records are not stored yet.
   var awaited = 0
-  /// The reason why a change counts as refused although the server reported success; `nil` for any other change.
+  /// The reason why a change counts as refused although the server reported success, or `nil` for any other change.
   var notApplied: RemoteError?
 
   /// Adds the result of another part of the same response.
@@ -57,7 +57,7 @@ struct AnswerWriter {
   var nodes: EntityNodes
   /// The server's ids, by node index.
   var ids: [DatabaseValue?] = []
-  /// The primary keys of stored records, by node index; `nil` for a record that is not stored.
+  /// The primary keys of stored records, by node index, or `nil` for a record that is not stored.
   var records: [DatabaseValue?] = []
   /// References to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
@@ -104,7 +104,7 @@ struct AnswerWriter {
   ///   - entity: the entity of the root records.
   ///   - copy: the validators of the response, if it contains a single record.
   ///   - isWhole: whether records that are missing from the response no longer exist on the server.
-  ///   - condition: the primary keys to which `isWhole` is limited; `nil` for all records.
+  ///   - condition: the primary keys to which `isWhole` is limited, or `nil` for all records.
   ///   - deleted: the records that the response marks as deleted.
   mutating func run(
     _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,

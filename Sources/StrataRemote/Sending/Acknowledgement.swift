@@ -14,17 +14,17 @@ struct Acknowledgement {
   let db: Database
 
   /// - Parameters:
-  ///   - answer: the record in the response; `nil` if the response has no content.
+  ///   - answer: the record in the response, or `nil` if the response has no content.
   ///   - id: the id in the response's content or in its `Location`.
-  ///   - number: the number of the request's first attempt, because this may be the response to that attempt.
+  ///   - number: the number of the request's first attempt, because the response may belong to that attempt.
   ///   - answered: a request number that was assigned after the response arrived. Responses to requests with smaller
   ///     numbers are not reliable for this record, because the server may have created them before it applied the
   ///     change.
-  /// - Returns: the effects of the response; `nil` if the change is no longer in the queue.
+  /// - Returns: the effects of the response, or `nil` if the change is no longer in the queue.
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
-    // Another process may have applied the response to the same request.
+    // A different process may already have applied a response to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
       return nil
     }
@@ -63,7 +63,8 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // Stored copies may be older than the change, or newer than this response, for example after a deletion.
+    // All copies are deleted, because a copy may be older than the change, or newer than this response, for example
+    // after a deletion.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -99,20 +100,21 @@ struct Acknowledgement {
     return columns
   }
 
-  /// Makes the sent values the base. A column that still has its sent value no longer counts as changed.
+  /// Sets the bases of the sent columns to the sent values. A column that still has its sent value no longer counts as
+  /// changed.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// Records that the server no longer has the record.
+  /// Records the deletion of the record on the server.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
     try RemoteTables.noteApplied(entity, answered, db)
     try entity.forget(change.record, db)
     guard change.kind == .delete else {
-      // The record was created again in the meantime, so the server must receive it as a new record.
+      // The record was created again in the meantime, so it must be sent as a new record.
       return try change.becomeNew(db)
     }
     try change.remove(db)
@@ -172,7 +174,7 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves the local edits to the row that a refresh stored before this response arrived.
+  /// Moves the local edits to the row that a refresh stored for the same record before this response arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {
@@ -206,7 +208,7 @@ struct Acknowledgement {
     }
   }
 
-  /// Returns the values of those columns of a row that are not mapped to the server.
+  /// Returns the values of a row's columns that are not mapped to the server.
   private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
     let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
     let names = try String.fetchAll(

@@ -8,8 +8,8 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Ensures that a change is sent by only one of several stores that use the same database, in one process or in
-/// several.
+/// Ensures that only one of several stores with the same database sends a change, in one process or in several
+/// processes.
 ///
 /// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. If a
 /// request was sent under an invalid lease, the outcome of the request is unknown.

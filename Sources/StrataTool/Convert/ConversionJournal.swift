@@ -12,7 +12,7 @@ final class ConversionJournal {
     let size: Int
     let modified: Int64
     let outputSize: Int
-    /// The CRC-32 of the archive; `nil` in journals that were written before checksums were added.
+    /// The CRC-32 of the archive, or `nil` in journals that were written before checksums were added.
     let checksum: UInt32?
     /// The options of the conversion, in the form of ``LegacyConversion/text``.
     let conversion: String
@@ -23,7 +23,7 @@ final class ConversionJournal {
   /// The last entry for each file, by its path.
   let entries: [String: Entry]
   private let path: String
-  /// The open journal file; `nil` in a dry run.
+  /// The open journal file, or `nil` in a dry run.
   private let file: OpenFile?
 
   /// Opens the journal of a folder. No other run can write to the journal at the same time.

@@ -18,7 +18,7 @@ enum ExistingArchive {
   case irregular
 
   /// - Parameters:
-  ///   - status: the status of the file; `nil` if the file does not exist.
+  ///   - status: the status of the file, or `nil` if the file does not exist.
   ///   - entry: the journal entry for the archive.
   /// - Throws: an error if the file cannot be read, so that its state is unknown.
   /// - Complexity: linear in the size of the file if the journal has an entry for it.
@@ -48,7 +48,7 @@ enum ExistingArchive {
     self = try Self.isReadable(path) ? .changed : .damaged
   }
 
-  /// The reason why the file must not be replaced by different content; `nil` if it may be replaced.
+  /// The reason why the file must not be replaced by different content, or `nil` if it may be replaced.
   var reasonToKeep: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil

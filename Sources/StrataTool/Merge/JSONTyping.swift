@@ -153,7 +153,7 @@ struct JSONTyping {
     }
   }
 
-  /// Returns an example for all values; `nil` if the values are of different kinds or are all null.
+  /// Returns an example for all values, or `nil` if the values are of different kinds or are all null.
   private static func common(_ values: [ArchiveValue]) -> ArchiveValue? {
     func name(_ value: ArchiveValue) -> String {
       if case .record(let record) = value { "record " + record.typeName } else { value.kind }

@@ -148,7 +148,7 @@ struct MergeCommand: ToolCommand {
       values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)
   }
 
-  /// Returns the model of the local document; `nil` for lists, streams and all other documents that are merged by
+  /// Returns the model of the local document, or `nil` for lists, streams and all other documents that are merged by
   /// values.
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {

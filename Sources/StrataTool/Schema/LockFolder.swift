@@ -68,7 +68,7 @@ struct LockFolder {
   /// Returns the problems of the recorded files.
   ///
   /// - Parameters:
-  ///   - revision: the Git revision with which the files are compared; `nil` to compare with none. Gaps between the
+  ///   - revision: the Git revision with which the files are compared, or `nil` to compare with none. Gaps between the
   ///     versions in that revision and the steps of those versions are not checked again, because they can no longer be
   ///     corrected.
   ///   - hooked: the models whose changes are not compared with their recorded steps.
@@ -126,7 +126,7 @@ struct LockFolder {
   }
 
   /// Returns the changes between two versions that need a migration step but whose keys are not named by any recorded
-  /// operation; `nil` if there are none.
+  /// operation, or `nil` if there are none.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
     // If a step is a closure, it may change any key.

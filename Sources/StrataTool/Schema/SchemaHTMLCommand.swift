@@ -72,7 +72,7 @@ extension HTMLPage {
     }
   }
 
-  /// - Parameter cells: the cell of each version; `nil` if a version does not have the key.
+  /// - Parameter cells: the cell of each version, or `nil` if a version does not have the key.
   private mutating func addRow(_ name: String, _ cells: [SchemaCell?]) {
     element("tr") { page in
       page.element("th", [("scope", "row")]) { $0.add(name) }

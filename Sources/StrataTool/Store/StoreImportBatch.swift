@@ -72,7 +72,7 @@ struct StoreImportBatch {
     }
   }
 
-  /// Returns the number of the last revision if its value has the same bytes as the archive's value; otherwise `nil`.
+  /// Returns the number of the last revision if its value has the same bytes as the archive's value, otherwise `nil`.
   private static func revision(
     of key: String, with archive: Data, _ transaction: StoreTransaction
   ) throws -> Int? {

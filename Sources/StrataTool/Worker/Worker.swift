@@ -185,7 +185,7 @@ struct Worker {
     }
   }
 
-  /// - Returns: an archive of the list of the member's models; `nil` if the data is not a member of a stream.
+  /// - Returns: an archive of the list of the member's models, or `nil` if the data is not a member of a stream.
   private static func list(ofMember data: Data, _ limits: ArchiveLimits) throws -> Data? {
     var stamp = try Stamp(of: data)
     guard stamp.kind == .member else { return nil }

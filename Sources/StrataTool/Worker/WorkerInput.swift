@@ -19,7 +19,7 @@ struct WorkerInput {
 
   init(maxFrame: Int, _ read: @escaping () throws -> Data) { (self.maxFrame, self.read) = (maxFrame, read) }
 
-  /// Returns the next frame; `nil` at the end of the input.
+  /// Returns the next frame, or `nil` at the end of the input.
   ///
   /// - Parameter beforeReading: called before each read, because a read may wait for the other program.
   /// - Throws: `ToolError` if the input ends inside a frame or cannot be read.
