@@ -1,7 +1,8 @@
 import Foundation
 internal import StrataCore
 
-// Classes whose fields are restructured as well as renamed. The encoding of each class follows its decoding.
+// Classes whose fields are renamed and restructured. The function that encodes a class follows the function that
+// decodes it.
 
 extension FoundationRecord {
   // MARK: NSAttributedString
@@ -215,6 +216,6 @@ extension FoundationRecord {
 }
 
 extension ArchiveValue {
-  /// Whether the value is an object with exactly these keys. The class's encoding cannot represent any other keys.
+  /// Whether the value is an object with exactly these keys. The class's encoding cannot represent other keys.
   fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

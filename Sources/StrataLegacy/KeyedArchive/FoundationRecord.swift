@@ -14,7 +14,7 @@ enum FoundationRecord {
     }
   }
 
-  /// The classes whose fields are restructured as well as renamed.
+  /// The classes whose fields are renamed and restructured.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [

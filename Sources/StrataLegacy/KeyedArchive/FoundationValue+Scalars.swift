@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Foundation's classes with a single value. The encoding of each class follows its decoding.
+// Foundation's classes with a single value. The function that encodes a class follows the function that decodes it.
 
 extension FoundationValue {
   // MARK: NSString

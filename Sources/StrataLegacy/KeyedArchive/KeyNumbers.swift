@@ -13,7 +13,7 @@ struct KeyNumbers {
 
   /// Reads references to keys, and stores the key numbers, or -1 for a key that is not a string.
   ///
-  /// - Parameter found: receives the key numbers. It must have room for at least `count` of them.
+  /// - Parameter found: receives the key numbers. The array must have room for at least `count` numbers.
   @inline(__always)
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>

@@ -21,14 +21,12 @@ struct KeyedModels {
   private var found: [String: ModelSchema?] = [:]
   /// The model for the most recent record, because objects of the same class often follow each other.
   private var last: ShapeModel?
-  /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than they do.
+  /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than the graph.
   private var models: [ObjectIdentifier: ShapeModel] = [:]
-  /// A cache of the shapes of records after their type has been renamed to the model's name and their nulls have been
-  /// removed.
+  /// A cache of converted record shapes, which have the model's name as the type and no keys with null values.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
   let objectTypes: [String: any VersionedModel.Type]
-  /// The classes of the archive.
   private let classes: [String: KeyedClass]
 
   /// - Parameters:

@@ -24,7 +24,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
     let container: Container
     let identity: Int
-    /// The offset and the number of the references to the children.
+    /// The offset of the references to the children, and the number of children.
     let children: Int
     let count: Int
     /// The number of nested levels of inlined values, including this one.
@@ -36,7 +36,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The number of values inside, the number of their nested levels, and their number of bytes of text and data.
+    /// The number of values inside, the number of nested levels, and the number of bytes of text and data.
     var size = 1
     var height = 0
     var bytes = 0
@@ -62,8 +62,8 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// The value was decoded but not kept, because most objects are referenced only once. A second reference decodes it
-    /// again.
+    /// The value was decoded but not kept, because most objects are referenced only once. A second reference decodes
+    /// the value again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
@@ -102,7 +102,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// Reads the values of the top keys. Also returns their number of values and of nested levels.
+  /// Reads the values of the top keys. Also returns the number of values inside and the number of nested levels.
   ///
   /// - Parameter depth: the number of levels of inlined values that enclose the archive.
   mutating func read(inside depth: Int = 0) throws -> (values: ArchiveObject, size: Int, height: Int) {
@@ -153,7 +153,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
   /// Decodes the children of a frame up to the first child that needs its own frame.
   ///
   /// - Parameter opened: receives the frame of that child.
-  /// - Returns: whether there is such a child; `false` if all children are decoded.
+  /// - Returns: `true` if a child needs its own frame, or `false` if all children are decoded.
   @inline(__always)
   private mutating func fillUntilFrame(_ frame: inout Frame, opening opened: inout Frame) throws -> Bool {
     let size = table.list.referenceSize
@@ -240,7 +240,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let bytes = text.utf8.count
     guard bytes <= limits.stringLength else { throw tooLong(bytes) }
     try spend(bytes)
-    // Shorter strings have no heap storage that references could share.
+    // Shorter strings are not remembered, because they have no heap storage that references could share.
     if bytes > 15 { remember(Made(value: .string(text), bytes: bytes), at: target.identity) }
     return (.string(text), bytes)
   }
@@ -309,6 +309,6 @@ struct KeyedContents {
   /// The encoding of each class's fields, by class name, for writing the fields in the same way again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
-  /// The errors of malformed objects, by object number, or `nil` if a malformed object throws.
+  /// The errors of malformed objects, by object number, or `nil` if errors are thrown instead.
   var objectErrors: [Int: ArchiveError]?
 }

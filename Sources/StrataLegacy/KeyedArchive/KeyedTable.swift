@@ -10,7 +10,7 @@ struct KeyedClass: Sendable, Hashable {
   let hints: [String]
 }
 
-/// The property list of a keyed archive. It resolves UIDs to objects.
+/// The property list of a keyed archive, which resolves UIDs to objects.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.
@@ -22,7 +22,7 @@ struct KeyedTable: ~Escapable {
   let topValues: Int
   /// The offset of the references in `$objects`.
   private let objects: Int
-  /// Whether the first object represents nil, as archivers write it.
+  /// Whether the first object is the string `$null`, which represents nil.
   private let hasNull: Bool
 
   /// An object and its identity.
@@ -77,7 +77,7 @@ struct KeyedTable: ~Escapable {
   /// counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// One more than the largest identity.
+  /// The number of possible identities. Every identity is smaller than this number.
   var identityCount: Int { count + list.count }
 
   // MARK: References
@@ -181,7 +181,8 @@ struct KeyedTable: ~Escapable {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
       let (start, count) = list.content(at: array.offset)
-      // Many classes may refer to the same array, and each of them keeps its own copy of the names.
+      // The number is limited because many classes may refer to the same array, and each class keeps its own copy of
+      // the names.
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)

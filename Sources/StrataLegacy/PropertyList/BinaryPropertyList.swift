@@ -20,7 +20,7 @@ struct BinaryPropertyList: ~Escapable {
   private(set) var dataSize = 0
   private let offsetSize: Int
   /// The offset at which the objects end and the offset table starts. The table and the trailer together have more than
-  /// eight bytes, so a word can be loaded from any offset before this one.
+  /// eight bytes, so eight bytes can be loaded from any smaller offset.
   private let table: Int
 
   static let headerSize = 8
@@ -89,7 +89,7 @@ struct BinaryPropertyList: ~Escapable {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
   }
 
-  /// Returns the number of the object to which a reference refers.
+  /// Returns the object number that is stored at an offset.
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
@@ -206,13 +206,13 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the offset after the given number of bytes that follow a marker.
+  /// Returns the end of an object that consists of a marker byte and the given number of further bytes.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size
   }
 
-  /// Does the same as ``content(at:)``, and also checks the content against the limits and the remaining bytes.
+  /// Returns the result of ``content(at:)`` after checking the content against the limits and the remaining bytes.
   private func checkContent(
     at offset: Int, width: Int, _ limits: ArchiveLimits, isText: Bool = false
   ) throws -> (start: Int, count: Int) {

@@ -4,7 +4,7 @@ internal import StrataCore
 package enum PropertyListFormat {
   case binary, xml
   case wideXML(isBigEndian: Bool)
-  /// Any other format, with a description of it.
+  /// A different format, with a description.
   case other(String)
 
   package init(of bytes: RawSpan) {

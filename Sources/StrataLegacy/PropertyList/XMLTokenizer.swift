@@ -14,7 +14,7 @@ struct XMLTokenizer: ~Escapable {
     enum Side { case start, end }
     var side: Side
     var name: Name
-    /// Whether the tag is self-closing, which means that it also ends its element.
+    /// Whether the tag is self-closing, as in `<dict/>`.
     var isEmpty: Bool
     /// The offset of the tag.
     var start: Int

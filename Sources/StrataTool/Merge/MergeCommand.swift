@@ -163,8 +163,8 @@ struct MergeCommand: ToolCommand {
   }
 
   /// Writes the merged document and the report, and prints the table. Both files are first written to temporary files.
-  /// Then the table is printed, and finally the files are replaced, the document last. If anything fails before that,
-  /// the old document is kept.
+  /// Then the table is printed, and finally the files are replaced, the document last. If an earlier step fails, the
+  /// old document is kept.
   private func write(
     _ document: Data?, _ account: Data?, _ console: Console, _ printResult: () throws -> Void
   ) throws {

@@ -102,7 +102,7 @@ struct MergeInput {
     }
   }
 
-  /// Throws if the documents are of different kinds, because one of them would completely replace the other.
+  /// Throws if the documents are of different kinds, because the merge would completely replace one document.
   private static func checkRoots(_ local: ArchiveValue, _ localName: String, _ other: ArchiveValue, _ name: String)
     throws
   {

@@ -13,7 +13,7 @@ struct MergeResult {
 }
 
 extension ToolModels {
-  /// Merges documents of a model. They can be archives of any version, or JSON that matches the model's mapping.
+  /// Merges documents of a model. Each document is an archive of any version, or JSON that matches the model's mapping.
   func merge<M: VersionedModel>(
     _ type: M.Type, _ local: InputFile, base: InputFile?, _ source: MergeInput.Source, _ server: InputFile,
     _ options: MergeOptions, ignoresUnknownKeys: Bool, limits: ArchiveLimits = ArchiveLimits()

@@ -10,9 +10,9 @@ struct GitFolder {
   /// The files of the revision that have been changed or removed since.
   let changes: [(path: String, isRemoved: Bool)]
 
-  /// - Throws: `ToolError` if Git cannot be run, or if it does not know the revision.
+  /// - Throws: `ToolError` if Git cannot be run or does not know the revision.
   init(_ name: String, of folder: String) throws {
-    // Git would interpret the name as an option.
+    // Git would interpret a name with a leading hyphen as an option.
     guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is not a Git revision") }
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {

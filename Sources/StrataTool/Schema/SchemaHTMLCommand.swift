@@ -33,7 +33,7 @@ struct SchemaHTMLCommand: ToolCommand {
 extension HTMLPage {
   /// Adds a table with the recorded versions of a model.
   fileprivate mutating func add(_ model: LockFolder.Model) {
-    // For each version, the kind of the schema, and the cells of its fields and cases.
+    // The kind of the schema in each version, and the cells of its fields and cases.
     let kinds = model.versions.map { schema in
       SchemaCell(text: schema.kind.rawValue + (schema.superclass.map { ": " + $0 } ?? ""))
     }

@@ -12,7 +12,7 @@ struct WorkerInput {
   }
 
   private let maxFrame: Int
-  /// Returns the next bytes of the input; empty at its end.
+  /// Returns the next bytes of the input, or empty data at the end of the input.
   private let read: () throws -> Data
   private var buffer: [UInt8] = []
   private var start = 0
@@ -47,7 +47,7 @@ struct WorkerInput {
 
   /// Reads until the buffer contains the given number of bytes from `start` on.
   ///
-  /// - Returns: `false` if the input ends before that.
+  /// - Returns: `false` if the input ends too early.
   private mutating func fill(_ count: Int, _ beforeReading: () throws -> Void) throws -> Bool {
     while buffer.count - start < count {
       if start > 0 {

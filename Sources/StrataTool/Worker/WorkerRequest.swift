@@ -74,7 +74,7 @@ struct WorkerRequest {
 
   /// The error for a request that cannot be parsed.
   struct Malformed: Error {
-    /// The number of the request; the greatest possible number if the frame is too short to contain one.
+    /// The number of the request, or the greatest possible number if the frame is too short to contain a number.
     let number: UInt64
     let reason: String
   }
@@ -86,7 +86,7 @@ struct Cursor {
 
   init(rest: ArraySlice<UInt8>) { self.rest = rest }
 
-  /// Reads the next little-endian number; returns `nil` if not enough bytes remain.
+  /// Reads the next little-endian number, or returns `nil` if not enough bytes remain.
   mutating func integer<T: FixedWidthInteger & UnsignedInteger>(_ type: T.Type) -> T? {
     take(MemoryLayout<T>.size)?.reversed().reduce(0) { $0 << 8 | T($1) }
   }
