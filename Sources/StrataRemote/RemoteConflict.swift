@@ -13,7 +13,7 @@ public struct RemoteConflict: Sendable, Hashable {
   public let record: String
   /// The key of the property.
   public let key: String
-  /// The path of the conflicting value: the property, or a path within the property if it holds a model or a
+  /// The path of the conflicting value. This is the property, or a path within the property if it holds a model or a
   /// dictionary.
   public let path: String
   /// The last value on which both sides agreed, or null if there was none.

@@ -59,8 +59,8 @@ public struct RemoteError: Error, Sendable {
   public internal(set) var url: String?
   /// The status of the response, or `nil` if there was no response.
   public let status: Int?
-  /// The first 64 KiB of the response's body, which often names the invalid field. They may contain the user's values,
-  /// so ``description`` omits them.
+  /// The first 64 KiB of the response's body, which often names the invalid field. The body may contain the user's
+  /// values, so ``description`` omits them.
   public internal(set) var body: Data?
   /// The wait that the server requests with `Retry-After`, or `nil` if the response lacks that field.
   public internal(set) var retryAfter: Duration?

@@ -16,7 +16,7 @@ final class RemoteSession: Sendable {
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
-    /// For each entity, the state of the database when the entity's rows were last compared with the stored copies.
+    /// The state of the database when an entity's rows were last compared with the stored copies, by entity name.
     var checks: [String: DatabaseState] = [:]
   }
 

@@ -65,8 +65,8 @@ extension RemoteStore {
     }
   }
 
-  /// Reverts a change. Edited columns are reset to the server's last known values, a record that was created locally is
-  /// deleted, and a record that was deleted locally is restored by the next refresh.
+  /// Reverts a change. Edited columns are reset to the server's last known values. A record that was created locally is
+  /// deleted. A record that was deleted locally is restored by the next refresh.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record that would be deleted.
   public func discard(_ change: RemoteChange) async throws {

@@ -44,7 +44,8 @@ extension ArchiveDecoder {
   ///   - key: the top key. Most archives have only the default key.
   /// - Throws: `ArchiveError` with the code `newerModel`, before any model is created, if a newer version of a model
   ///   wrote one of the objects; `missingValue` if the key does not exist; `invalidSchema` if two models claim the same
-  ///   name; otherwise the errors of decoding other archives, from `unknownType` on.
+  ///   name; `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`, `rejected`, `invalid`, `invalidMigration` or
+  ///   `migrationFailed` as for other archives.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root"

@@ -1,8 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Classes whose fields are renamed and restructured. The function that encodes a class follows the function that
-// decodes it.
+// Decodes and encodes classes whose fields are renamed and restructured.
 
 extension FoundationRecord {
   // MARK: NSAttributedString
@@ -146,7 +145,7 @@ extension FoundationRecord {
       by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// Encodes an `NSValue`. `NS.special` identifies the kind of value; 4 is a range.
+  /// Encodes an `NSValue`. `NS.special` identifies the kind of value. The number 4 is a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Foundation's classes with a single value. The function that encodes a class follows the function that decodes it.
+// Decodes and encodes Foundation's classes with a single value.
 
 extension FoundationValue {
   // MARK: NSString

@@ -11,14 +11,14 @@ struct KeyNumbers {
   /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
-  /// Reads references to keys, and stores the key numbers, or -1 for a key that is not a string.
+  /// Reads references to keys, and stores the key numbers. The number of a key that is not a string is -1.
   ///
   /// - Parameter found: receives the key numbers. The array must have room for at least `count` numbers.
   @inline(__always)
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
   ) {
-    // With spans, the uniqueness of the arrays is checked only once.
+    // Spans are used because the uniqueness of the arrays is then checked only once.
     var found = found.mutableSpan
     var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)

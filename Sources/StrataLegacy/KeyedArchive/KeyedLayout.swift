@@ -13,7 +13,7 @@ final class KeyedLayout {
   let reservedKey: String?
   /// The number of keys in a dictionary, including `$class`.
   private let count: Int
-  /// The index in ``keys``, by key number: -1 for an unknown key, -2 for `$class`.
+  /// The index in ``keys``, by key number. The index is -1 for an unknown key, and -2 for `$class`.
   private let indices: [Int32]
   /// The indices for large key numbers, for which an array would be too long. Large key numbers occur in hostile data
   /// with many keys.
@@ -23,7 +23,7 @@ final class KeyedLayout {
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
-  /// The instructions for decoding objects of one class that have these keys.
+  /// The instructions for decoding objects of one class that have the keys of the layout.
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
@@ -90,7 +90,7 @@ final class KeyedLayout {
     indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
 
-  /// Returns the index in ``keys`` for a key number: -1 for an unknown key, -2 for `$class`.
+  /// Returns the index in ``keys`` for a key number, -1 for an unknown key, or -2 for `$class`.
   @inline(__always)
   private func index(of number: Int32) -> Int32 {
     if number >= 0, Int(number) < indices.count { return indices[Int(number)] }

@@ -41,7 +41,7 @@ extension KeyedReader {
 
 /// The state of reading keyed archives that are nested in data.
 struct KeyedNesting {
-  /// The number of archives that enclose the current one.
+  /// The number of archives that enclose the current archive.
   var level = 0
   /// The number of bytes that nested archives may still have in total.
   ///

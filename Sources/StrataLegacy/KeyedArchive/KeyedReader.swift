@@ -27,7 +27,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The offset of the references to the children, and the number of children.
     let children: Int
     let count: Int
-    /// The number of nested levels of inlined values, including this one.
+    /// The number of nested levels of inlined values, including this frame.
     let depth: Int
     /// The start of the children's key indices in ``indices``, or -1 if the children have no keys.
     var indices = -1
@@ -55,7 +55,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   /// The decoding state of an object.
   struct Mark {
-    /// The object's number in the graph, or -1 if it has none.
+    /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1
     /// The index of the kept value, or one of the negative constants below.
     var made = Self.new
@@ -276,7 +276,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
       marks[identity].made = Mark.wasMade
       return
     }
-    // The values nested more deeply have already been counted.
+    // Values that are nested more deeply have already been counted.
     try budget.spend(values: count)
     remember(made, at: identity)
   }

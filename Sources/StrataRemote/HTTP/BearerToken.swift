@@ -32,7 +32,7 @@ actor BearerToken {
 
   /// Returns a new token in place of a rejected token.
   ///
-  /// - Throws: ``RemoteError`` with the code `unauthorized` if there is no such token; `CancellationError` if the
+  /// - Throws: ``RemoteError`` with the code `unauthorized` if no new token can be obtained; `CancellationError` if the
   ///   caller is cancelled, in which case the renewal continues for the other callers.
   func renewed(_ rejected: Credential) async throws -> String {
     if let newer = newer(than: rejected.token) { return newer }
@@ -88,7 +88,8 @@ actor BearerToken {
   private func retire(_ rejected: String, for new: String) {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
-    // Eight tokens are enough for late responses. An unlimited list would grow as long as the process runs.
+    // Only the last eight tokens are kept, because an unlimited list would grow as long as the process runs. Eight
+    // tokens are enough for late responses.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

@@ -12,7 +12,7 @@ final class HTTPClient: Sendable {
 
   /// - Parameters:
   ///   - headers: header fields for every request. A field of the request itself takes precedence.
-  ///   - sizeLimit: the maximum number of bytes of a response's content.
+  ///   - sizeLimit: the maximum size of a response's content, in bytes.
   ///   - timeout: the timeout of each attempt.
   init(
     transport: any HTTPTransport, retry: RemoteRetry = .init(), authentication: RemoteAuthentication? = nil,

@@ -23,16 +23,16 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time at which the response, or the 304 that confirmed it, was received.
+  /// The time of receipt of the response, or of the 304 that confirmed the response.
   let receivedAt: Date
-  /// The age of the response at receipt, in seconds: the greater of its apparent age and the sum of `Age` and the
-  /// response delay (section 4.2.3).
+  /// The age of the response at receipt, in seconds. This is the greater of its apparent age and the sum of `Age` and
+  /// the response delay (section 4.2.3).
   let ageAtReceipt: Double
   /// The freshness lifetime in seconds, counted from the creation of the response on the origin server (section 4.2.1).
   /// The lifetime is `max-age`, otherwise `Expires` minus `Date`. It is 0 with `no-cache`, and `nil` if the server
   /// specifies no lifetime.
   let freshFor: Double?
-  /// Whether a stale copy must not be used: `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
+  /// Whether a stale copy must not be used, because of `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
   /// `Cache-Control` (section 5.4).
   let mustRevalidate: Bool
   /// The values of the request's header fields that `Vary` names, by lowercase name. The value is `nil` for a field
@@ -133,8 +133,9 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 confirms this copy: the 304 comes from the same URL, and its entity tag, if it has one, is equal by
-  /// weak comparison. A 304 for a different response must not update the copy (section 4.3.4).
+  /// Whether a 304 confirms this copy. The 304 must come from the same URL. If the 304 and the copy have entity tags,
+  /// the tags must be equal by weak comparison. A 304 for a different response must not update the copy (section
+  /// 4.3.4).
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)

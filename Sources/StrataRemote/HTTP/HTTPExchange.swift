@@ -55,7 +55,7 @@ final class HTTPExchange: Sendable {
       return $0.outcome != nil
     }
     task.resume()
-    // A task reports its end only if it was started.
+    // The task is started in any case, because a task reports its end only if it was started.
     if isOver { task.cancel() }
   }
 

@@ -55,7 +55,7 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .cursor(next))
   }
 
-  /// Returns the URL of the first page: the given URL with the query items of the pagination set or replaced.
+  /// Returns the URL of the first page, which is the given URL with the query items of the pagination.
   func first(_ url: URL) -> URL {
     switch strategy {
     case .none, .linkHeader, .cursor: url

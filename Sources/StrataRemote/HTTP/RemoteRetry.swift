@@ -8,7 +8,7 @@ internal import Foundation
 /// (Docs/Refresh.md, Sending). Each wait is random, between 0 and a bound that doubles with each attempt, so that
 /// clients that failed together do not retry at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
-  /// The maximum number of attempts; a number below 1 counts as 1. Repeating a request with a renewed token does not
+  /// The maximum number of attempts. A number below 1 counts as 1. Repeating a request with a renewed token does not
   /// count as an attempt.
   public var attempts: Int
   /// The upper bound of the first wait.

@@ -6,10 +6,10 @@ public import StrataCore
 ///     let configuration = RemoteConfiguration(
 ///       baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Task.self, keys: ["desc": "description"]))
 ///
-/// Creating a configuration does not check it. ``RemoteStore`` checks it when the store is created, and reports every
-/// mistake.
+/// Creating a configuration does not check it. ``RemoteStore`` checks the configuration when the store is created, and
+/// reports every mistake.
 public struct RemoteConfiguration: Sendable {
-  /// The URL that all paths are relative to. It may have a path of its own and a trailing slash.
+  /// The URL that all paths are relative to. The URL may have a path and a trailing slash.
   public var baseURL: URL
   /// One mapper for each entity.
   public var mappers: [EntityMapper]
@@ -23,11 +23,11 @@ public struct RemoteConfiguration: Sendable {
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
   /// The number of attempts for a request, and the delays between attempts.
   public var retry = RemoteRetry()
-  /// The maximum number of bytes of a response's content.
+  /// The maximum size of a response's content, in bytes.
   public var sizeLimit = 64 << 20
   /// The timeout of one attempt.
   public var timeout: Duration = .seconds(60)
-  /// The maximum number of pages that are read of one list.
+  /// The maximum number of pages that are fetched for one list.
   public var pageLimit = 10_000
   /// The maximum number of concurrent requests of ``RemoteStore/send()``. If the number is greater than one, the order
   /// of changes is kept only between records that refer to each other.

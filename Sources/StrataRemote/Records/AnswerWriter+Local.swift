@@ -6,7 +6,7 @@ internal import StrataStore
 extension AnswerWriter {
   /// Matches the server's record with a new local record by a unique key other than the server's id. Both records then
   /// share one row. If values of the local record were sent, the sent values become the merge base. Otherwise every
-  /// value that differs counts as changed by both sides.
+  /// differing value counts as changed by both sides.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -111,7 +111,7 @@ extension AnswerWriter {
     func fields(_ values: (Int) throws -> ArchiveValue) rethrows -> ModelRecord {
       ModelRecord(shape: shape, values: try said.map(values))
     }
-    // A column without local changes serves as its own base.
+    // The base of a column without local changes is its stored value.
     func base(_ attribute: Int) -> DatabaseValue {
       let slot = type.attributes[attribute].slot
       return bases[table.columns[slot].name] ?? row[slot]
@@ -142,7 +142,7 @@ extension AnswerWriter {
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
-        // The server's sum may or may not include the value that was sent.
+        // It is unknown whether the server's sum includes the sent value.
         nodes.nodes[place].values[attribute] = local[key] ?? .null
         try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
         try changes.setBase(entity, record, column, incoming)

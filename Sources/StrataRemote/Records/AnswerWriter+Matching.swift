@@ -102,8 +102,8 @@ extension AnswerWriter {
   mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
-    // The remaining nodes keep their order. All nodes are matched again if nodes to which only removed nodes referred
-    // were removed too.
+    // The remaining nodes keep their order. If the removal also removed nodes that no remaining node refers to, all
+    // nodes are matched again.
     if nodes.nodes.count == kept.count {
       (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
     } else {

@@ -42,9 +42,9 @@ extension MappedEntity {
 
 /// Merges a response into the rows, in one transaction.
 ///
-///     nodes → match local records → drop outdated and locally deleted ones → merge local changes three ways → rows
+///     nodes → match local records → drop outdated and locally deleted nodes → merge local changes three ways → rows
 ///
-/// A record without local changes is written directly, because its row serves as the base.
+/// A record without local changes is written directly, because its row serves as the merge base.
 struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database

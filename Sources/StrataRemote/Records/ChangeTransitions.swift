@@ -85,7 +85,7 @@ extension UnsentChange {
 
   // MARK: sending → uncertain
 
-  /// Records that the outcome of sending a new record is unknown.
+  /// Marks the change as uncertain, because the outcome of sending a new record is unknown.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, status = ?, not_before = NULL WHERE number = ?",

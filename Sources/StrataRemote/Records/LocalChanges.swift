@@ -4,7 +4,7 @@ internal import StrataStore
 /// Reads and updates the unsent local changes while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether there are no unsent changes. In this usual case, further queries are skipped.
+  /// Whether there are no unsent changes, in which case further queries are skipped.
   let isEmpty: Bool
 
   init(_ db: Database) throws {

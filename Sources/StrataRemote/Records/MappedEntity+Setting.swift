@@ -22,7 +22,7 @@ extension MappedEntity {
     }
   }
 
-  /// Deletes a record's validators and the number of the last response merged into it.
+  /// Deletes a record's validators, and the number of the last response that was merged into the record.
   func forget(_ record: DatabaseValue, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
   }

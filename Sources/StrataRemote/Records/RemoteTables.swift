@@ -31,13 +31,14 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Deletes the recorded deletions that are more than a day older than `time`, because no request takes a day.
+  /// Forgets deletions that are more than a day older than `time`. They are no longer needed, because no request takes
+  /// a day.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Records a reset that removed all rows. Responses to earlier requests will be dropped.
+  /// Stores the number of a reset that removed all rows. Responses to earlier requests will be dropped.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
@@ -49,7 +50,7 @@ enum RemoteTables {
     return reset.map { number < $0 } ?? false
   }
 
-  /// Records the number of a response that was merged for an entity. Only a response with a lower number must later be
+  /// Stores the number of a response that was merged for an entity. Only a response with a lower number must later be
   /// checked record by record.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(

@@ -46,7 +46,7 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // The outcome of sending a new record by `POST` is unknown and cannot be looked up.
+    // Whether the outcome of a `POST` is unknown and cannot be looked up.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }

@@ -4,12 +4,12 @@ internal import StrataCore
 internal import StrataStore
 
 /// Applies the response to a sent change in one transaction. The server's values become the base of the remaining
-/// edits, the server's id replaces the local id of a new record everywhere, and the change leaves the queue if nothing
+/// edits. The server's id replaces the local id of a new record everywhere. The change leaves the queue if nothing
 /// remains to be sent.
 struct Acknowledgement {
   let catalog: RemoteCatalog
   let entity: MappedEntity
-  /// The change, as it was sent.
+  /// The change as it was sent.
   let sent: UnsentChange
   let db: Database
 
@@ -132,7 +132,8 @@ struct Acknowledgement {
     let renaming = RecordRenaming(catalog, entity, db)
     var existing = try entity.record(withID: id, db)
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
-      // The row with this id belongs to a different new local record, whose local key the server now uses.
+      // The row with this id is a different new local record. The row gets a new key, because the server now uses the
+      // key of the row.
       try renaming.moveAside(other)
       existing = nil
     }
@@ -153,12 +154,13 @@ struct Acknowledgement {
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {
-    // A record that is created later under the old key is a different record.
+    // The deletion moves to the server's id, because a record that is created later under the old key is a different
+    // record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
     let existing = try entity.record(withID: id, db)
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
-      // A refresh has already stored the record. If that row was changed later, the row is kept.
+      // A refresh has already stored the record in this row. If the row was changed later, it is kept.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known

@@ -14,7 +14,7 @@ extension ChangeSender {
     var nodes: EntityNodes?
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
-      // The content may be an HTML page from a proxy.
+      // The content must be JSON, because a proxy can answer with an HTML page.
       guard (try? JSONReader().read(response.body)) != nil else {  // `try?` because the cause of the error does not matter.
         throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
       }

@@ -12,7 +12,7 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
-    /// The change waits for a conflict to be resolved. Sending other changes does not unblock it.
+    /// The change waits for a conflict to be resolved. Sending other changes does not unblock the change.
     case held
     /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
     case behind
@@ -244,7 +244,7 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, stored.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      // The server may have received an earlier attempt.
+      // A repeated request is kept, because the server may have received an earlier attempt.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }

@@ -14,7 +14,7 @@ internal import StrataCore
 /// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. If a
 /// request was sent under an invalid lease, the outcome of the request is unknown.
 final class SendingLease: Sendable {
-  /// The maximum lifetime of a lease in seconds. It is limited because process identifiers are reused.
+  /// The maximum lifetime of a lease in seconds. The lifetime is limited because process identifiers are reused.
   private static let longest: TimeInterval = 600
   private static let live = Mutex<Set<String>>([])
 

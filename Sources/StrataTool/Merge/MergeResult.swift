@@ -6,7 +6,7 @@ struct MergeResult {
   /// The values in which the paths of `--policy` are looked up.
   let values: [ArchiveValue]
   let report: MergeReport
-  /// The text at the end of the line of counts.
+  /// The text that follows the counts.
   var note = ""
   /// Returns the merged document in a format, which by default is the format of the local document.
   let data: (MergedDocument.Format?) throws -> Data

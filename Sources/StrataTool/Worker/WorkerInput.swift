@@ -7,7 +7,7 @@ struct WorkerInput {
     /// The bytes of a request, without the length that precedes them.
     case request(ArraySlice<UInt8>)
     /// A request that was skipped because it is too long. Its number is the greatest possible number if the frame is
-    /// too short to contain one.
+    /// too short to contain a number.
     case tooLong(number: UInt64, length: Int)
   }
 
