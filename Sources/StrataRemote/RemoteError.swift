@@ -19,8 +19,8 @@ public struct RemoteError: Error, Sendable {
     case tooLarge
     /// The response is not HTTP, or violates a rule of HTTP.
     case invalidResponse
-    /// A redirection is not followed. Examples are a cycle, too many redirections, or a method that must not be
-    /// repeated.
+    /// A redirection is not followed, for example because there are too many redirections, because the scheme changes
+    /// to `http`, or because the method must not be repeated.
     case redirected
     /// The server requires authentication (401), and no further token is available.
     case unauthorized

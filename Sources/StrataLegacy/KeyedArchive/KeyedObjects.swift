@@ -61,7 +61,6 @@ struct KeyedObjects {
     return UInt64(numbers.count - 1)
   }
 
-  /// Sets the object that has the given UID.
   mutating func set(_ uid: UInt64, to object: PropertyList.Object) { numbers[Int(uid)] = add(object) }
 
   mutating func dictionary(_ members: [(key: String, value: Int)]) -> PropertyList.Object {

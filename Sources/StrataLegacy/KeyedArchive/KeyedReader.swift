@@ -44,7 +44,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
     static var empty: Frame { Frame(container: .top, identity: -1, children: 0, count: 0, depth: 0) }
   }
 
-  /// A decoded value.
   struct Made {
     var value: ArchiveValue
     var size = 1

@@ -25,11 +25,9 @@ struct KeyedTable: ~Escapable {
   /// Whether the first object is the string `$null`, which represents nil.
   private let hasNull: Bool
 
-  /// An object and its identity.
   struct Target {
     /// The object's UID, or a number greater than all UIDs if the object is inlined.
     var identity: Int
-    /// The offset of the object.
     var offset: Int
     /// The first byte of the object.
     var marker: UInt8

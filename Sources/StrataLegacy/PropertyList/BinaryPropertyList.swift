@@ -9,7 +9,6 @@ internal import StrataCore
 /// Reading an object afterwards cannot fail, and needs only the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
-  /// The number of objects.
   let count: Int
   /// The number of the root object.
   let root: Int
@@ -83,7 +82,6 @@ struct BinaryPropertyList: ~Escapable {
   @inline(__always)
   func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-  /// Returns the offset of an object.
   @inline(__always)
   func offset(of number: Int) -> Int {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))

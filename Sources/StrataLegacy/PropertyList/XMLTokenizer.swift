@@ -125,7 +125,6 @@ struct XMLTokenizer: ~Escapable {
     return try tag()
   }
 
-  /// Parses the tag at the current position.
   private mutating func tag() throws -> Tag {
     var tag = Tag(side: .start, name: .other, isEmpty: false, start: position)
     position += 1

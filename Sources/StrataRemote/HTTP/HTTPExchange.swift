@@ -117,7 +117,6 @@ final class HTTPExchange: Sendable {
 
   private func cancel(_ task: URLSessionDataTask) { worker.async { task.cancel() } }
 
-  /// Receives the head of the response.
   func receive(_ response: URLResponse) {
     guard let http = response as? HTTPURLResponse else {
       return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
@@ -132,7 +131,6 @@ final class HTTPExchange: Sendable {
     if let length = announcedLength(of: head), length > sizeLimit { finish(.failure(tooLarge)) }
   }
 
-  /// Receives a part of the content.
   func receive(_ data: Data) {
     let isTooLarge = state.withLock {
       guard let count = $0.response?.body.count else { return false }

@@ -100,7 +100,6 @@ struct EntityPaths: Sendable {
     delete = try template(endpoints.delete, list + "/{id}", known, needsID: true)
   }
 
-  /// Returns the path template for a request method.
   func template(_ verb: String) -> PathTemplate {
     switch verb {
     case "POST": create

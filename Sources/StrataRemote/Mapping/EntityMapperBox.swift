@@ -14,7 +14,6 @@ protocol EntityMapperBox: Sendable {
 protocol EntityAdapter: Sendable {
   /// Decodes records from JSON without accessing the database.
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
-  /// Encodes the given fields as JSON.
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
   func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
 }

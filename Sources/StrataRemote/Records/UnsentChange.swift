@@ -83,7 +83,6 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// Returns the sent values, by column.
   func sent(_ db: Database) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, value FROM strata_remote_sent WHERE number = ?", [number])
   }

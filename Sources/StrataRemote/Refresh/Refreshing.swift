@@ -13,7 +13,6 @@ struct Refreshing: Sendable {
   /// records.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
-  /// All pages of a response.
   private struct Pages: Sendable {
     var read: ReadRecords
     var isList = true

@@ -154,8 +154,8 @@ struct Acknowledgement {
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {
-    // The deletion moves to the server's id, because a record that is created later under the old key is a different
-    // record.
+    // If the id is the key, the deletion moves to the id, because a record that is created later under the old key is a
+    // different record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
     let existing = try entity.record(withID: id, db)

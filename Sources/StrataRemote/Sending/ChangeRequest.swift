@@ -49,7 +49,6 @@ struct ChangeRequest {
   let number: Int64
   let db: Database
 
-  /// The content of a new request.
   private struct Content {
     let verb: String
     let body: ArchiveValue?

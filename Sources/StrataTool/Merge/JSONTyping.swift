@@ -7,7 +7,6 @@ struct JSONTyping {
   private var fields: [String: [String: ArchiveValue]] = [:]
   /// Whether a string that cannot be parsed as the archive's type is an error. Otherwise the string is kept.
   let isStrict: Bool
-  /// The decoding context for the scalars of all documents.
   private let context = DecodingContext(source: .json)
 
   /// - Parameter examples: values from archives. The values must not contain graphs.

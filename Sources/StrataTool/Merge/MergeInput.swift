@@ -3,7 +3,6 @@ internal import StrataCore
 
 /// The documents of a merge, converted to the form of the local document.
 struct MergeInput {
-  /// The source of the server's value.
   enum Source {
     case document(String)
     case patch(String)

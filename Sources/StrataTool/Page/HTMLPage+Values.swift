@@ -41,7 +41,6 @@ extension HTMLPage {
     }
   }
 
-  /// Adds a table with rows of names and texts.
   mutating func add(_ rows: [(name: String, text: String)]) {
     element("table") { page in
       page.element("tbody") { page in

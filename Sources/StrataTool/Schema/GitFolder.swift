@@ -3,7 +3,6 @@ internal import StrataCore
 
 /// A folder in a Git revision, compared with the folder's current files.
 struct GitFolder {
-  /// The name of the revision.
   let name: String
   /// The paths of the files in the revision, relative to the folder.
   let files: Set<String>

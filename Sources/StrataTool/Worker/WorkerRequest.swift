@@ -72,7 +72,6 @@ struct WorkerRequest {
   /// The bit in a part's length that indicates a range instead of bytes.
   private static let rangeMark: UInt32 = 1 << 31
 
-  /// The error for a request that cannot be parsed.
   struct Malformed: Error {
     /// The number of the request, or the greatest possible number if the frame is too short to contain a number.
     let number: UInt64
