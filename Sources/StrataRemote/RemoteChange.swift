@@ -15,12 +15,12 @@ public struct RemoteChange: Sendable, Hashable {
 
   /// The sending state of a change.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// The next ``RemoteStore/send()`` sends the change, unless it waits for a different record or for a conflict to be
-    /// resolved.
+    /// The next ``RemoteStore/send()`` sends the change, unless the change waits for a different record or for the
+    /// resolution of a conflict.
     case waiting
-    /// The change was sent, and its outcome is unknown. The next ``RemoteStore/send()`` asks the server.
+    /// The change was sent, and its outcome is unknown. The next ``RemoteStore/send()`` determines the outcome.
     case sending
-    /// A new record was sent, and its outcome is unknown. The server cannot be asked, because it ignores
+    /// A new record was sent, and its outcome is unknown. The outcome cannot be determined, because the server ignores
     /// `Idempotency-Key` and assigns the ids itself (``ServerTraits``).
     ///
     /// If the server has the record, ``RemoteStore/confirm(_:id:)`` sets its id. Otherwise
@@ -38,7 +38,7 @@ public struct RemoteChange: Sendable, Hashable {
   public let entity: String
   /// The primary key of the local record.
   public let record: String
-  /// The server's id; `nil` if the server does not have the record yet.
+  /// The server's id, or `nil` if the server does not have the record yet.
   public let id: String?
   /// The kind of change.
   public let kind: Kind
@@ -48,12 +48,12 @@ public struct RemoteChange: Sendable, Hashable {
   public let columns: [String]
   /// The number of times that the change was sent.
   public let attempts: Int
-  /// The code of the ``RemoteError`` with which the server refused the change or the last attempt failed; `nil` if
-  /// there was no such error, for example because the change waits for other changes.
+  /// The code of the ``RemoteError`` with which the server refused the change or the last attempt failed. `nil` if
+  /// there was no error, for example because the change waits for other changes.
   public let code: RemoteError.Code?
-  /// The reason of the error that ``code`` belongs to, or a description of the condition that the change waits for.
+  /// The reason of the error with this ``code``, or a description of the condition that the change waits for.
   public let reason: String?
-  /// The status of the response; `nil` if there was no response.
+  /// The status of the response, or `nil` if there was no response.
   public let status: Int?
 
   init(_ change: UnsentChange, columns: [String]) {
@@ -84,7 +84,7 @@ extension RemoteChange: CustomStringConvertible {
 }
 
 extension DatabaseValue {
-  /// The value as text; `nil` for null.
+  /// The value as text, or `nil` for null.
   var text: String? {
     switch storage {
     case .null: nil

@@ -13,14 +13,14 @@ public struct RemoteConflict: Sendable, Hashable {
   public let record: String
   /// The key of the property.
   public let key: String
-  /// The path of the conflicting value: the property, or a path within the property if it holds a model or a
+  /// The path of the conflicting value. This is the property, or a path within the property if it holds a model or a
   /// dictionary.
   public let path: String
-  /// The last value on which both sides agreed; null if there was none.
+  /// The last value on which both sides agreed, or null if there was none.
   public let base: ArchiveValue
-  /// The local value; null if there is none.
+  /// The local value, or null if there is none.
   public let local: ArchiveValue
-  /// The server's value; null if there is none.
+  /// The server's value, or null if there is none.
   public let server: ArchiveValue
 
   /// How a conflict is resolved.

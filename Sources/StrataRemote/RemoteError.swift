@@ -5,7 +5,7 @@ internal import StrataStore
 ///
 /// Messages contain entities, methods, URL paths and columns, but never values, queries or headers.
 public struct RemoteError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the API; the text of ``description`` may change.
+  /// The kind of failure. Only the code is part of the API. The text of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     /// Mappers, models and tables do not match. This is detected when the configuration is checked.
     case invalidConfiguration
@@ -19,8 +19,8 @@ public struct RemoteError: Error, Sendable {
     case tooLarge
     /// The response is not HTTP, or violates a rule of HTTP.
     case invalidResponse
-    /// The server sent a redirection that is not followed: it forms a cycle, there are too many, or the method must not
-    /// be repeated.
+    /// A redirection is not followed, for example because there are too many redirections, because the scheme changes
+    /// to `http`, or because the method must not be repeated.
     case redirected
     /// The server requires authentication (401), and no further token is available.
     case unauthorized
@@ -43,7 +43,7 @@ public struct RemoteError: Error, Sendable {
     case uncertain
     /// The account was changed while the call was running.
     case accountChanged
-    /// The database or a validation rule of a model rejected the data; see ``RemoteError/underlyingError``.
+    /// The database or a validation rule of a model rejected the data. See ``RemoteError/underlyingError``.
     case store
   }
 
@@ -51,18 +51,18 @@ public struct RemoteError: Error, Sendable {
   public let code: Code
   /// The problem and the remedy. The entity, the request, the status and the cause are added by ``description``.
   public let reason: String
-  /// The name of the entity; `nil` if the error does not concern an entity.
+  /// The name of the entity, or `nil` if the error does not concern an entity.
   public internal(set) var entity: String?
-  /// The method of the request; `nil` if there was no request.
+  /// The method of the request, or `nil` if there was no request.
   public internal(set) var method: String?
-  /// The URL of the request, without user, password, query and fragment; `nil` if there was no request.
+  /// The URL of the request, without user, password, query and fragment, or `nil` if there was no request.
   public internal(set) var url: String?
-  /// The status of the response; `nil` if there was no response.
+  /// The status of the response, or `nil` if there was no response.
   public let status: Int?
-  /// The first 64 KiB of the response's body, which often names the invalid field. They may contain the user's values,
-  /// so ``description`` omits them.
+  /// The first 64 KiB of the response's body, which often names the invalid field. The body may contain the user's
+  /// values, so ``description`` omits them.
   public internal(set) var body: Data?
-  /// The wait that the server requests with `Retry-After`; `nil` if the response lacks that field.
+  /// The wait that the server requests with `Retry-After`, or `nil` if the response lacks that field.
   public internal(set) var retryAfter: Duration?
   /// The error that caused this error.
   public let underlyingError: (any Error)?
@@ -85,14 +85,14 @@ public struct RemoteError: Error, Sendable {
     underlyingError = underlying
   }
 
-  /// Returns the URL without user, password, query and fragment, because these may be private.
+  /// Returns the URL without user, password, query and fragment, because these parts may be private.
   static func shown(_ url: URL) -> String {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.path }
     (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
     return parts.string ?? url.path
   }
 
-  /// Returns a copy in which missing details are filled in.
+  /// Returns a copy in which the given details replace missing details.
   func located(entity: String? = nil, method: String? = nil, url: URL? = nil) -> RemoteError {
     var error = self
     error.entity = self.entity ?? entity

@@ -18,8 +18,8 @@ public struct RemoteEvent: Sendable {
     case sendFailed(RemoteChange, RemoteError)
     /// The server refused a change. It stays in the queue until it is edited, retried or discarded.
     case refused(RemoteChange, RemoteError)
-    /// The number of conflicts that a response caused, which are values that both sides changed and that no merge
-    /// policy resolves. See ``RemoteStore/conflicts()``.
+    /// A response caused conflicts, which are values that both sides changed and that no merge policy resolves. The
+    /// associated value is the number of conflicts. See ``RemoteStore/conflicts()``.
     case conflicts(Int)
   }
 

@@ -14,8 +14,8 @@ public struct RemoteRefresh: Sendable, Hashable {
 
   /// The outcome of the request.
   public let outcome: Outcome
-  /// The ids of the records in the response, in the order of the response and as the server spells them. Empty unless
-  /// the response was merged.
+  /// The ids of the records in the response, in the order and spelling of the response. Empty unless the response was
+  /// merged.
   public internal(set) var ids: [String] = []
   /// The number of inserted rows, in all tables that the response affects.
   public internal(set) var inserted = 0

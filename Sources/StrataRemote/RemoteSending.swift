@@ -4,8 +4,8 @@ public struct RemoteSending: Sendable, Hashable {
   public internal(set) var sent = 0
   /// The number of changes that the server refused. These changes stay in the queue.
   public internal(set) var refused = 0
-  /// The number of unsent changes that were not refused. They wait for another record, for a conflict to be resolved,
-  /// for an uncertain outcome to be settled, or for a later time.
+  /// The number of unsent changes that were not refused. These changes wait for a different record, for the resolution
+  /// of a conflict, for an uncertain outcome to be settled, or for a later time.
   public internal(set) var waiting = 0
   /// The number of conflicts, which are values that both sides changed and that no merge policy resolves.
   public internal(set) var conflicts = 0

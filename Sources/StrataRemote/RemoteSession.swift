@@ -16,11 +16,11 @@ final class RemoteSession: Sendable {
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
-    /// For each entity, the state of the database when the entity's rows were last compared with the stored copies.
+    /// The state of the database when an entity's rows were last compared with the stored copies, by entity name.
     var checks: [String: DatabaseState] = [:]
   }
 
-  /// Values that change when a different connection writes, or when the schema changes, for example because a table is
+  /// Values that change when a different connection writes or the schema changes, for example when a table is
   /// recreated.
   private struct DatabaseState: Equatable {
     let data: Int?
@@ -40,8 +40,8 @@ final class RemoteSession: Sendable {
 
   func setAccount(_ account: String) { state.withLock { $0.account = account } }
 
-  /// Returns the number of a new request. The number is greater than all earlier ones. This includes the numbers of
-  /// other processes if their clocks agree.
+  /// Returns the number of a new request. The number is greater than all earlier numbers of this process, and of other
+  /// processes if the clocks agree.
   func nextNumber() -> Int64 {
     let now = Int64(clamping: Int((clock.now().timeIntervalSince1970 * 1_000_000).rounded()))
     return state.withLock { state in
@@ -99,7 +99,7 @@ final class RemoteSession: Sendable {
   func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     try Task.checkCancellation()
     do {
-      // This is a separate task, because cancellation must not interrupt the code between the commit and the event.
+      // A separate task is used because cancellation must not interrupt the code between the commit and the event.
       return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
     } catch { throw Self.located(error) }
   }

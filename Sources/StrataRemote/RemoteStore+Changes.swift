@@ -5,8 +5,8 @@ internal import StrataStore
 
 /// Lists, retries, confirms and discards unsent changes.
 extension RemoteStore {
-  /// Returns a stream of the unsent changes of all accounts, in queue order. It yields them once at the start, and
-  /// again after each change of the queue.
+  /// Returns a stream of the unsent changes of all accounts, in queue order. The stream yields the changes once at the
+  /// start, and again after each modification of the queue.
   public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
     ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
       .newest(in: entities.writer) { RemoteSession.located($0) }
@@ -24,8 +24,8 @@ extension RemoteStore {
   /// Makes the next ``send()`` send a change that was refused or that is delayed.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``. If the change has been sent in the meantime, nothing happens. If the change is
-  ///     uncertain, it is sent again, which can create a duplicate record.
+  ///   - change: a change from ``changes()``. If the change has been sent in the meantime, nothing happens. If the
+  ///     change is uncertain, it is sent again, which can create a duplicate record.
   ///   - asNew: whether an update is sent as a new record, because the server no longer has the record.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
@@ -42,13 +42,13 @@ extension RemoteStore {
     }
   }
 
-  /// Resolves an ``RemoteChange/State/uncertain`` change if the server has the new record, whose id the caller
-  /// provides.
+  /// Resolves an ``RemoteChange/State/uncertain`` change of a new record that the server has. The caller provides the
+  /// server's id of the record.
   ///
   /// The local record gets this id. The next ``send()`` sends later edits of the record.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``. If the change is no longer uncertain, nothing happens.
+  ///   - change: a change from ``changes()``. If the change is no longer uncertain, nothing happens.
   ///   - id: the server's id, as it appears in a URL path.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
   public func confirm(_ change: RemoteChange, id: String) async throws {
@@ -65,8 +65,8 @@ extension RemoteStore {
     }
   }
 
-  /// Reverts a change. Edited columns are reset to the server's last known values, a record that was created locally is
-  /// deleted, and a record that was deleted locally is restored by the next refresh.
+  /// Reverts a change. Edited columns are reset to the server's last known values. A record that was created locally is
+  /// deleted. A record that was deleted locally is restored by the next refresh.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record that would be deleted.
   public func discard(_ change: RemoteChange) async throws {

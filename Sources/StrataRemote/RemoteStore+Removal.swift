@@ -31,7 +31,7 @@ extension RemoteStore {
   /// Removes all rows of the entities without deleting the records on the server, for example when a user logs out.
   /// Responses to running requests are dropped.
   ///
-  /// - Parameter discardingChanges: whether unsent changes are removed as well. If it is `false`, unsent changes are an
+  /// - Parameter discardingChanges: whether unsent changes are also removed. If it is `false`, unsent changes cause an
   ///   error.
   /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row in a different table
   ///   refers to one of the rows. In both cases, nothing was removed.

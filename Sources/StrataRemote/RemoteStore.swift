@@ -3,8 +3,8 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Synchronizes the entities of an `EntityStore` with a server. Reads return the stored rows immediately, the server's
-/// responses are merged into the rows, and local changes stay in a queue until ``send()`` sends them.
+/// Synchronizes the entities of an `EntityStore` with a server. Reads return the stored rows immediately. The server's
+/// responses are merged into the rows. Local changes stay in a queue until ``send()`` sends them.
 ///
 ///     let remote = try await RemoteStore(
 ///       entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Todo.self)))
@@ -37,8 +37,8 @@ public final class RemoteStore: Sendable {
   /// recording changes.
   ///
   /// - Parameters:
-  ///   - entities: the entities. They must include every entity that a mapper names.
-  ///   - configuration: the server's configuration.
+  ///   - entities: the entities, which must include every entity that a mapper names.
+  ///   - configuration: the configuration of the server, the mappers and the limits.
   ///   - account: an identifier that never changes for the current user. Changes made under an account are sent only
   ///     with that account's token.
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake, or with the code
@@ -126,14 +126,14 @@ public final class RemoteStore: Sendable {
 
   /// Requests records from the server and merges the response in one transaction.
   ///
-  /// Identical refreshes that run at the same time share one request. Cancelling one of them does not cancel the
-  /// others. A refresh with `replacing` is not shared.
+  /// Identical refreshes that run at the same time share one request. Cancelling one refresh does not cancel the other
+  /// refreshes. A refresh with `replacing` is not shared.
   ///
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: the rows that the response replaces, if it is complete for a subset of the records. A row in this set
-  ///     is deleted if its record is missing from the response.
+  ///   - replacing: the rows that the response replaces, if the response is complete for a subset of the records. A row
+  ///     in this set is deleted if its record is missing from the response.
   /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
@@ -214,13 +214,13 @@ public final class RemoteStore: Sendable {
   /// If the task is cancelled, the results of the finished steps are kept.
   ///
   /// - Throws: the first error that ``send()`` or ``refresh(_:_:replacing:)`` throws. The error is thrown at once if
-  ///   there is no connection or no valid token, or if the account was changed. Otherwise it is thrown after all lists
-  ///   have been requested.
+  ///   there is no connection or no valid token, or if the account was changed. Otherwise the error is thrown after all
+  ///   lists have been requested.
   @discardableResult
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // Every other request would fail as well.
+      // Every other request would fail too.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }
@@ -261,11 +261,11 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Resolves a conflict. Does nothing if the conflict has been resolved already, or if a later response from the
+  /// Resolves a conflict. Does nothing if the conflict has already been resolved, or if a later response from the
   /// server ended it.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the column cannot hold the value, if a reference is resolved by
-  ///   `.value`, or if the server's reference is to a record that does not exist locally.
+  ///   `.value`, or if the server's value refers to a record that does not exist locally.
   public func resolve(_ conflict: RemoteConflict, _ resolution: RemoteConflict.Resolution) async throws {
     let catalog = session.catalog
     try await session.write { db in

@@ -8,8 +8,8 @@ extension ArchiveDecoder {
   ///
   /// This method opens a ``/StrataLegacy/KeyedArchive`` with the decoder's limits and decodes from it.
   ///
-  /// - Throws: the errors of opening a ``/StrataLegacy/KeyedArchive``, and the errors of the method that decodes from
-  ///   one.
+  /// - Throws: the errors of opening a ``/StrataLegacy/KeyedArchive``, and the errors of decoding from an opened
+  ///   archive.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, fromKeyed data: Data, key: String = "root") throws -> T {
     var report = DecodingReport()
@@ -30,10 +30,10 @@ extension ArchiveDecoder {
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: KeyedArchive(propertyList))
   ///
   /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) equals the
-  /// name of the object's class. Only models that `type` contains, and those in `ArchiveDecoder.subclasses`, are ever
+  /// name of the object's class. Only models that `type` contains and models in `ArchiveDecoder.subclasses` are
   /// created. The version is Mantle's `MTLModelVersion`, or 0 if there is none. Migration steps, hooks, validation and
   /// former keys work as in an archive of this library. Keys without a field are ignored, and a key that holds nil
-  /// leaves the field at its default value. All references to an object of a class model give the same instance.
+  /// leaves the field at its default value. All references to an object of a class model return the same instance.
   ///
   /// Keyed archives store equal numbers once, regardless of their types. Therefore an integer can be read from a whole
   /// floating-point number, a boolean from 0 and 1, and vice versa.
@@ -44,7 +44,8 @@ extension ArchiveDecoder {
   ///   - key: the top key. Most archives have only the default key.
   /// - Throws: `ArchiveError` with the code `newerModel`, before any model is created, if a newer version of a model
   ///   wrote one of the objects; `missingValue` if the key does not exist; `invalidSchema` if two models claim the same
-  ///   name; otherwise the errors of decoding other archives, from `unknownType` on.
+  ///   name; `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`, `rejected`, `invalid`, `invalidMigration` or
+  ///   `migrationFailed` as for other archives.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root"
@@ -96,15 +97,15 @@ extension ArchiveDecoder {
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch { throw graph.located(error, at: number) }
     }
-    // This is checked before any model is created.
+    // Newer versions are refused before any model is created.
     for number in numbers where indices[number] >= 0 {
       if case .record(let record) = graph.objects[number] { try located(number) { try models.refuseNewer(record) } }
     }
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // For each entry, its size including all entries placed in it; 0 for an entry that stays a reference. If there are
-    // no shared objects, every entry is placed, and the array is empty.
+    // The size of each entry, including the entries that are copied into it, or 0 for an entry that stays a reference.
+    // The array is empty if there are no shared objects, because every entry is then copied.
     let hasShared = uses.contains { $0 > 1 }
     var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {
@@ -137,12 +138,12 @@ extension ArchiveDecoder {
     return root
   }
 
-  // The maximum sizes of shared objects that are placed, which means copied at each reference. Larger objects stay
-  // references. A copy of a small object has at most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for one
-  // byte. A model is copied at each reference in any case.
+  // The maximum sizes of shared objects that are copied at each reference. Larger objects stay references. A copy of a
+  // small object has at most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for one byte. A model is copied
+  // at each reference in any case.
   private static var largestSharedUnknown: Int { 64 }
   private static var largestSharedKnown: Int { 1 << 16 }
-  /// Greater sizes are clamped to this one, so that sums of sizes do not overflow.
+  /// The maximum recorded size. Greater sizes are clamped, so that sums of sizes do not overflow.
   private static var largestSize: Int { 1 << 30 }
 
   private func object(

@@ -10,9 +10,9 @@ extension ArchiveEncoder {
   ///       record.modelVersion = 1
   ///     }
   ///
-  /// - A model becomes an object of a class. The class name is the one that ``/StrataLegacy/KeyedWriting/classes``
-  ///   specifies, otherwise the first of the model's ``/StrataLegacy/LegacyModel/legacyNames``, otherwise its
-  ///   registered name.
+  /// - A model becomes an object of a class. The class name is the name in ``/StrataLegacy/KeyedWriting/classes``,
+  ///   otherwise the first of the model's ``/StrataLegacy/LegacyModel/legacyNames``, otherwise the model's registered
+  ///   name.
   /// - The model's fields keep their keys, and nil is omitted. The version is stored under `MTLModelVersion`, as in
   ///   Mantle. Excluded fields are omitted, as are conditional references to objects that nothing else refers to.
   /// - Objects of class models are written once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections
@@ -90,15 +90,15 @@ extension KeyedWriting {
 }
 
 extension ModelSchema {
-  /// Returns a key that no field reads, if the adjustment has replaced keys of a record without changing its current
-  /// version.
+  /// Returns a key of an adjusted record that no field reads, or `nil` if there is no such key. The keys are checked
+  /// only if the adjustment replaced keys but kept the current version.
   fileprivate func unreadKey(of record: ModelRecord, writtenAs written: ModelRecord) -> String? {
     guard record.modelVersion == modelVersion, !keepsUnknownFields, written.keys.contains(where: { record[$0] == nil })
     else { return nil }
     return record.keys.first { written[$0] == nil && !takenKeys.contains(ExactKey($0)) }
   }
 
-  /// Returns the class name that the model had. Legacy names inherited from a superclass are not used.
+  /// The class name of the model in keyed archives. Legacy names that are inherited from a superclass are not used.
   fileprivate var legacyName: String {
     func names(_ schema: ModelSchema) -> [String] { (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] }
     let own = names(self)

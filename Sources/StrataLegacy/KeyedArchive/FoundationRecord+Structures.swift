@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Classes whose fields are restructured as well as renamed. The encoding of each class follows its decoding.
+// Decodes and encodes classes whose fields are renamed and restructured.
 
 extension FoundationRecord {
   // MARK: NSAttributedString
@@ -145,7 +145,7 @@ extension FoundationRecord {
       by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// Encodes an `NSValue`. `NS.special` identifies the kind of value; 4 is a range.
+  /// Encodes an `NSValue`. `NS.special` identifies the kind of value. The number 4 is a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }
@@ -215,6 +215,6 @@ extension FoundationRecord {
 }
 
 extension ArchiveValue {
-  /// Whether the value is an object with exactly these keys. The class's encoding cannot represent any other keys.
+  /// Whether the value is an object with exactly these keys. The class's encoding cannot represent other keys.
   fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

@@ -14,7 +14,7 @@ enum FoundationRecord {
     }
   }
 
-  /// The classes whose fields are restructured as well as renamed.
+  /// The classes whose fields are renamed and restructured.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [
@@ -84,7 +84,7 @@ enum FoundationRecord {
   /// Returns whether a class of Foundation, AppKit or UIKit with this name is known.
   static func isKnown(_ typeName: String) -> Bool { names[typeName] != nil || structures[typeName] != nil }
 
-  /// Returns the archive key for a field of a known class; `nil` for any other field.
+  /// Returns the archive key for a field of a known class, or `nil` for any other field.
   ///
   /// An AppKit key and a UIKit key may have the same field name. In that case, the key with the prefix of the class is
   /// preferred.

@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Foundation's collections. The encoding of each class follows its decoding.
+// Decodes and encodes Foundation's collections.
 
 extension FoundationValue {
   static let objects = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object.")

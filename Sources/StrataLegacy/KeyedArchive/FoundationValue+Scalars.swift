@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Foundation's classes with a single value. The encoding of each class follows its decoding.
+// Decodes and encodes Foundation's classes with a single value.
 
 extension FoundationValue {
   // MARK: NSString

@@ -2,8 +2,6 @@ import Foundation
 internal import StrataCore
 
 /// The Foundation classes whose objects become values, with the keys of their encodings.
-///
-/// The extensions in the files for scalars and for collections read and write these values.
 enum FoundationValue {
   case string, number, decimal, date, data, array, set, countedSet, dictionary, url, uuid, null
 
@@ -15,8 +13,8 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// Creates the value kind for a class. Returns `nil` if the class is not one of these classes, or if the keys of a
-  /// known encoding are missing. Such an object remains a record with all its fields.
+  /// Creates the value kind for a class. Returns `nil` if the class has no value kind, or if the keys of a known
+  /// encoding are missing. The object then remains a record with all its fields.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
@@ -33,7 +31,7 @@ enum FoundationValue {
     return type.chain.lazy.compactMap { names[$0] }.first
   }
 
-  /// Returns whether the keys are those of a known encoding.
+  /// Whether the keys belong to a known encoding of the class.
   func reads(_ keys: [String]) -> Bool {
     switch self {
     case .string: keys.contains("NS.string") || keys.contains("NS.bytes")
@@ -41,8 +39,7 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    // A key must match completely. A key that only begins like one of these belongs to a different encoding, and its
-    // value would be lost.
+    // A key must match completely, because a longer key belongs to a different encoding, and its value would be lost.
     case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
     case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
     case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
@@ -52,7 +49,7 @@ enum FoundationValue {
     }
   }
 
-  /// Whether the elements are in a separate array inside the object.
+  /// Whether the object stores its elements in a separate array.
   var isCollection: Bool {
     switch self {
     case .array, .set, .countedSet, .dictionary: true
@@ -80,8 +77,8 @@ enum FoundationValue {
     }
   }
 
-  /// Returns the encoding of a value as a separate object; `nil` if the value has no Foundation class, or if property
-  /// lists support it directly.
+  /// Returns the encoding of a value as a separate object. Returns `nil` if the value has no Foundation class, or if
+  /// property lists support the value directly.
   static func encoding(of value: ArchiveValue) -> FoundationEncoding? {
     switch value {
     case .null: FoundationEncoding(["NSNull", "NSObject"], [])

@@ -2,7 +2,7 @@ internal import StrataCore
 
 /// Assigns small numbers to the keys of a keyed archive. Equal keys have the same number.
 struct KeyNumbers {
-  /// The key number of each property list object; -1 if the object has not occurred as a key yet.
+  /// The key number of each property list object, or -1 if the object has not occurred as a key yet.
   private var numbers: ContiguousArray<Int32>
   /// The keys, by key number.
   private(set) var keys: [String] = []
@@ -11,14 +11,14 @@ struct KeyNumbers {
   /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
-  /// Reads references to keys, and stores the key numbers; -1 for a key that is not a string.
+  /// Reads references to keys, and stores the key numbers. The number of a key that is not a string is -1.
   ///
-  /// - Parameter found: receives the key numbers. It must have room for at least `count` of them.
+  /// - Parameter found: receives the key numbers. The array must have room for at least `count` numbers.
   @inline(__always)
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
   ) {
-    // With spans, the uniqueness of the arrays is checked only once.
+    // Spans are used because the uniqueness of the arrays is then checked only once.
     var found = found.mutableSpan
     var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)
@@ -35,7 +35,7 @@ struct KeyNumbers {
     }
   }
 
-  /// Returns the key number of the object at an offset; -1 if the object is not a string.
+  /// Returns the key number of the object at an offset, or -1 if the object is not a string.
   @inline(never)
   private mutating func find(at offset: Int, in list: borrowing BinaryPropertyList) -> Int32 {
     guard let key = KeyedTable.string(at: offset, of: list) else { return -1 }

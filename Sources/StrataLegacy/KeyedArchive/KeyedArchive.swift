@@ -1,27 +1,28 @@
 public import Foundation
 public import StrataCore
 
-/// The contents of a Foundation keyed archive, as written by `NSKeyedArchiver` or Mantle. The archived classes are not
-/// needed for reading it.
+/// The contents of a Foundation keyed archive, as written by `NSKeyedArchiver` or Mantle. Reading an archive does not
+/// need the archived classes.
 ///
 ///     let archive = try KeyedArchive(propertyList)
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
-/// - An object that has a class is a `ModelRecord` in ``graph``. The record's type is the class name, its fields are
-///   those that the class encoded, and references to the object are `ArchiveValue.reference(_:)`. Shared objects
+/// - An object that has a class is a `ModelRecord` in ``graph``. The record's type is the class name, and its fields
+///   are the fields that the class encoded. References to the object are `ArchiveValue.reference(_:)`. Shared objects
 ///   therefore occur only once, and cycles are possible.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the version of the record and not a field.
 /// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A collection
 ///   that contains itself is an object of the graph, because it could not be inlined.
 /// - nil and `NSNull` are `ArchiveValue.null`. A key that was not encoded is absent.
 ///
-/// If several objects of a class have the same keys, their fields are all in the order of the first such object.
+/// Objects of a class with the same keys have the same order of fields, which is the order of the first of these
+/// objects.
 ///
 /// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and
 /// everything inside an object is visited before the next object.
 ///
-/// The format is the one of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
-/// `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
+/// The format is defined by `NSKeyedArchiver` in swift-corelibs-foundation. It is a property list with the keys
+/// `$archiver`, `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
 public struct KeyedArchive: Sendable {
   /// The name of the archiver: `NSKeyedArchiver`, a subclass of it, or a different program.
   public let archiver: String
@@ -40,7 +41,7 @@ public struct KeyedArchive: Sendable {
   private let topEncoding: KeyedEncoding
   /// The errors of malformed objects, by object number. Empty unless the archive was opened for inspection.
   package let objectErrors: [Int: ArchiveError]
-  /// The number of objects plus the number of bytes of text and data in the archive; `nil` if the archive was not read
+  /// The number of objects plus the number of bytes of text and data in the archive, or `nil` if the archive was not read
   /// from a file.
   let size: Int?
 
@@ -90,10 +91,10 @@ public struct KeyedArchive: Sendable {
   /// Programs can archive objects into data, and store that data in another archive. If `opensNested` is set, data that
   /// begins like a property list and is a keyed archive is replaced by the value of its key `root`, or by an object of
   /// all its keys if there is no such key. The nested archive's objects are appended to the same ``graph``. Archives
-  /// are opened up to 8 levels deep, and deeper ones remain data. All limits apply to the whole, including nested
-  /// archives. A property list that is not a keyed archive remains data, and a damaged one is an error. The decoded
-  /// values also replace the data when the archive is written again. If the archive must be returned unchanged, do not
-  /// set `opensNested`.
+  /// are opened up to 8 levels deep, and deeper archives remain data. All limits apply to the outermost archive
+  /// together with the nested archives. A property list that is not a keyed archive remains data, and a damaged
+  /// property list is an error. The decoded values also replace the data when the archive is written again. If the
+  /// archive must be returned unchanged, do not set `opensNested`.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
@@ -173,10 +174,10 @@ public struct KeyedArchive: Sendable {
   /// Returns the archive as a binary property list, which `NSKeyedUnarchiver` can open.
   ///
   /// An archive that was read keeps its keys and its classes with their superclasses. Each value is inlined or a
-  /// separate object, as it was before. Reading the result gives the same graph. Objects without references to them are
+  /// separate object, as before. Reading the result gives the same graph. Objects without references to them are
   /// omitted. The same archive always gives the same bytes.
   ///
-  /// - Parameter options: determines how classes and numbers are written if the archive does not determine it.
+  /// - Parameter options: determines how to write classes and numbers that were not read from an archive.
   /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names an object that does not exist, an
   ///   integer has more than 128 bits, a number is only known as text, a date of a property list is not finite, a field
   ///   has a key that the archiver reserves, or the archive has no key `root` and its root is not an object of all
@@ -202,7 +203,7 @@ public struct KeyedArchive: Sendable {
   /// if the archive does not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// Returns the names of classes that can be used if a program does not have the class. The author of the class
-  /// specified them.
+  /// Returns the names of fallback classes for a program that does not have the class. The author of the class
+  /// specified these names.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

@@ -41,7 +41,7 @@ struct KeyedFields {
     }
   }
 
-  /// Returns the elements of a collection; empty if it has no keys for elements.
+  /// Returns the elements of a collection, or an empty array if the collection has no keys for elements.
   ///
   /// - Throws: `ArchiveError` with the code `damaged` if an element is missing, or if both kinds of keys are present.
   func elements(_ keys: Elements) throws -> [ArchiveValue] {

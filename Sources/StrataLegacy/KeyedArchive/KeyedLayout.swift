@@ -1,8 +1,7 @@
 internal import StrataCore
 
-/// The set of keys that several dictionaries share, usually all objects of a class. The order of the keys in each
-/// dictionary does not matter. Everything that is derived from the keys is computed once, in the order of the first
-/// dictionary.
+/// A set of keys that several dictionaries share, usually all objects of a class. The dictionaries can have the keys in
+/// any order. Values derived from the keys are computed once, in the key order of the first dictionary.
 final class KeyedLayout {
   /// The keys without `$class`, and without the `$` that the archiver adds to escape keys.
   let keys: [String]
@@ -10,21 +9,21 @@ final class KeyedLayout {
   let rawKeys: [String]
   /// The total length of all keys, in bytes.
   let keyBytes: Int
-  /// A key that is reserved for the archiver; `nil` if there is none.
+  /// A key that is reserved for the archiver, or `nil` if there is none.
   let reservedKey: String?
   /// The number of keys in a dictionary, including `$class`.
   private let count: Int
-  /// The index in ``keys``, by key number: -1 for an unknown key, -2 for `$class`.
+  /// The index in ``keys``, by key number. The index is -1 for an unknown key, and -2 for `$class`.
   private let indices: [Int32]
-  /// The same indices for large key numbers, for which an array would be too long. They occur in hostile data with many
-  /// keys.
+  /// The indices for large key numbers, for which an array would be too long. Large key numbers occur in hostile data
+  /// with many keys.
   private let largeIndices: [Int: Int32]
   // Unchecked, because exclusivity checks for each object would be too slow. Only the reader that created the layout
-  // accesses it.
+  // accesses these properties.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
-  /// The instructions for decoding objects of one class that have these keys.
+  /// The instructions for decoding objects of one class that have the keys of the layout.
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
@@ -33,11 +32,11 @@ final class KeyedLayout {
     let rawKeys: [String]
     /// The length of the class name, in bytes.
     let nameBytes: Int
-    /// The Foundation class of the objects, if they become values; otherwise `nil`.
+    /// The Foundation class of the objects, if they become values, otherwise `nil`.
     let foundation: FoundationValue?
-    /// Whether the fields of a record are kept as they are, except for the model version.
+    /// Whether the fields of a record are kept unchanged, except for the model version.
     let keepsFields: Bool
-    /// The index of the model version among the fields; `nil` if there is none.
+    /// The index of the model version among the fields, or `nil` if there is none.
     let versionIndex: Int?
     /// The shape of the most recent record.
     @exclusivity(unchecked) var shape: RecordShape?
@@ -91,7 +90,7 @@ final class KeyedLayout {
     indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
 
-  /// Returns the index in ``keys`` for a key number: -1 for an unknown key, -2 for `$class`.
+  /// Returns the index in ``keys`` for a key number, -1 for an unknown key, or -2 for `$class`.
   @inline(__always)
   private func index(of number: Int32) -> Int32 {
     if number >= 0, Int(number) < indices.count { return indices[Int(number)] }
@@ -105,10 +104,10 @@ final class KeyedLayout {
   ///
   /// - Parameters:
   ///   - count: the number of keys. The array may be longer.
-  ///   - found: receives the indices, starting at `first`. They are meaningless if the dictionary does not have the
-  ///     keys of this layout.
-  /// - Returns: the position of `$class` in the dictionary, or -1 if it is absent; `nil` if the dictionary does not
-  ///   have the keys of this layout.
+  ///   - found: receives the indices, starting at `first`. The indices are meaningless if the dictionary does not have
+  ///     the keys of this layout.
+  /// - Returns: the position of `$class` in the dictionary, or -1 if `$class` is absent. Returns `nil` if the
+  ///   dictionary does not have the keys of this layout.
   @inline(__always)
   func find(
     _ numbers: ContiguousArray<Int32>, count: Int, in found: inout ContiguousArray<Int32>, from first: Int
@@ -162,7 +161,7 @@ final class KeyedLayout {
   static func unescaped(_ keys: [String]) -> [String] {
     guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
     let known = Set(keys.map { ExactKey($0) })
-    // Values without a key have the keys `$0`, `$1` and so on, and an unescaped key must not collide with these.
+    // Values without a key have the keys `$0`, `$1` and so on, and an unescaped key must not collide with these keys.
     return keys.map { key in
       guard key.hasPrefix("$$"), !known.contains(ExactKey(String(key.dropFirst()))) else { return key }
       return String(key.dropFirst())

@@ -21,14 +21,12 @@ struct KeyedModels {
   private var found: [String: ModelSchema?] = [:]
   /// The model for the most recent record, because objects of the same class often follow each other.
   private var last: ShapeModel?
-  /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than they do.
+  /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than the graph.
   private var models: [ObjectIdentifier: ShapeModel] = [:]
-  /// A cache of the shapes of records after their type has been renamed to the model's name and their nulls have been
-  /// removed.
+  /// A cache of converted record shapes, which have the model's name as the type and no keys with null values.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The class models, by name.
   let objectTypes: [String: any VersionedModel.Type]
-  /// The classes of the archive.
   private let classes: [String: KeyedClass]
 
   /// - Parameters:
@@ -60,7 +58,7 @@ struct KeyedModels {
     schemas[name] = schema
   }
 
-  /// Returns the model for objects of a class; `nil` if there is none.
+  /// Returns the model for objects of a class, or `nil` if there is none.
   ///
   /// The class name is looked up first, and then the archive's hints in the given order, as in Foundation. Superclasses
   /// are not considered, because an object of a subclass is not decoded as its superclass.
@@ -102,7 +100,7 @@ struct KeyedModels {
 
   private static let observedPrefix = "NSKVONotifying_"
 
-  /// Returns `App.Issue` for `_TtC3App5Issue`, the Objective-C spelling of a Swift class; `nil` for any other name.
+  /// Returns `App.Issue` for `_TtC3App5Issue`, the Objective-C spelling of a Swift class, or `nil` for any other name.
   private static func swiftName(_ name: String) -> String? {
     guard name.hasPrefix("_TtC") else { return nil }
     var rest = name.dropFirst(4)

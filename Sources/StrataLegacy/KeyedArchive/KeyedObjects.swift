@@ -11,8 +11,8 @@ struct KeyedObjects {
   /// The UIDs of the scalars that are objects of the archive, by scalar.
   private var shared: [Scalar: UInt64] = [:]
 
-  /// A scalar that is compared bit by bit. In Swift, 0 equals -0, and strings in different normal forms are equal as
-  /// well.
+  /// A scalar that is compared bit by bit, because Swift's equality does not distinguish 0 from -0, or different normal
+  /// forms of the same string.
   private enum Scalar: Hashable {
     case bool(Bool)
     case integer(WideInteger)
@@ -36,7 +36,7 @@ struct KeyedObjects {
 
   init() { _ = append(.string("$null")) }
 
-  /// Adds an object to the property list, unless it already contains an equal scalar. Returns the property list number.
+  /// Adds an object to the property list, and returns its property list number. An equal scalar is not added again.
   mutating func add(_ object: PropertyList.Object) -> Int {
     let scalar = Scalar(object)
     if let scalar, let number = known[scalar] { return number }
@@ -61,7 +61,6 @@ struct KeyedObjects {
     return UInt64(numbers.count - 1)
   }
 
-  /// Sets the object that has the given UID.
   mutating func set(_ uid: UInt64, to object: PropertyList.Object) { numbers[Int(uid)] = add(object) }
 
   mutating func dictionary(_ members: [(key: String, value: Int)]) -> PropertyList.Object {

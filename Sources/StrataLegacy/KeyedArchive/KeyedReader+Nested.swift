@@ -16,7 +16,7 @@ extension KeyedReader {
     return made
   }
 
-  /// Returns the contents of data that is a keyed archive; `nil` for other data.
+  /// Returns the contents of data that is a keyed archive, or `nil` for other data.
   private mutating func openNested(_ data: Data, inside depth: Int) throws -> Made? {
     guard let file = try nested?.binary(data, limits), let nested else { return nil }
     let list = try BinaryPropertyList(file.data.bytes, limits: file.limits)
@@ -41,7 +41,7 @@ extension KeyedReader {
 
 /// The state of reading keyed archives that are nested in data.
 struct KeyedNesting {
-  /// The number of archives that enclose the current one.
+  /// The number of archives that enclose the current archive.
   var level = 0
   /// The number of bytes that nested archives may still have in total.
   ///
@@ -55,7 +55,7 @@ struct KeyedNesting {
   /// - Parameter dataSize: the number of bytes of data in the outermost archive.
   init(dataSize: Int) { rest = Self.levelLimit * dataSize }
 
-  /// Returns the property list in the data, converted to the binary format; `nil` if the data is not a property list.
+  /// Returns the property list in the data, converted to the binary format, or `nil` if the data is not a property list.
   ///
   /// - Throws: `ArchiveError` if the property list is damaged or exceeds a limit.
   mutating func binary(_ data: Data, _ limits: ArchiveLimits) throws -> (data: Data, limits: ArchiveLimits)? {

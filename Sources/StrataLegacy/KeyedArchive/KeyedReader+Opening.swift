@@ -118,7 +118,7 @@ extension KeyedReader {
   }
 
   /// Returns the layout of a dictionary, and the position of its class. Appends the indices of the dictionary's keys to
-  /// those of the open frames.
+  /// the indices of the open frames.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     let first = indexCount
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }

@@ -41,7 +41,7 @@ extension KeyedReader {
     return made
   }
 
-  /// Returns the value of the archive that was opened inside a data object; `nil` if the data was not opened as an
+  /// Returns the value of the archive that was opened inside a data object, or `nil` if the data was not opened as an
   /// archive.
   private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
@@ -107,12 +107,12 @@ extension KeyedReader {
     return ModelRecord(shape: shape, values: fields.values)
   }
 
-  /// Remembers the encoding of an object's fields, which is the same for all objects of its shape.
+  /// Remembers the encoding of an object's fields, which is the same for all objects of the same shape.
   ///
   /// - Parameter names: the names of all fields, including the version.
   private mutating func note(_ plan: KeyedLayout.Plan, _ frame: Frame, _ names: [String]) {
     let typeName = plan.type.name
-    // The number of classes is limited, because hostile data can contain any number of them.
+    // Encodings are remembered for a limited number of classes, because hostile data can contain any number of classes.
     guard contents.encodings.count < 4096 || contents.encodings[typeName] != nil else { return }
     var areInlined = [Bool?](repeating: nil, count: plan.keys.count)
     for entry in 0..<frame.count where entry != frame.classEntry {

@@ -24,19 +24,19 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
     let container: Container
     let identity: Int
-    /// The offset and the number of the references to the children.
+    /// The offset of the references to the children, and the number of children.
     let children: Int
     let count: Int
-    /// The number of nested levels of inlined values, including this one.
+    /// The number of nested levels of inlined values, including this frame.
     let depth: Int
-    /// The start of the children's key indices in ``indices``; -1 if the children have no keys.
+    /// The start of the children's key indices in ``indices``, or -1 if the children have no keys.
     var indices = -1
-    /// The index of the class among the children; -1 if there is none.
+    /// The index of the class among the children, or -1 if there is none.
     var classEntry = -1
     /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The number of values inside, the number of their nested levels, and their number of bytes of text and data.
+    /// The number of values inside, the number of nested levels, and the number of bytes of text and data.
     var size = 1
     var height = 0
     var bytes = 0
@@ -44,7 +44,6 @@ struct KeyedReader: ~Copyable, ~Escapable {
     static var empty: Frame { Frame(container: .top, identity: -1, children: 0, count: 0, depth: 0) }
   }
 
-  /// A decoded value.
   struct Made {
     var value: ArchiveValue
     var size = 1
@@ -55,15 +54,15 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   /// The decoding state of an object.
   struct Mark {
-    /// The object's number in the graph; -1 if it has none.
+    /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1
     /// The index of the kept value, or one of the negative constants below.
     var made = Self.new
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// The value was decoded but not kept, because most objects are referenced only once. A second reference decodes it
-    /// again.
+    /// The value was decoded but not kept, because most objects are referenced only once. A second reference decodes
+    /// the value again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
@@ -102,7 +101,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// Reads the values of the top keys. Also returns their number of values and of nested levels.
+  /// Reads the values of the top keys. Also returns the number of values inside and the number of nested levels.
   ///
   /// - Parameter depth: the number of levels of inlined values that enclose the archive.
   mutating func read(inside depth: Int = 0) throws -> (values: ArchiveObject, size: Int, height: Int) {
@@ -153,7 +152,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
   /// Decodes the children of a frame up to the first child that needs its own frame.
   ///
   /// - Parameter opened: receives the frame of that child.
-  /// - Returns: whether there is such a child; `false` if all children are decoded.
+  /// - Returns: `true` if a child needs its own frame, or `false` if all children are decoded.
   @inline(__always)
   private mutating func fillUntilFrame(_ frame: inout Frame, opening opened: inout Frame) throws -> Bool {
     let size = table.list.referenceSize
@@ -240,7 +239,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let bytes = text.utf8.count
     guard bytes <= limits.stringLength else { throw tooLong(bytes) }
     try spend(bytes)
-    // Shorter strings have no heap storage that references could share.
+    // Shorter strings are not remembered, because they have no heap storage that references could share.
     if bytes > 15 { remember(Made(value: .string(text), bytes: bytes), at: target.identity) }
     return (.string(text), bytes)
   }
@@ -276,7 +275,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
       marks[identity].made = Mark.wasMade
       return
     }
-    // The values nested more deeply have already been counted.
+    // Values that are nested more deeply have already been counted.
     try budget.spend(values: count)
     remember(made, at: identity)
   }
@@ -309,6 +308,6 @@ struct KeyedContents {
   /// The encoding of each class's fields, by class name, for writing the fields in the same way again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
-  /// The errors of malformed objects, by object number; `nil` if a malformed object throws.
+  /// The errors of malformed objects, by object number, or `nil` if errors are thrown instead.
   var objectErrors: [Int: ArchiveError]?
 }

@@ -10,7 +10,7 @@ struct KeyedClass: Sendable, Hashable {
   let hints: [String]
 }
 
-/// The property list of a keyed archive. It resolves UIDs to objects.
+/// The property list of a keyed archive, which resolves UIDs to objects.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.
@@ -22,14 +22,12 @@ struct KeyedTable: ~Escapable {
   let topValues: Int
   /// The offset of the references in `$objects`.
   private let objects: Int
-  /// Whether the first object represents nil, as archivers write it.
+  /// Whether the first object is the string `$null`, which represents nil.
   private let hasNull: Bool
 
-  /// An object and its identity.
   struct Target {
     /// The object's UID, or a number greater than all UIDs if the object is inlined.
     var identity: Int
-    /// The offset of the object.
     var offset: Int
     /// The first byte of the object.
     var marker: UInt8
@@ -77,7 +75,7 @@ struct KeyedTable: ~Escapable {
   /// counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// One more than the largest identity.
+  /// The number of possible identities. Every identity is smaller than this number.
   var identityCount: Int { count + list.count }
 
   // MARK: References
@@ -110,7 +108,7 @@ struct KeyedTable: ~Escapable {
     return target
   }
 
-  /// Returns the UID that an object represents; `nil` if it is not a UID. In XML, a UID is a dictionary with one key.
+  /// Returns the UID that an object represents, or `nil` if it is not a UID. In XML, a UID is a dictionary with one key.
   @inline(__always)
   private func uid(_ target: Target) -> UInt64? {
     if target.marker >> 4 == 0x8 {
@@ -139,7 +137,7 @@ struct KeyedTable: ~Escapable {
 
   static func isArray(_ marker: UInt8) -> Bool { marker >> 4 == 0xA || marker >> 4 == 0xB }
 
-  /// Returns the string at an offset; `nil` if the object is not a string.
+  /// Returns the string at an offset, or `nil` if the object is not a string.
   static func string(at offset: Int, of list: borrowing BinaryPropertyList) -> String? {
     let type = list.marker(at: offset) >> 4
     return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil
@@ -181,7 +179,8 @@ struct KeyedTable: ~Escapable {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
       let (start, count) = list.content(at: array.offset)
-      // Many classes may refer to the same array, and each of them keeps its own copy of the names.
+      // The number is limited because many classes may refer to the same array, and each class keeps its own copy of
+      // the names.
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)

@@ -61,13 +61,14 @@ struct KeyedWriter {
 
   // MARK: Fields
 
-  /// Adds the content of a field, which is either the value itself or its UID. Returns the property list number.
+  /// Adds the content of a field, which is either the value itself or its UID. Returns the property list number of the
+  /// content.
   private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// Returns a value in the form in which it is inlined in an object; `nil` if it must be a separate object.
+  /// Returns the property list object for an inlined value, or `nil` if the value must be a separate object.
   private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
@@ -85,7 +86,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Returns a value that property lists support directly; `nil` for any other value.
+  /// Returns the property list object for a value that property lists support directly, or `nil` for any other value.
   private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)
@@ -201,7 +202,7 @@ struct KeyedWriter {
     objects.set(uid, to: objects.dictionary([("$class", type)] + members))
   }
 
-  /// Writes an object of a class.
+  /// Writes a record as an object of its class.
   private mutating func set(_ uid: UInt64, to record: ModelRecord, depth: Int) throws {
     try check(depth)
     let name = record.typeName

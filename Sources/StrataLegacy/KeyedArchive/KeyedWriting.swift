@@ -3,7 +3,7 @@ internal import StrataCore
 /// Options for writing a keyed archive in the form that another program expects. A graph alone does not determine this
 /// form.
 public struct KeyedWriting: Sendable, Hashable {
-  /// Determines where the numbers and booleans of an object's fields are stored.
+  /// The storage of the numbers and booleans in an object's fields.
   public enum Numbers: Sendable, Hashable {
     /// Each number is a separate object, as Mantle writes it, and as `encode(_:forKey:)` writes an `NSNumber`.
     case objects
@@ -12,8 +12,7 @@ public struct KeyedWriting: Sendable, Hashable {
     case inPlace
   }
 
-  /// Determines where numbers of fields are stored if they were not read from an archive. The default is
-  /// ``Numbers-swift.enum/objects``.
+  /// The storage of number fields that were not read from an archive. The default is ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
   /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened
   /// collections without copying them. An archive that was read does not record whether its collections were mutable.
@@ -31,7 +30,7 @@ public struct KeyedWriting: Sendable, Hashable {
 }
 
 /// The encoding of a class's fields in a keyed archive. Records do not contain this information, but an old program
-/// expects each field in the form in which it wrote the field.
+/// expects each field in its original encoding.
 struct KeyedEncoding: Sendable {
   /// The keys in the archive, by the keys of the record, if the two differ.
   private var rawKeys: [String: String] = [:]
@@ -43,7 +42,7 @@ struct KeyedEncoding: Sendable {
   /// - Parameters:
   ///   - keys: the keys of the record.
   ///   - rawKeys: the archive keys, in the same order.
-  ///   - areInlined: whether each value is inlined; `nil` if the value is nil, which has the same form in both cases.
+  ///   - areInlined: whether each value is inlined, or `nil` if the value is nil, which has the same form in both cases.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }
@@ -52,9 +51,9 @@ struct KeyedEncoding: Sendable {
     }
   }
 
-  /// Returns the archive key for a key of the record; `nil` if the archive did not contain the key.
+  /// Returns the archive key for a key of the record, or `nil` if the archive did not contain the key.
   func rawKey(of key: String) -> String? { rawKeys[key] ?? (areInlined[key] == nil ? nil : key) }
 
-  /// Returns whether the values under an archive key were inlined; `nil` if the archive did not contain the key.
+  /// Returns whether the values under an archive key were inlined, or `nil` if the archive did not contain the key.
   func isInlined(_ rawKey: String) -> Bool? { areInlined[rawKey] }
 }

@@ -10,7 +10,7 @@ public import StrataCore
 /// A model does not need this conformance if its registered name or a former name is the class name in the archive.
 public protocol LegacyModel: VersionedModel {
   /// The names of the classes whose objects become this model: `GHIssue` for an Objective-C class, or `App.Issue` for a
-  /// Swift class. A Swift class can be spelled in two ways in an archive, and this name matches both.
+  /// Swift class. An archive can spell a Swift class in two ways, and `App.Issue` matches both spellings.
   ///
   /// A subclass that declares no names of its own inherits these names, but objects with these names still become the
   /// superclass.
@@ -24,8 +24,8 @@ public protocol LegacyModel: VersionedModel {
   ///
   /// - Parameters:
   ///   - object: the dictionary.
-  ///   - version: the version of the model that wrote the dictionary, or 0 if none was written. It is never greater
-  ///     than the current version.
+  ///   - version: the version of the model that wrote the dictionary, or 0 if no version was written. The version is
+  ///     never greater than the current version.
   static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord
 }
 

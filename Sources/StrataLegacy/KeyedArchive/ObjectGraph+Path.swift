@@ -1,7 +1,7 @@
 internal import StrataCore
 
 extension ObjectGraph {
-  /// Returns an error with the path of an object added. This is the shortest path from the root to the object, or the
+  /// Returns the error with the path of an object. The path is the shortest path from the root to the object, or the
   /// last 256 components of that path.
   func located(_ error: any Error, at number: Int) -> ArchiveError {
     var steps = [(value: root, origin: -1, component: ArchiveError.PathComponent?.none)]

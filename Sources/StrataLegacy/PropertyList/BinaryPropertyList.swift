@@ -9,7 +9,6 @@ internal import StrataCore
 /// Reading an object afterwards cannot fail, and needs only the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
-  /// The number of objects.
   let count: Int
   /// The number of the root object.
   let root: Int
@@ -20,7 +19,7 @@ struct BinaryPropertyList: ~Escapable {
   private(set) var dataSize = 0
   private let offsetSize: Int
   /// The offset at which the objects end and the offset table starts. The table and the trailer together have more than
-  /// eight bytes, so a word can be loaded from any offset before this one.
+  /// eight bytes, so eight bytes can be loaded from any smaller offset.
   private let table: Int
 
   static let headerSize = 8
@@ -83,13 +82,12 @@ struct BinaryPropertyList: ~Escapable {
   @inline(__always)
   func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-  /// Returns the offset of an object.
   @inline(__always)
   func offset(of number: Int) -> Int {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
   }
 
-  /// Returns the number of the object to which a reference refers.
+  /// Returns the object number that is stored at an offset.
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
@@ -139,7 +137,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the Unicode scalar of the UTF-16 text at an offset; `nil` for an unpaired surrogate.
+  /// Returns the Unicode scalar of the UTF-16 text at an offset, or `nil` for an unpaired surrogate.
   @inline(__always)
   private func scalar(at offset: Int, left: Int) -> UInt32? {
     let unit = UInt32(truncatingIfNeeded: unsigned(at: offset, size: 2))
@@ -206,13 +204,13 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the offset after the given number of bytes that follow a marker.
+  /// Returns the end of an object that consists of a marker byte and the given number of further bytes.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size
   }
 
-  /// Does the same as ``content(at:)``, and also checks the content against the limits and the remaining bytes.
+  /// Returns the result of ``content(at:)`` after checking the content against the limits and the remaining bytes.
   private func checkContent(
     at offset: Int, width: Int, _ limits: ArchiveLimits, isText: Bool = false
   ) throws -> (start: Int, count: Int) {

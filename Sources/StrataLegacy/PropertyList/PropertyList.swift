@@ -30,7 +30,7 @@ public struct PropertyList: Sendable, Hashable {
     case array([Int])
     /// An unordered collection of elements, by their object numbers.
     case set([Int])
-    /// The entries of a dictionary. Each is a pair of object numbers.
+    /// The entries of a dictionary, as pairs of object numbers.
     case dictionary([Entry])
   }
 

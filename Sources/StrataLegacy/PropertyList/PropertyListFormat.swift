@@ -4,7 +4,7 @@ internal import StrataCore
 package enum PropertyListFormat {
   case binary, xml
   case wideXML(isBigEndian: Bool)
-  /// Any other format, with a description of it.
+  /// A different format, with a description.
   case other(String)
 
   package init(of bytes: RawSpan) {
@@ -57,8 +57,8 @@ package enum PropertyListFormat {
     return .other("an unknown format")
   }
 
-  /// Returns whether text in braces is JSON rather than an OpenStep property list: a colon precedes any equals sign or
-  /// semicolon outside of strings, or the braces are empty.
+  /// Returns whether text in braces is JSON rather than an OpenStep property list. In JSON, a colon precedes any equals
+  /// sign or semicolon outside of strings, or the braces are empty.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     var isQuoted = false
     for byte in text {

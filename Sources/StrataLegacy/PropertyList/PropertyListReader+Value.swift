@@ -4,9 +4,9 @@ public import StrataCore
 extension PropertyListReader {
   /// Decodes a plain property list.
   ///
-  /// An object with several references is repeated for each of them, and the copies share memory. A dictionary becomes
-  /// an object if all its keys are strings, and otherwise a map. If a key occurs more than once, its last value wins. A
-  /// `uid` becomes an object with the integer under `CF$UID`, as in XML.
+  /// An object with several references is repeated for each reference, and the copies share memory. A dictionary
+  /// becomes an object if all its keys are strings, and otherwise a map. If a key occurs more than once, its last value
+  /// wins. A `uid` becomes an object with the integer under `CF$UID`, as in XML.
   ///
   /// - Throws: `ArchiveError` with code `damaged` if a reference names an object that does not exist or if an object
   ///   contains itself; `limitExceeded` if the depth exceeds `ArchiveLimits.depth` or 2,048 levels, or if shared

@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// Writes binary property lists (`bplist00`, CFBinaryPList.c in swift-corelibs-foundation).
 public struct PropertyListWriter: Sendable {
-  /// Creates a writer. It has no settings.
+  /// Creates a writer.
   public init() {}
 
   /// Writes each object once, in the order of the table. Objects without references to them are included.

@@ -124,7 +124,7 @@ struct XMLPropertyList: ~Escapable {
       list.objects[done.number] = .array(done.elements)
       return
     }
-    // XML has no element for UIDs, so they are written as a dictionary.
+    // XML has no element for UIDs, so a UID is written as a dictionary.
     if done.entries.count == 1, let entry = done.entries.first, case .string("CF$UID") = list.objects[entry.key],
       case .integer(let value) = list.objects[entry.value], let uid = value.exactly(UInt64.self)
     {

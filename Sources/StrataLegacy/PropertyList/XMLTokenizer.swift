@@ -14,7 +14,7 @@ struct XMLTokenizer: ~Escapable {
     enum Side { case start, end }
     var side: Side
     var name: Name
-    /// Whether the tag is self-closing, which means that it also ends its element.
+    /// Whether the tag is self-closing, as in `<dict/>`.
     var isEmpty: Bool
     /// The offset of the tag.
     var start: Int
@@ -125,7 +125,6 @@ struct XMLTokenizer: ~Escapable {
     return try tag()
   }
 
-  /// Parses the tag at the current position.
   private mutating func tag() throws -> Tag {
     var tag = Tag(side: .start, name: .other, isEmpty: false, start: position)
     position += 1

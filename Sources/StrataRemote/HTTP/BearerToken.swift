@@ -1,19 +1,20 @@
-/// The token that requests are sent with. It is renewed once for all requests for which it was rejected.
+/// Holds a bearer token, and renews it. If the server rejects several requests with the same token, the token is
+/// renewed only once.
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 
   /// The token with which a request was sent.
   struct Credential: Sendable {
     let token: String
-    /// The number of renewals that had failed when the request was sent. If a renewal fails later, its failure applies
-    /// to this request too.
+    /// The number of renewals that had failed when the request was sent. A renewal that fails later also fails this
+    /// request.
     let failures: Int
   }
 
   private let token: @Sendable () async throws -> String?
   private let refresh: Refresh?
   private var running: [String: SharedTask<String>] = [:]
-  /// The replaced tokens, oldest first. The app may still return one of them. `latest` is the token that replaced them.
+  /// The tokens that `latest` replaced, oldest first. They are kept because the app may still return a replaced token.
   private var retired: [String] = []
   private var latest: String?
   private var failures = 0
@@ -23,15 +24,15 @@ actor BearerToken {
     (self.token, self.refresh) = (token, refresh)
   }
 
-  /// Returns the token for a request; `nil` if the app has none.
+  /// Returns the token for a request, or `nil` if the app has no token.
   func credential() async throws -> Credential? {
     guard let given = try await token() else { return nil }
     return Credential(token: newer(than: given) ?? given, failures: failures)
   }
 
-  /// Returns a token that differs from the rejected one.
+  /// Returns a new token in place of a rejected token.
   ///
-  /// - Throws: ``RemoteError`` with the code `unauthorized` if there is no such token; `CancellationError` if the
+  /// - Throws: ``RemoteError`` with the code `unauthorized` if no new token can be obtained; `CancellationError` if the
   ///   caller is cancelled, in which case the renewal continues for the other callers.
   func renewed(_ rejected: Credential) async throws -> String {
     if let newer = newer(than: rejected.token) { return newer }
@@ -67,8 +68,8 @@ actor BearerToken {
     }
   }
 
-  /// Wraps an error of this actor, to distinguish it from errors that the closures throw. Those can have any type, and
-  /// become the cause of a `RemoteError`.
+  /// Marks an error that this actor created. Any other error was thrown by a closure of the app, and becomes the cause
+  /// of a `RemoteError`.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
@@ -87,7 +88,8 @@ actor BearerToken {
   private func retire(_ rejected: String, for new: String) {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
-    // Eight tokens are enough for late responses. An unlimited list would grow as long as the process runs.
+    // Only the last eight tokens are kept, because an unlimited list would grow as long as the process runs. Eight
+    // tokens are enough for late responses.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

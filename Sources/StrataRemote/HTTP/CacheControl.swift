@@ -8,7 +8,7 @@
 /// treated like `no-cache`. The RFC restricts only the named fields, but revalidating is always allowed (section
 /// 5.2.2.4).
 struct CacheControl: Sendable, Hashable {
-  /// The arguments of each directive, in the order of the header; `nil` for a directive without an argument.
+  /// The arguments of each directive, by lowercase name. An argument is `nil` if the directive has no argument.
   let directives: [String: [String?]]
 
   init(_ headers: HTTPHeaders) {
@@ -39,17 +39,18 @@ struct CacheControl: Sendable, Hashable {
   var isNoCache: Bool { contains("no-cache") }
   var isMustRevalidate: Bool { contains("must-revalidate") }
 
-  /// The number of seconds of `max-age`; `nil` if the directive is absent.
+  /// The value of `max-age` in seconds, or `nil` if the directive is absent.
   ///
-  /// If the argument is missing or is not a number, or if two arguments differ, the value is 0, so that the response is
-  /// stale (section 4.2.1). A number greater than `Int.max` becomes `Int.max`.
+  /// If the argument is missing or is not a number, or if two arguments differ, the value is 0, which makes the
+  /// response stale (section 4.2.1). A number greater than `Int.max` becomes `Int.max`.
   var maxAge: Int? {
     guard let arguments = directives["max-age"] else { return nil }
     let seconds = Set(arguments.map { $0.flatMap(HTTPFieldParser.seconds) ?? 0 })
     return seconds.count == 1 ? seconds.first : 0
   }
 
-  /// The number of seconds of `min-fresh`; 0 if the directive is absent, and `Int.max` if its argument is not a number.
+  /// The value of `min-fresh` in seconds. It is 0 if the directive is absent, and `Int.max` if its argument is not a
+  /// number.
   var minFresh: Int {
     guard let arguments = directives["min-fresh"] else { return 0 }
     return arguments.map { $0.flatMap(HTTPFieldParser.seconds) ?? .max }.max() ?? 0

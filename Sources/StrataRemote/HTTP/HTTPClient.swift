@@ -12,7 +12,7 @@ final class HTTPClient: Sendable {
 
   /// - Parameters:
   ///   - headers: header fields for every request. A field of the request itself takes precedence.
-  ///   - sizeLimit: the maximum number of bytes of a response's content.
+  ///   - sizeLimit: the maximum size of a response's content, in bytes.
   ///   - timeout: the timeout of each attempt.
   init(
     transport: any HTTPTransport, retry: RemoteRetry = .init(), authentication: RemoteAuthentication? = nil,
@@ -33,10 +33,11 @@ final class HTTPClient: Sendable {
     return response
   }
 
-  /// Sends a request and returns the final response, whatever its status, for callers that need the headers and the
-  /// content of a refusal. The only status that is an error is a 401 after the token was renewed.
+  /// Sends a request and returns the final response, whatever its status. Only a 401 after a renewal of the token is
+  /// thrown as an error.
   ///
-  /// The request is retried as ``RemoteRetry`` describes.
+  /// Callers use this method to read the headers and the content of an error response. The request is retried as
+  /// ``RemoteRetry`` describes.
   ///
   /// - Parameter isRepeatable: whether the request may be sent twice. If it is `nil`, ``RemoteRetry`` decides.
   /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, or with `unauthorized`

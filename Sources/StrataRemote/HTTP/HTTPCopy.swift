@@ -1,19 +1,21 @@
 internal import Foundation
 
-/// The stored metadata of a complete response. It makes a later request unnecessary or conditional (RFC 9111).
+/// The stored header fields of a complete response. With a copy, a later request can be omitted or made conditional
+/// (RFC 9111).
 ///
-/// A copy is an entry of a private cache. Its owner keeps one copy for each account and URL. The copy has the relevant
-/// header fields but not the content.
+/// A copy is an entry of a private cache, which has one entry for each account and URL. The copy does not include the
+/// content of the response.
 ///
 /// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
 /// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
-  /// The entity tag as the server sent it, weak or strong; `nil` if there is none.
+  /// The entity tag as the server sent it, weak or strong, or `nil` if there is none.
   let etag: String?
-  /// The text of `Last-Modified` as the server sent it; `nil` if there is none.
+  /// The text of `Last-Modified` as the server sent it, or `nil` if there is none.
   let lastModified: String?
-  /// The text of `Last-Modified` if it is a strong validator: `Date` must be at least one second later, so that the
-  /// record cannot have changed a second time within the same second (RFC 9110, section 8.8.2.2).
+  /// The text of `Last-Modified` if it is a strong validator, otherwise `nil`. A strong validator requires a `Date`
+  /// that is at least one second later, because a record can change twice within one second (RFC 9110, section
+  /// 8.8.2.2).
   var strongLastModified: String? {
     guard let lastModified,
       let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
@@ -21,29 +23,29 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time at which the response, or the 304 that confirmed it, was received.
+  /// The time of receipt of the response, or of the 304 that confirmed the response.
   let receivedAt: Date
-  /// The age of the response at receipt, in seconds: the greater of its apparent age and the sum of `Age` and the
-  /// response delay (section 4.2.3).
+  /// The age of the response at receipt, in seconds. This is the greater of its apparent age and the sum of `Age` and
+  /// the response delay (section 4.2.3).
   let ageAtReceipt: Double
-  /// The freshness lifetime in seconds, counted from the time at which the origin server created the response:
-  /// `max-age`, otherwise `Expires` minus `Date` (section 4.2.1); 0 with `no-cache`; `nil` if the server specifies
-  /// none.
+  /// The freshness lifetime in seconds, counted from the creation of the response on the origin server (section 4.2.1).
+  /// The lifetime is `max-age`, otherwise `Expires` minus `Date`. It is 0 with `no-cache`, and `nil` if the server
+  /// specifies no lifetime.
   let freshFor: Double?
-  /// Whether a stale copy must not be used: `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
+  /// Whether a stale copy must not be used, because of `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
   /// `Cache-Control` (section 5.4).
   let mustRevalidate: Bool
-  /// The request's values of the header fields that `Vary` names, by lowercase name; `nil` for a field that the request
-  /// did not have.
+  /// The values of the request's header fields that `Vary` names, by lowercase name. The value is `nil` for a field
+  /// that the request did not have.
   ///
   /// `Authorization`, `Proxy-Authorization` and `Cookie` are omitted even if `Vary` names them. They are secrets that
   /// must not be stored in a database, and copies are kept separately for each account anyway.
   let vary: [String: String?]
-  /// The URL of the response if the request was redirected, because the redirection may have a different target later;
-  /// otherwise `nil`.
+  /// The URL of the response if the request was redirected, otherwise `nil`. The URL is stored because the redirection
+  /// may have a different target later.
   let redirectedTo: String?
-  /// The header fields from which the other properties are derived, by lowercase name, with one value for each line. A
-  /// 304 replaces some of them.
+  /// The header fields from which the other properties are derived, by lowercase name, with one value for each header
+  /// line.
   private let fields: [String: [String]]
   private let requestedAt: Date
 
@@ -120,7 +122,7 @@ struct HTTPCopy: Sendable, Hashable {
   /// Whether a request can be omitted at the given time, considering the request's own `no-cache`, `max-age` and
   /// `min-fresh` (RFC 9111, section 5.2.1).
   ///
-  /// Always `false` if the response was redirected, because the redirection would have to be fresh as well.
+  /// Always `false` if the response was redirected, because the redirection would also have to be fresh.
   func isFresh(at time: Date, for request: HTTPRequest) -> Bool {
     guard isFresh(at: time), redirectedTo == nil, let freshFor else { return false }
     let control = CacheControl(request.headers)
@@ -131,15 +133,16 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 confirms this copy: the 304 comes from the same URL, and its entity tag, if it has one, is equal by
-  /// weak comparison. A 304 for a different response must not update the copy (section 4.3.4).
+  /// Whether a 304 confirms this copy. The 304 must come from the same URL. If the 304 and the copy have entity tags,
+  /// the tags must be equal by weak comparison. A 304 for a different response must not update the copy (section
+  /// 4.3.4).
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)
     return isSame && Self.place(of: notModified, to: request) == redirectedTo
   }
 
-  /// Returns the URL of a response; `nil` if it is the request's URL.
+  /// Returns the URL of a response, or `nil` if it is the request's URL.
   private static func place(of response: HTTPResponse, to request: HTTPRequest) -> String? {
     func text(_ url: URL) -> String {
       let text = url.absoluteString.prefix { $0 != "#" }
@@ -148,14 +151,15 @@ struct HTTPCopy: Sendable, Hashable {
     return text(response.url) == text(request.url) ? nil : text(response.url)
   }
 
-  /// Whether the copy can be used for this request, as far as the header fields that `Vary` names are concerned
-  /// (section 4.1). The owner compares the method and the URL.
+  /// Whether the request has the copy's values for the header fields that `Vary` names (section 4.1). The owner of the
+  /// cache compares the method and the URL.
   func matches(_ request: HTTPRequest) -> Bool {
     vary.allSatisfy { name, value in request.headers[name].map(Self.trimmed) == value }
   }
 
-  /// The header fields that make a request conditional (RFC 9110, section 13.1): `If-None-Match` with the entity tag,
-  /// otherwise `If-Modified-Since` with the server's own text of the date; empty if there is neither.
+  /// The header fields that make a request conditional (RFC 9110, section 13.1), or no fields if the copy has no
+  /// validator. The field is `If-None-Match` with the entity tag, or else `If-Modified-Since` with the server's text of
+  /// the date.
   ///
   /// Only one field is sent. A server must ignore the date if there is a tag (section 13.1.3). A server that ignores
   /// tags would decide by the date alone, which has a resolution of one second.
@@ -165,8 +169,8 @@ struct HTTPCopy: Sendable, Hashable {
     return [:]
   }
 
-  /// Returns the copy updated by a 304. The fields of the 304 replace those of the copy, and the age is computed again
-  /// (section 4.3.4).
+  /// Returns the copy updated by a 304. The fields of the 304 replace the fields of the copy, and the age is computed
+  /// again (section 4.3.4).
   ///
   /// `ETag` and `Last-Modified` are replaced only if the tags are equal by weak comparison (RFC 9110, section 8.8.3.2),
   /// or if the 304 has no tag. Otherwise the tag of different content would later confirm the old content. `Vary` and
@@ -175,7 +179,7 @@ struct HTTPCopy: Sendable, Hashable {
     var fields = fields
     let newTag = notModified.headers.values(of: "etag").first.map(Self.trimmed)
     let isSame = newTag.map(Self.opaque) == etag.map(Self.opaque) || newTag == nil
-    // `Age` and `Date` apply only to the response that had them.
+    // `Age` and `Date` describe only the response that contains them.
     fields["age"] = nil
     fields["date"] = nil
     for name in Self.remembered where isSame || (name != "etag" && name != "last-modified") {

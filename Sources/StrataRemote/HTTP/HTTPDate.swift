@@ -4,8 +4,8 @@ internal import StrataCore
 /// An HTTP date, with a resolution of one second (RFC 9110, section 5.6.7).
 ///
 /// The parser accepts the three forms that a recipient must accept: IMF-fixdate (`Sun, 06 Nov 1994 08:49:37 GMT`), RFC
-/// 850 (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). It does not depend on a locale or a
-/// time zone.
+/// 850 (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). The parser does not depend on a
+/// locale or a time zone.
 package struct HTTPDate: Sendable, Hashable {
   package let date: Date
 
@@ -44,7 +44,7 @@ private struct Fields {
   }
 }
 
-/// Parses each form from the start of the text to its end.
+/// A parser for the three forms of a date. A form must match the whole text.
 private struct Reader {
   let bytes: [UInt8]
   private var place = 0

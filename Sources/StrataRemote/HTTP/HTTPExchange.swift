@@ -22,10 +22,10 @@ final class HTTPExchange: Sendable {
   private let worker: DispatchQueue
   private let state = Mutex(State())
 
-  /// - Parameter worker: the queue on which the session's task is created, started and cancelled. These calls wait for
-  ///   an internal queue of the session, which can take long while the session reads a fast response. They must not
-  ///   block the shared threads of the concurrency runtime, and a cancelling caller may hold locks of the runtime
-  ///   (swift-corelibs-foundation#5412).
+  /// - Parameter worker: the queue on which the session's task is created, started and cancelled. These calls can block
+  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). A separate queue is
+  ///   needed because the calls must not block the shared threads of the concurrency runtime, and because a cancelling
+  ///   caller may hold locks of the runtime.
   init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
     (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
   }
@@ -55,7 +55,7 @@ final class HTTPExchange: Sendable {
       return $0.outcome != nil
     }
     task.resume()
-    // A task reports its end only if it was started.
+    // The task is started in any case, because a task reports its end only if it was started.
     if isOver { task.cancel() }
   }
 
@@ -71,10 +71,10 @@ final class HTTPExchange: Sendable {
   }
 
   #if canImport(FoundationNetworking)
-    /// Limits the size and duration of a redirection's content until the next head arrives. The session buffers that
-    /// content and reports it only when it is complete.
+    /// Limits the size and duration of a redirection's content until the next head arrives. The limits are needed
+    /// because the session buffers that content and reports it only when it is complete.
     ///
-    /// - Returns: whether the timeout must still be watched.
+    /// - Returns: `true` if the caller must still enforce the timeout.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
       var began: ContinuousClock.Instant?
       while ContinuousClock.now.duration(to: end) > Self.lookingInterval {
@@ -96,7 +96,7 @@ final class HTTPExchange: Sendable {
     }
 
     private static let lookingInterval = Duration.milliseconds(100)
-    /// The time limit for a redirection's content. Its bytes cannot be counted.
+    /// The time limit for a redirection's content. Time is limited because the bytes of that content cannot be counted.
     private static let longestRedirection = Duration.seconds(3)
   #endif
 
@@ -117,7 +117,6 @@ final class HTTPExchange: Sendable {
 
   private func cancel(_ task: URLSessionDataTask) { worker.async { task.cancel() } }
 
-  /// Receives the head of the response.
   func receive(_ response: URLResponse) {
     guard let http = response as? HTTPURLResponse else {
       return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
@@ -132,7 +131,6 @@ final class HTTPExchange: Sendable {
     if let length = announcedLength(of: head), length > sizeLimit { finish(.failure(tooLarge)) }
   }
 
-  /// Receives a part of the content.
   func receive(_ data: Data) {
     let isTooLarge = state.withLock {
       guard let count = $0.response?.body.count else { return false }
@@ -171,12 +169,12 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; request less, or raise the size limit")
   }
 
-  /// The number of bytes of the decoded content; `nil` if the response does not specify it (RFC 9110, section 8.6).
+  /// The number of bytes of the decoded content, or `nil` if the response does not specify it (RFC 9110, section 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
     response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
   }
 
-  /// The minimum number of bytes of the decoded content; `nil` if the response specifies no length.
+  /// The minimum number of bytes of the decoded content, or `nil` if the response specifies no length.
   private func announcedLength(of response: HTTPResponse) -> Int? {
     guard let length = encodedLength(of: response) else { return nil }
     // Encoding makes incompressible content longer, by a header and a few bytes for each block.
@@ -199,7 +197,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text) != nil
   }
 
-  /// Returns the length. A list of equal numbers counts as a single number.
+  /// Returns the number in a `Content-Length` value, or `nil` if the value is invalid. A list of equal numbers counts
+  /// as one number.
   private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil

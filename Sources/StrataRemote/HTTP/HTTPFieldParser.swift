@@ -14,22 +14,22 @@ struct HTTPFieldParser {
     while place < bytes.count, bytes[place] == 0x20 || bytes[place] == 0x09 { place += 1 }
   }
 
-  /// Consumes the byte if it is at the current position. Returns whether it was consumed.
+  /// Consumes the byte if it is at the current position, and returns whether it did so.
   mutating func consume(_ byte: Character) -> Bool {
     guard place < bytes.count, bytes[place] == byte.asciiValue else { return false }
     place += 1
     return true
   }
 
-  /// Consumes and returns a token; returns `nil` if no token begins at the current position.
+  /// Consumes and returns a token, or returns `nil` if no token begins at the current position.
   mutating func token() -> String? {
     let start = place
     while place < bytes.count, Self.isTokenByte(bytes[place]) { place += 1 }
     return place > start ? String(decoding: bytes[start..<place], as: UTF8.self) : nil
   }
 
-  /// Consumes a quoted string, and returns it without the quotes and escaping backslashes; returns `nil` if no quoted
-  /// string begins at the current position. A string without a closing quote extends to the end of the text.
+  /// Consumes a quoted string, and returns it without the quotes and the escaping backslashes. Returns `nil` if no
+  /// quoted string begins at the current position. A string without a closing quote extends to the end of the text.
   mutating func quoted() -> String? {
     guard consume("\"") else { return nil }
     var content: [UInt8] = []

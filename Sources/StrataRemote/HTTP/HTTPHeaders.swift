@@ -20,7 +20,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Creates headers from the given lines, in order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// The values of all lines with a name, joined by commas (RFC 9110, section 5.3); `nil` if there are none. Setting a
+  /// The values of all lines with a name, joined by commas (RFC 9110, section 5.3), or `nil` if there are none. Setting a
   /// value replaces all lines with the name, and setting `nil` removes them.
   public subscript(name: String) -> String? {
     get {
@@ -39,8 +39,8 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Adds a line, and keeps existing lines with the same name.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-  /// Compares names, ignoring the case of ASCII letters. Names consist of ASCII characters only (RFC 9110, section
-  /// 5.6.2).
+  /// Whether two names are equal, ignoring the case of ASCII letters. Names consist of ASCII characters only (RFC 9110,
+  /// section 5.6.2).
   static func isSame(_ one: String, _ other: String) -> Bool {
     func folded(_ byte: UInt8) -> UInt8 { 65...90 ~= byte ? byte + 32 : byte }
     return one.utf8.lazy.map(folded).elementsEqual(other.utf8.lazy.map(folded))

@@ -4,7 +4,7 @@ struct HTTPLink: Sendable, Hashable {
   let target: String
   /// The relations of the first `rel` parameter, in lowercase. Further `rel` parameters are ignored (section 3.3).
   let relations: [String]
-  /// Whether the link's context is a resource other than the one in the response (section 3.2).
+  /// Whether the link applies to a resource other than the resource in the response (section 3.2).
   let hasAnchor: Bool
 
   /// Returns the links of all lines (appendix B.2). A malformed part ends the parsing of its line.

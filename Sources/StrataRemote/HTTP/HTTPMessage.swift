@@ -8,7 +8,7 @@ public struct HTTPRequest: Sendable, Hashable {
   public var url: URL
   /// The header fields.
   public var headers: HTTPHeaders
-  /// The content; `nil` for a request without content.
+  /// The content, or `nil` for a request without content.
   public var body: Data?
 
   /// Creates a request, by default a GET without content.

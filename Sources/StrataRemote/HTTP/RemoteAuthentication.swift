@@ -9,16 +9,16 @@ public struct RemoteAuthentication: Sendable {
 
   /// Sends `Authorization: Bearer` with a token (RFC 6750, section 2.1).
   ///
-  /// If requests are rejected with a 401, their token is renewed once for all of them. Each request is then repeated
-  /// once, whatever its method, because the server has not processed it. A second 401 is an error with the code
+  /// If several requests are rejected with a 401, the token is renewed only once. Each request is then repeated once,
+  /// whatever its method, because the server has not processed it. A second 401 is an error with the code
   /// `unauthorized`. The renewal continues even if all callers that wait for it are cancelled. If the renewal fails,
   /// every waiting caller gets `unauthorized`, with the renewal's error as the cause.
   ///
   /// - Parameters:
-  ///   - token: returns the token before each attempt. If it returns `nil`, the request is sent without a token. An
-  ///     error that it throws becomes the cause of `unauthorized`.
-  ///   - refresh: obtains a new token to replace the rejected one, and stores it. It returns `nil` if there is no new
-  ///     token. It is not called if `token` returns a different token in the meantime.
+  ///   - token: returns the token before each attempt. If the closure returns `nil`, the request is sent without a
+  ///     token. An error that the closure throws becomes the cause of `unauthorized`.
+  ///   - refresh: obtains a new token to replace the rejected one, and stores it. The closure returns `nil` if there is
+  ///     no new token. The closure is not called if `token` returns a different token in the meantime.
   public static func bearer(
     token: @Sendable @escaping () async throws -> String?,
     refresh: (@Sendable (_ rejected: String) async throws -> String?)? = nil
@@ -58,7 +58,7 @@ public struct RemoteAuthentication: Sendable {
     }
   }
 
-  /// Returns a token that replaces a rejected one; `nil` if renewal is not supported.
+  /// Returns a new token in place of a rejected token, or `nil` if renewal is not supported.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
     guard case .bearer(let bearer, true) = scheme else { return nil }
     return try await bearer.renewed(rejected)

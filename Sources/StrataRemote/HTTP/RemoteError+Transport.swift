@@ -12,8 +12,8 @@ extension RemoteError {
     let cutOff = "the connection ended before the answer did; the whole answer is needed"
     let (code, reason): (Code, String)
     switch (error as? URLError)?.code {
-    // On Linux, this code means that no response was received. A response that is not HTTP has the code
-    // `unsupportedURL` there.
+    // On Linux, this code means that no response was received. The code for a response that is not HTTP is
+    // `unsupportedURL`.
     case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
     case .timedOut: (code, reason) = (.timedOut, "the server was silent for too long; a faster answer is needed")
     case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)

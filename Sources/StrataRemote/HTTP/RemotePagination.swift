@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How the next page of a list is found.
+/// The rule for finding the next page of a list.
 public struct RemotePagination: Sendable {
   enum Strategy: Sendable {
     case none
@@ -27,7 +27,7 @@ public struct RemotePagination: Sendable {
   ///
   /// - Parameters:
   ///   - name: the query item that holds the page number.
-  ///   - size: the query item that holds the number of elements in a page; `nil` if the server does not accept it.
+  ///   - size: the query item that holds the number of elements in a page, or `nil` if the server does not accept it.
   ///   - count: the number of elements in a full page, at least 1. It must not exceed the server's limit.
   ///   - first: the number of the first page.
   public static func page(_ name: String = "page", size: String? = "per_page", of count: Int = 100, first: Int = 1)
@@ -55,7 +55,7 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .cursor(next))
   }
 
-  /// Returns the URL of the first page: the given URL with the query items of the pagination set or replaced.
+  /// Returns the URL of the first page, which is the given URL with the query items of the pagination.
   func first(_ url: URL) -> URL {
     switch strategy {
     case .none, .linkHeader, .cursor: url
@@ -65,7 +65,7 @@ public struct RemotePagination: Sendable {
     }
   }
 
-  /// Returns the URL of the next page; `nil` after the last page.
+  /// Returns the URL of the next page, or `nil` after the last page.
   ///
   /// The returned URL may be the URL of an earlier page, because a server's links can form a cycle. The caller must
   /// detect cycles.

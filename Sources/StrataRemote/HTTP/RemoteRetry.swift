@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The number of attempts of a request, and the waits between them.
+/// The number of attempts for a request, and the delays between attempts.
 ///
 /// A request is retried if it may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`.
 /// It is retried after the codes `notConnected`, `timedOut` and `cutOff`, and after the statuses 429 and 5xx except
@@ -8,7 +8,7 @@ internal import Foundation
 /// (Docs/Refresh.md, Sending). Each wait is random, between 0 and a bound that doubles with each attempt, so that
 /// clients that failed together do not retry at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
-  /// The maximum number of attempts; a number below 1 counts as 1. Repeating a request with a renewed token does not
+  /// The maximum number of attempts. A number below 1 counts as 1. Repeating a request with a renewed token does not
   /// count as an attempt.
   public var attempts: Int
   /// The upper bound of the first wait.
@@ -25,14 +25,14 @@ public struct RemoteRetry: Sendable, Hashable {
   /// Each request is sent once.
   public static let none = RemoteRetry(attempts: 1)
 
-  /// Returns the wait before the next attempt; `nil` if there is no next attempt.
+  /// Returns the wait before the next attempt, or `nil` if there is no next attempt.
   ///
   /// The wait is a random fraction of the bound, but at least as long as `Retry-After`. There is no next attempt if all
   /// attempts are used up, or if `Retry-After` exceeds ``maximumDelay``.
   ///
   /// - Parameters:
   ///   - attempt: the number of the attempt that failed, starting at 1.
-  ///   - response: the response to that attempt; `nil` if there was none.
+  ///   - response: the response to that attempt, or `nil` if there was none.
   ///   - now: the current time, for a `Retry-After` that is a date.
   ///   - random: a random number from 0 up to 1.
   func delay(afterAttempt attempt: Int, response: HTTPResponse?, now: Date, random: Double) -> Duration? {
@@ -50,11 +50,11 @@ public struct RemoteRetry: Sendable, Hashable {
     return asked <= cap ? max(asked, jitter) : nil
   }
 
-  /// The wait that `Retry-After` requests (RFC 9110, section 10.2.3), as a number of seconds or as a date in one of the
-  /// three HTTP forms. A past date gives zero. `nil` if the field is absent or invalid.
+  /// Returns the wait that `Retry-After` requests (RFC 9110, section 10.2.3), or `nil` if the field is absent or
+  /// invalid. The field is a number of seconds, or a date in one of the three HTTP forms. A past date gives zero.
   static func retryAfter(_ headers: HTTPHeaders, now: Date) -> Duration? {
     guard let text = headers.values(of: "Retry-After").first?.trimmingCharacters(in: .whitespaces) else { return nil }
-    // A century, which is far above every bound and far below the limit of `Duration`.
+    // A century in seconds. It is longer than any useful wait, and does not overflow `Duration`.
     let greatest = 3_155_760_000
     if let seconds = HTTPFieldParser.seconds(text) { return .seconds(min(seconds, greatest)) }
     guard let date = HTTPDate(text, now: now)?.date else { return nil }

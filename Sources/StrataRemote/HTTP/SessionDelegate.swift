@@ -6,11 +6,11 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// Forwards the callbacks of the session's tasks to the exchanges they belong to. The session retains its delegate
-/// until it is invalidated, so the delegate holds only the running exchanges.
+/// Forwards the callbacks of the session's tasks to their exchanges. The delegate holds only running exchanges, because
+/// the session retains the delegate until the session is invalidated.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
-  /// The queue for calls that wait for an internal queue of the session. It has its own thread.
+  /// The queue for calls that can block because they wait for an internal queue of the session.
   let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }
@@ -34,7 +34,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     exchange(of: dataTask)?.receive(response)
-    // Unwanted content is cancelled later instead, because the disposition has no effect on Linux.
+    // The disposition has no effect on Linux, so the exchange cancels the task if the content is unwanted.
     completionHandler(.allow)
   }
 

@@ -3,7 +3,7 @@ internal import StrataCore
 /// A task whose value several callers await. Cancelling one caller does not affect the other callers.
 final class SharedTask<Value: Sendable>: Sendable {
   private struct State {
-    /// The callers that wait for the value and have not been cancelled.
+    /// The numbers of the callers that have not been cancelled.
     var places: Set<Int> = []
     var last = 0
     var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
@@ -19,8 +19,8 @@ final class SharedTask<Value: Sendable>: Sendable {
   ///   Otherwise the task continues.
   init(isCancelledWithTheLast: Bool) { self.isCancelledWithTheLast = isCancelledWithTheLast }
 
-  /// Registers a caller and returns its number, with which the caller must then call ``value(at:)``. Returns `nil` if
-  /// the task has been cancelled because all its callers were cancelled.
+  /// Registers a caller and returns the number that the caller must pass to ``value(at:)``. Returns `nil` if the task
+  /// was cancelled because all of its callers were cancelled.
   func reserve() -> Int? {
     state.withLock {
       guard !$0.isAbandoned else { return nil }

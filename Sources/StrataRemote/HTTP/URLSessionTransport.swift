@@ -19,8 +19,8 @@ public final class URLSessionTransport: HTTPTransport {
   private let isInvalid = Mutex(false)
 
   /// - Parameter configuration: the session's configuration, for example with a proxy or a connection limit. The
-  ///   configuration is copied; its cache, cookies and credentials are replaced, and each request sets its own timeout.
-  ///   `nil` for the system's ephemeral configuration, which stores nothing on disk.
+  ///   configuration is copied. The cache, cookies and credentials of the copy are replaced, and each request sets its
+  ///   own timeout. Pass `nil` for the system's ephemeral configuration, which stores nothing on disk.
   public init(configuration: URLSessionConfiguration? = nil) {
     let copy = configuration.flatMap { $0.copy() as? URLSessionConfiguration } ?? URLSessionConfiguration.ephemeral
     copy.urlCache = nil
@@ -101,7 +101,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
   }
 
-  /// A year, which is far longer than every useful timeout and far below the limit of the clock.
+  /// A year. It is longer than any useful timeout, and does not overflow the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
   private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new one")

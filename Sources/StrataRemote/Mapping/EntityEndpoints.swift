@@ -7,11 +7,11 @@
 public struct EntityEndpoints: Sendable, Hashable {
   /// The path of `GET` for one record. Its only placeholder can be `{id}`.
   public var record: String?
-  /// The path of `POST`. The sent values replace the properties in the path.
+  /// The path of `POST`. The placeholders in the path are replaced by the sent values.
   public var create: String?
-  /// The path of `PATCH` and `PUT`. The server's values replace the properties in the path.
+  /// The path of `PATCH` and `PUT`. The placeholders in the path are replaced by the server's values.
   public var update: String?
-  /// The path of `DELETE`. The server's values replace the properties in the path.
+  /// The path of `DELETE`. The placeholders in the path are replaced by the server's values.
   public var delete: String?
 
   /// Creates endpoints from paths that are relative to the base URL. A path that is `nil` is derived from the list's
@@ -30,7 +30,6 @@ struct PathTemplate: Sendable {
 
   private var components: [[Part]] = []
 
-  /// The keys that are placeholders in the path.
   var keys: [String] {
     components.joined().compactMap { if case .key(let key) = $0 { key } else { nil } }
   }
@@ -58,7 +57,7 @@ struct PathTemplate: Sendable {
     return .text(String(text))
   }
 
-  /// Returns the path's components, with a value in place of each key.
+  /// Returns the path's components, with each key replaced by its value.
   func filled(_ value: (String) throws -> String) rethrows -> [String] {
     try components.map { parts in
       try parts.map { part in
@@ -101,7 +100,6 @@ struct EntityPaths: Sendable {
     delete = try template(endpoints.delete, list + "/{id}", known, needsID: true)
   }
 
-  /// Returns the path template for a request method.
   func template(_ verb: String) -> PathTemplate {
     switch verb {
     case "POST": create

@@ -12,7 +12,7 @@ public import StrataStore
 public struct EntityMapper: Sendable {
   /// Determines who assigns the ids of records that are created locally.
   public enum IDs: String, Sendable, Hashable, CaseIterable {
-    /// The server assigns ids. A local placeholder id is never sent, and the server's id replaces it everywhere.
+    /// The server assigns ids. A local placeholder id is never sent, and is replaced by the server's id everywhere.
     case server
     /// The app assigns ids and sends them. If the server responds with a different id, that id replaces the app's id.
     case client
@@ -37,8 +37,8 @@ public struct EntityMapper: Sendable {
 
   /// How the client avoids overwriting changes that other clients made to the record.
   public enum Precondition: String, Sendable, Hashable, CaseIterable {
-    /// `If-Match` if a strong ETag of the record is known, or `If-Unmodified-Since` if its modification time is known.
-    /// Otherwise the record is fetched and merged first.
+    /// Sends `If-Match` if a strong ETag of the record is known, or `If-Unmodified-Since` if the modification time of
+    /// the record is known. Otherwise the record is fetched and merged first.
     case fetchFirst
     /// Like `fetchFirst`, except that the record is not fetched. If no validator is known, the change is sent without a
     /// condition.
@@ -57,11 +57,11 @@ public struct EntityMapper: Sendable {
   }
 
   let box: any EntityMapperBox
-  /// The name of the entity; by default the registered name of its model.
+  /// The name of the entity. The default is the registered name of its model.
   public let name: String
   /// The path of the list, relative to the base URL, without a slash at either end.
   public let path: String
-  /// The key of the property that holds the server's id; `nil` if the property is found by its JSON key.
+  /// The key of the property that holds the server's id, or `nil` if the property is found by its JSON key.
   public let id: String?
   /// The keys under which a response body may hold one record, or several records.
   public let bodyKeys: (one: String, many: String)
@@ -75,31 +75,31 @@ public struct EntityMapper: Sendable {
   public let precondition: Precondition
   /// The traits of the server, which determine how changes are sent.
   public let traits: ServerTraits
-  /// The JSON path whose value marks a record as deleted. Any value except `false` and null is such a mark. `nil` if
+  /// The JSON path whose value marks a record as deleted. Any value except `false` and null marks the record. `nil` if
   /// the server does not mark records.
   public let deleted: ValuePath?
   /// How a refresh treats a record in a list if the model cannot read the record.
   public let invalid: Invalid
-  /// How the next page of a list is found.
+  /// The rule for finding the next page of a list.
   public let pagination: RemotePagination
   /// The paths of requests for one record.
   public let endpoints: EntityEndpoints
-  /// The relations that JSON represents by the other record's id. Each has the path of that id, which replaces the path
-  /// that the model declares.
+  /// The relations that JSON represents by the id of the related record. The values are the JSON paths of the ids, and
+  /// replace the paths that the model declares.
   public let references: [String: ValuePath]
 
   /// - Parameters:
   ///   - type: the entity.
-  ///   - keys: the JSON paths of properties, if they differ from those that the model declares.
+  ///   - keys: the JSON paths of properties, if they differ from the paths that the model declares.
   ///   - id: the key of the property that holds the server's id. By default, the first property that is read from `id`,
   ///     `_id`, `identifier`, `url` or `URL`, in this order.
   ///   - path: the path of the list; by default the lowercase name followed by `s`.
-  ///   - name: the name of the entity in errors, events and tables; by default the model's name. It must not change
-  ///     between releases.
+  ///   - name: the name of the entity in errors, events and tables; by default the model's name. The name must not
+  ///     change between releases.
   ///   - references: the relations that JSON represents by ids, with the paths of the ids.
   ///   - ids: determines who assigns the ids of records that are created locally.
-  ///   - missing: how a refresh treats local records that are missing from a complete list. By default they are deleted
-  ///     if `pagination` determines when a list is complete, and kept if a list may be a single page.
+  ///   - missing: how a refresh treats local records that are missing from a complete list. By default, these records
+  ///     are deleted if `pagination` determines when a list is complete, and kept if a list may be a single page.
   ///   - update: how a changed record is sent.
   ///   - precondition: how the client avoids overwriting changes that other clients made to the record.
   ///   - traits: the traits of the server.

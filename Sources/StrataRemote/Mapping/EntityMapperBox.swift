@@ -3,7 +3,7 @@ internal import StrataStore
 
 /// A mapper whose entity type is erased.
 protocol EntityMapperBox: Sendable {
-  /// Returns the number of the entity in a catalog; `nil` if the catalog does not contain the entity.
+  /// Returns the number of the entity in a catalog, or `nil` if the catalog does not contain the entity.
   func number(in catalog: EntityCatalog) -> Int?
   /// Returns the JSON adapter of the entity, extended by the adapters of the other entities for nested values.
   func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
@@ -14,7 +14,6 @@ protocol EntityMapperBox: Sendable {
 protocol EntityAdapter: Sendable {
   /// Decodes records from JSON without accessing the database.
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
-  /// Encodes the given fields as JSON.
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
   func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
 }
@@ -33,7 +32,7 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   }
 
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
-    // A mapper whose keys do not match its model is reported when its own adapter is created.
+    // `try?` because an error in the keys is reported when this mapper creates its own adapter.
     (try? own()).map { adapter.using($0) } ?? adapter
   }
 }

@@ -16,27 +16,26 @@ struct MappedEntity: Sendable {
     let source: Source
     let slot: Int
     let column: String
-    /// The key of the property.
     let key: String
     /// Whether changes of the column are sent.
     let isSent: Bool
-    /// The number of the entity to whose primary key the column refers; `nil` for any other column.
+    /// The number of the entity whose primary key the column references, or `nil` if the column references no entity.
     let target: Int?
-    /// For a relation, the path at which the JSON has an id or a nested object; `nil` for an attribute.
+    /// The JSON path of a relation's id or nested object, or `nil` for an attribute.
     let referencePath: ValuePath?
   }
 
   let mapper: EntityMapper
   let adapter: any EntityAdapter
-  /// Reads bodies that are not JSON in the usual form.
+  /// Decodes response bodies that are not plain JSON.
   let decoder: (@Sendable (Data) throws -> ArchiveValue)?
   /// The number of the entity in the store's catalog.
   let number: Int
   let type: EntityType
   let table: EntityTable
-  /// The slot of the primary key, and the index of the attribute that holds it.
+  /// The primary key, as the index of its column (slot) and the index of its attribute.
   let key: (slot: Int, attribute: Int)
-  /// The slot of the server's id, and the index of the attribute that holds it.
+  /// The server's id, as the index of its column (slot) and the index of its attribute.
   let id: (slot: Int, attribute: Int)
   /// The columns that are read from or written to JSON, except the primary key and the server's id.
   let fields: [Field]
@@ -65,13 +64,13 @@ struct MappedEntity: Sendable {
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
-  /// Returns the server's id as it appears in a URL path; `nil` if the column is null.
+  /// Returns the server's id as it appears in a URL path, or `nil` if the column is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
     try text(of: id.attribute, stored)
   }
 
-  /// Returns a field's value as it appears in a URL path: the server's id of the referenced record, or the value itself
-  /// if the field is an attribute; `nil` if there is no value.
+  /// Returns a field's value as text for a URL path, or `nil` if the field has no value. The text of a relation is the
+  /// server's id of the referenced record.
   func text(of field: Field, _ stored: DatabaseValue, _ catalog: RemoteCatalog, _ db: Database) throws -> String? {
     switch field.source {
     case .attribute(let place): return try text(of: place, stored)
@@ -97,7 +96,7 @@ struct MappedEntity: Sendable {
     }
   }
 
-  /// Returns the row of a record, by slot; `nil` if the row does not exist.
+  /// Returns the column values of a record, by slot, or `nil` if the record has no row.
   func row(_ record: DatabaseValue, _ db: Database) throws -> [DatabaseValue]? {
     let sql = "SELECT \(table.selection) FROM \(quotedTable) AS t WHERE t.\(table.quoted(key.slot)) = ?"
     return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [record]).map { table.values($0) }

@@ -9,12 +9,12 @@ struct RemoteBody: Sendable {
   /// Whether the body is a list. Otherwise it is one record.
   let isList: Bool
 
-  /// Parses a body. It is either a list, an object with the records under the entity's key (`task`, `tasks`), or any
-  /// other object, which is read as one record.
+  /// Parses a body. The body is a list, an object with the records under the entity's key (`task`, `tasks`), or an
+  /// object that is one record.
   ///
-  /// An object that has an id is read as the record itself, despite such a key, if the model reads the key, or if one
-  /// record was requested and the object has other fields of the model. Otherwise the object is an envelope, which may
-  /// have its own id.
+  /// An object with the entity's key is usually an envelope, and the envelope may have its own id. The object is the
+  /// record itself if it has an id and the model reads the entity's key. It is also the record itself if it has an id
+  /// and other fields of the model, and one record was requested.
   ///
   /// - Parameter isOne: whether one record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the body is empty, is not JSON, or is neither a list nor
@@ -70,8 +70,7 @@ struct ReadRecords: Sendable {
 extension MappedEntity {
   /// Returns the values from which a property of a record can be read.
   fileprivate func values(of key: String, in json: ArchiveValue) -> [ArchiveValue] {
-    // Reading throws if a value along the path is not an object. In that case, the record does not have the property at
-    // that path.
+    // `try?` because reading throws if a value along the path is not an object. In that case, the property is absent.
     adapter.places(ofField: key)?.read.compactMap { try? $0.value(in: json) } ?? []
   }
 
@@ -82,7 +81,7 @@ extension MappedEntity {
     }
   }
 
-  /// Decodes the records of a response, after replacing each reference by id with an object.
+  /// Decodes the records of a response. Ids that refer to other records are first replaced by objects.
   ///
   /// - Throws: ``RemoteError`` with the code `invalidBody` if a record cannot be read as the entity.
   func nodes(of records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> EntityNodes {
@@ -128,12 +127,13 @@ extension MappedEntity {
 
   /// Whether the server has marked a record as deleted.
   private func isDeleted(_ record: ArchiveValue) -> Bool {
-    // A record without this path is not marked as deleted.
+    // `try?` because a record without this path is not marked as deleted.
     guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
     return !found.isNull && found != false
   }
 
-  /// Returns the record with each reference by id replaced by an object that contains the id, like a nested record.
+  /// Returns a copy in which each id that refers to another record is replaced by an object with that id, like a nested
+  /// record.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }
     var result = value

@@ -25,7 +25,7 @@ struct RemoteCatalog: Sendable {
 
   subscript(name: String) -> MappedEntity? { names[name].map { entities[$0] } }
 
-  /// Returns the mapped entity of a type, given by its number in the store's catalog; `nil` if the type has no mapper.
+  /// Returns the entity with the given number in the store's catalog, or `nil` if the entity has no mapper.
   func entity(ofType number: Int) -> MappedEntity? { numbers[number].map { entities[$0] } }
 
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the entity has no mapper.
@@ -221,7 +221,7 @@ private struct RemoteCatalogBuilder {
   /// Whether the server's id of an entity is its primary key.
   private mutating func idIsKey(_ mapper: EntityMapper, _ number: Int) -> Bool {
     let (type, table) = (catalog.types[number], catalog.table(of: number))
-    // A mapper whose keys do not match its model is reported when the mapper is added.
+    // `try?` because an error in the keys is reported when the mapper is added.
     guard let adapter = try? adapter(mapper, number) else { return true }
     return idAttribute(mapper, type, adapter).map { table.primaryKey == [type.attributes[$0].slot] } ?? true
   }

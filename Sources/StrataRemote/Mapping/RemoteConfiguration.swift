@@ -1,15 +1,15 @@
 public import Foundation
 public import StrataCore
 
-/// The server's configuration for a ``RemoteStore``.
+/// The configuration of a ``RemoteStore``: the server, the mappers and the limits.
 ///
 ///     let configuration = RemoteConfiguration(
 ///       baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Task.self, keys: ["desc": "description"]))
 ///
-/// Creating a configuration does not check it. ``RemoteStore`` checks it when the store is created, and reports every
-/// mistake.
+/// Creating a configuration does not check it. ``RemoteStore`` checks the configuration when the store is created, and
+/// reports every mistake.
 public struct RemoteConfiguration: Sendable {
-  /// The URL that all paths are relative to. It may have a path of its own and a trailing slash.
+  /// The URL that all paths are relative to. The URL may have a path and a trailing slash.
   public var baseURL: URL
   /// One mapper for each entity.
   public var mappers: [EntityMapper]
@@ -21,16 +21,16 @@ public struct RemoteConfiguration: Sendable {
   /// error that the closure throws becomes the cause of `invalidBody`. If the closure is `nil`, `JSONReader` reads the
   /// bodies as JSON.
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
-  /// The number of attempts of a request, and the waits between them.
+  /// The number of attempts for a request, and the delays between attempts.
   public var retry = RemoteRetry()
-  /// The maximum number of bytes of a response's content.
+  /// The maximum size of a response's content, in bytes.
   public var sizeLimit = 64 << 20
   /// The timeout of one attempt.
   public var timeout: Duration = .seconds(60)
-  /// The maximum number of pages that are read of one list.
+  /// The maximum number of pages that are fetched for one list.
   public var pageLimit = 10_000
-  /// The maximum number of concurrent requests of ``RemoteStore/send()``. If it is greater than one, changes are sent
-  /// in order only between records that refer to each other.
+  /// The maximum number of concurrent requests of ``RemoteStore/send()``. If the number is greater than one, the order
+  /// of changes is kept only between records that refer to each other.
   public var requestsAtOnce = 1
   /// The transport that sends the requests.
   public var transport: any HTTPTransport
@@ -57,10 +57,10 @@ public struct RemoteConfiguration: Sendable {
     self.transport = transport
   }
 
-  /// Returns the URL of a path, given as its components. Each component is encoded, so a slash in it does not split it.
+  /// Returns the URL of a path, given as its components. Each component is percent-encoded, including any slash in it.
   func url(_ components: [String], query: [(String, String)] = []) -> URL {
     var base = baseURL.absoluteString
-    // The base URL's query and fragment are removed, because the path is appended after them.
+    // The query and the fragment of the base URL are removed, because the path is appended to the text.
     if let end = base.firstIndex(where: { $0 == "?" || $0 == "#" }) { base = String(base[..<end]) }
     while base.hasSuffix("/") { base.removeLast() }
     for component in components { base += "/" + Self.component(component) }

@@ -1,5 +1,5 @@
-/// The abilities of a server, which the app declares for each entity. They determine whether a change with an unknown
-/// outcome is sent again, and which guarantees hold (``RemoteStore/guarantees``).
+/// The abilities of a server, which the app declares for each entity. The traits determine whether a change with an
+/// unknown outcome is sent again, and which guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
   /// The media type of the body of a `PATCH`. With either type, the body is a merge patch (RFC 7396).
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
@@ -9,16 +9,16 @@ public struct ServerTraits: Sendable, Hashable {
     case json = "application/json"
   }
 
-  /// Whether every response with a single record has a strong `ETag`. If a response lacks it, changes of the record are
-  /// refused.
+  /// Whether every response with a single record has a strong `ETag`. If a response lacks the `ETag`, changes of the
+  /// record are refused.
   public var sendsStrongETags: Bool
   /// Whether the server executes requests with the same `Idempotency-Key` only once, and repeats the first response.
   public var honoursIdempotencyKeys: Bool
   /// The media type of the body of a `PATCH`.
   public var patchType: PatchType
 
-  /// Creates traits, by default those of a server whose abilities are unknown. In that case, validators are used as
-  /// they are, and a request that could be executed twice is not repeated.
+  /// Creates traits. The defaults are for a server whose abilities are unknown. With the defaults, validators are used
+  /// as received, and a request that the server could execute twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -30,11 +30,11 @@ public struct ServerTraits: Sendable, Hashable {
 
 /// A guarantee for the records of an entity, which follows from the traits of the server and from the mapper.
 public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
-  /// A change never overwrites changes by other clients that were not fetched. Without this guarantee, it can overwrite
+  /// A change never overwrites an unfetched change by another client. Without this guarantee, a change can overwrite
   /// changes that were made between the last `GET` and the request.
   case seesEveryEdit
-  /// A new record whose response was lost is resolved automatically. Without this guarantee, the change stays
-  /// ``RemoteChange/State/uncertain``.
+  /// If the response to a new record is lost, the change is resolved automatically. Without this guarantee, the change
+  /// stays ``RemoteChange/State/uncertain``.
   case settlesNewRecords
   /// A refresh of the whole list deletes local records that were deleted on the server.
   case seesDeletions

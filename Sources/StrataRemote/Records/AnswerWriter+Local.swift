@@ -4,9 +4,9 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Matches the server's record with a new local record by a unique key other than the server's id, so that one row
-  /// represents both. If values of the local record were sent, they become the base. Otherwise every value that differs
-  /// counts as changed by both sides.
+  /// Matches the server's record with a new local record by a unique key other than the server's id. Both records then
+  /// share one row. If values of the local record were sent, the sent values become the merge base. Otherwise every
+  /// differing value counts as changed by both sides.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -46,7 +46,7 @@ extension AnswerWriter {
     let kind = try changes.kind(entity, record)
     guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
     let sent = try SentValues(entity, record, db)
-    // If a new record was sent, the sent values are its base.
+    // The sent values are the merge base of a new record that was sent.
     let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
     guard kind == .update || !bases.isEmpty else { return }
     try mergeAttributes(place, entity, record, row, bases, sent)
@@ -61,7 +61,7 @@ extension AnswerWriter {
     try changes.settle(entity, record)
   }
 
-  /// Returns the primary key of a node's record; `nil` if the record is not stored yet.
+  /// Returns the primary key of a node's record, or `nil` if the record is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
   /// Returns whether the incoming value replaces a foreign key that was changed locally. Also updates the base, and
@@ -111,14 +111,14 @@ extension AnswerWriter {
     func fields(_ values: (Int) throws -> ArchiveValue) rethrows -> ModelRecord {
       ModelRecord(shape: shape, values: try said.map(values))
     }
-    // A column without local changes serves as its own base.
+    // The base of a column without local changes is its stored value.
     func base(_ attribute: Int) -> DatabaseValue {
       let slot = type.attributes[attribute].slot
       return bases[table.columns[slot].name] ?? row[slot]
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // A sent value that the server now has is the shared base, even if the response to the request has not arrived.
+    // A sent value that the server now has is the merge base, even if the response to the request has not arrived.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)
@@ -142,7 +142,7 @@ extension AnswerWriter {
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
-        // The server's sum may or may not include the value that was sent.
+        // It is unknown whether the server's sum includes the sent value.
         nodes.nodes[place].values[attribute] = local[key] ?? .null
         try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
         try changes.setBase(entity, record, column, incoming)

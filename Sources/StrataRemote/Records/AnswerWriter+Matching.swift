@@ -64,7 +64,7 @@ extension AnswerWriter {
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// Gives a record a new key if it is a new local record, because the server uses the record's current key.
+  /// Gives a new local record a different key, because the server uses the record's current key.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
@@ -79,7 +79,7 @@ extension AnswerWriter {
       [entity.name, record])
   }
 
-  /// Drops records into which a newer response was merged, and records that were deleted locally.
+  /// Drops incoming records that are older than an already merged response, and records that were deleted locally.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {
@@ -98,11 +98,11 @@ extension AnswerWriter {
     _ = try drop(dropped)
   }
 
-  /// Drops nodes, and returns the earlier indices of the remaining nodes.
+  /// Removes nodes, and returns the previous indices of the remaining nodes.
   mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
-    // The remaining nodes keep their order. If nodes that only a dropped node referred to have disappeared as well, all
+    // The remaining nodes keep their order. If the removal also removed nodes that no remaining node refers to, all
     // nodes are matched again.
     if nodes.nodes.count == kept.count {
       (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })

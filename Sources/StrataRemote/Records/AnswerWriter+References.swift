@@ -4,7 +4,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Removes references to records that are not stored yet, and stores them as pending references.
+  /// Replaces references to records that are not stored yet by pending references.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()

@@ -18,10 +18,10 @@ struct AppliedAnswer: Sendable {
   var kept = 0
   /// The number of elements of id lists that were left out because their records are not stored yet.
   var awaited = 0
-  /// The reason why a change counts as refused although the server reported success; `nil` for any other change.
+  /// The reason why a change counts as refused although the server reported success, or `nil` for any other change.
   var notApplied: RemoteError?
 
-  /// Adds the result of a further part of the same response.
+  /// Adds the result of another part of the same response.
   mutating func add(_ other: AppliedAnswer) {
     ids += other.ids
     report.add(other.report)
@@ -33,8 +33,8 @@ struct AppliedAnswer: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether no row of the table depends on another row of it: only the primary key and the server's id are unique, the
-  /// entity has no relations, and the table has no foreign key to itself.
+  /// Whether the rows of the table are independent of each other. In that case, only the primary key and the server's
+  /// id are unique, the entity has no relations, and the table has no foreign key to itself.
   fileprivate var isIndependent: Bool {
     type.relations.isEmpty && !table.refersToItself && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
   }
@@ -42,22 +42,22 @@ extension MappedEntity {
 
 /// Merges a response into the rows, in one transaction.
 ///
-///     nodes → match local records → drop outdated and locally deleted ones → merge local changes three ways → rows
+///     nodes → match local records → drop outdated and locally deleted nodes → merge local changes three ways → rows
 ///
-/// A record without local changes is written directly, because its row serves as the base.
+/// A record without local changes is written directly, because its row serves as the merge base.
 struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database
   let account: String
-  /// The number of the request. A record is skipped if the response to a request with a greater number was merged into
-  /// it.
+  /// The number of the request. A record is skipped if the response to a later request has already been merged into the
+  /// record.
   let number: Int64
   let changes: LocalChanges
   var result = AppliedAnswer()
   var nodes: EntityNodes
   /// The server's ids, by node index.
   var ids: [DatabaseValue?] = []
-  /// The primary keys of stored records, by node index; `nil` for a record that is not stored.
+  /// The primary keys of stored records, by node index, or `nil` for a record that is not stored.
   var records: [DatabaseValue?] = []
   /// References to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
@@ -104,7 +104,7 @@ struct AnswerWriter {
   ///   - entity: the entity of the root records.
   ///   - copy: the validators of the response, if it contains a single record.
   ///   - isWhole: whether records that are missing from the response no longer exist on the server.
-  ///   - condition: the primary keys to which `isWhole` is limited; `nil` for all records.
+  ///   - condition: the primary keys to which `isWhole` is limited, or `nil` for all records.
   ///   - deleted: the records that the response marks as deleted.
   mutating func run(
     _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,
@@ -112,7 +112,7 @@ struct AnswerWriter {
   ) throws -> AppliedAnswer {
     try findRecords()
     for root in nodes.roots {
-      // With an empty id, the path of the record would be the path of the list.
+      // An empty id is refused, because the path of the record would equal the path of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
@@ -178,8 +178,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Records that the server has sent these records. Each statement inserts a hundred of them, because one statement
-  /// for each record would take a fifth of the time needed for a response.
+  /// Marks the records as sent by the server. Each statement inserts a hundred records, because one statement for each
+  /// record would take a fifth of the time needed for a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

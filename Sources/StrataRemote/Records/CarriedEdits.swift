@@ -4,10 +4,9 @@ internal import StrataStore
 
 /// Migrates stored edits to the columns of the current release.
 ///
-/// Stored edits refer to columns by name. If an app update renames a column, its edits are assigned to the new column,
-/// which is found through the renames of the model's migration and through `formerly`. The conversions of the migration
-/// are applied to the values. An edit whose property no longer exists cannot be sent, so `run` throws an error that
-/// names the column.
+/// Stored edits refer to columns by name. If an app update renames a column, its edits move to the new column. The new
+/// column is found through the model's migration and through `formerly`. The migration's conversions are applied to the
+/// values. `run` throws an error that names the column if an edited property no longer exists.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database
@@ -16,7 +15,7 @@ struct CarriedEdits {
     for entity in catalog.entities { try CarriedEdits(entity: entity, db: db).run() }
   }
 
-  /// The keys of the columns in the release that wrote the edits, and the version of the model in that release.
+  /// The property keys of the columns, and the model version, in the release that wrote the edits.
   private struct Known {
     var version: Int?
     var keys: [String: String] = [:]
@@ -76,7 +75,7 @@ struct CarriedEdits {
         "an unsent edit is of the column \(column), which no property uses any more; name \(key) in formerly: or in a step that renames it, or send the edits first",
         entity: entity.name)
     }
-    // If the version that wrote the values is unknown, it is also unknown which conversions the values need.
+    // If the version that wrote the values is unknown, the necessary conversions are unknown too.
     if known.version != nil, !conversions.isEmpty { try convert(column, field, conversions) }
     guard field.column != column else { return }
     for table in ["edits", "conflicts"] {
@@ -91,7 +90,7 @@ struct CarriedEdits {
 
   private static let ofEntity = "number IN (SELECT number FROM strata_remote_changes WHERE entity = ?)"
 
-  /// Renames the key if the operation renames it, and appends the operation if it converts the value.
+  /// Applies a rename to `key`, and appends the operation to `conversions` if it converts the key's value.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the operation drops or moves the value.
   private func follow(_ operation: MigrationOperation, _ key: inout String, _ conversions: inout [MigrationOperation])
@@ -112,7 +111,7 @@ struct CarriedEdits {
     }
   }
 
-  /// Converts the bases of edits, the sent values, and both stored sides of conflicts.
+  /// Converts the stored values of a column: the bases of edits, the sent values, and both sides of conflicts.
   private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
     guard case .attribute(let place) = field.source else { return }
     func converted(_ stored: DatabaseValue) throws -> DatabaseValue {
@@ -129,8 +128,8 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // All values are read before any value is written, because one value can be the result of converting another
-      // value.
+      // All values are read before any value is written, because a converted value can equal a value that is not
+      // converted yet.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")
@@ -147,7 +146,7 @@ struct CarriedEdits {
 }
 
 extension MigrationOperation {
-  /// The key whose value the operation converts; `nil` for other operations.
+  /// The key whose value the operation converts, or `nil` if the operation converts no value.
   fileprivate var key: String? {
     switch self {
     case .convert(let path, _), .replaceNull(let path, _): path.firstKey

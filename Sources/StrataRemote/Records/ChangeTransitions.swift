@@ -29,7 +29,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // A deletion keeps the values that were sent before it, because the server may have them.
+    // A deletion keeps the previously sent values, because the server may have them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -50,7 +50,7 @@ extension UnsentChange {
 
   // MARK: sending → waiting
 
-  /// Discards the stored request. The next attempt creates a new one.
+  /// Discards the stored request. The next attempt creates a new request.
   ///
   /// - Parameter keepsSent: whether the sent values are kept, because the server may have received them.
   func discardRequest(_ db: Database, keepsSent: Bool = false) throws {
@@ -66,8 +66,7 @@ extension UnsentChange {
 
   /// Records a failed attempt. The request is kept, because the server may have received it.
   ///
-  /// - Parameter time: the earliest time of the next attempt, in seconds since 1970; `nil` to try again at the next
-  ///   call.
+  /// - Parameter time: the earliest time of the next attempt, in seconds since 1970, or `nil` for no delay.
   func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -86,7 +85,7 @@ extension UnsentChange {
 
   // MARK: sending → uncertain
 
-  /// Records that the outcome of sending a new record is unknown.
+  /// Marks the change as uncertain, because the outcome of sending a new record is unknown.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, status = ?, not_before = NULL WHERE number = ?",
@@ -128,7 +127,7 @@ extension UnsentChange {
 
   // MARK: Kind and record
 
-  /// Turns the change into an insertion, so that its record is sent as a new one.
+  /// Turns the change into an insertion, which sends the record as a new record.
   func becomeNew(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
@@ -151,8 +150,8 @@ extension UnsentChange {
 
   // MARK: → gone
 
-  /// Resets the attempts after the server has responded to the request. Edits that remain to be sent wait without an
-  /// error.
+  /// Discards the request after the server has responded, and resets the attempts and the error. Remaining edits wait
+  /// to be sent.
   func acknowledge(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(

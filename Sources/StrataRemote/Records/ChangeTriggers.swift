@@ -33,8 +33,8 @@ enum ChangeTriggers {
 
   /// Returns the account for which changes are recorded on this connection.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. When a table is dropped, its triggers are
-  ///   dropped as well. Edits would then go unrecorded, and the next response would overwrite them.
+  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. SQLite drops the triggers of a table
+  ///   together with the table. Edits would then go unrecorded, and the next response would overwrite them.
   static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
     let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
     let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -94,7 +94,7 @@ enum ChangeTriggers {
 
     private func change(_ row: String) -> String { "entity = \(name) AND record = \(row).\(key)" }
 
-    /// Whether the record has unsent changes.
+    /// Returns the SQL condition that the record has unsent changes.
     ///
     /// No trigger statement has a conflict clause, because SQLite replaces it with the conflict clause of the statement
     /// that fired the trigger (see the documentation of `CREATE TRIGGER`).
@@ -103,13 +103,13 @@ enum ChangeTriggers {
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Deletes the edits that were recorded for an `INSERT` that in the end did not change the row.
+    /// Returns SQL that deletes the edits that were recorded for an `INSERT` without effect on the row.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
 
-    /// Refuses unsent changes of the same record under two accounts, because the changes of one account would be sent
-    /// with the token of the other.
+    /// Returns SQL that refuses unsent changes of the same record under two accounts. Otherwise the changes of one
+    /// account would be sent with the token of the other account.
     private func checkAccount(_ row: String) -> String {
       """
       SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
@@ -117,14 +117,15 @@ enum ChangeTriggers {
       """
     }
 
-    /// Returns the condition that a column has changed. SQLite compares by collation and treats 1 and 1.0 as equal, but
-    /// every change of the stored bytes or their type counts.
+    /// Returns the SQL condition that a column has changed. SQLite compares by collation and treats 1 and 1.0 as equal,
+    /// but every change of the stored bytes or their type counts.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
     }
 
-    /// Saves the earlier values of columns as bases, unless the record is new to the server.
+    /// Returns SQL that saves the previous values of columns as bases of the edits, unless the record is new to the
+    /// server.
     private func keep(_ row: String, where condition: String? = nil) -> String {
       entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
@@ -165,7 +166,7 @@ enum ChangeTriggers {
       """
     }
 
-    /// Keeps the server's id if an older copy of the record, which lacks the id, replaces the row.
+    /// SQL that keeps the server's id if an older copy of the record, which lacks the id, replaces the row.
     private var keptID: String {
       guard !entity.idIsKey else { return "" }
       let known = """
@@ -179,8 +180,8 @@ enum ChangeTriggers {
         """
     }
 
-    /// Refuses nonnegative numbers as keys of new records, because the server may assign the same number to a different
-    /// record.
+    /// SQL that refuses nonnegative numbers as keys of new records, because the server may assign the same number to a
+    /// different record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """

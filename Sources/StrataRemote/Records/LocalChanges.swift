@@ -1,10 +1,10 @@
 internal import GRDB
 internal import StrataStore
 
-/// Access to the unsent local changes while a response is merged.
+/// Reads and updates the unsent local changes while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether there are no unsent changes. This is the usual case, in which further queries are skipped.
+  /// Whether there are no unsent changes, in which case further queries are skipped.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -26,7 +26,7 @@ struct LocalChanges {
     return try db.exists("SELECT 1 FROM strata_remote_changes WHERE entity = ?", [entity.name])
   }
 
-  /// Returns all records of an entity that have unsent changes, so that a whole response needs only one query.
+  /// Returns all records of an entity that have unsent changes. One query is enough for a whole response.
   func records(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let records = try DatabaseValue.fetchAll(
@@ -47,8 +47,8 @@ struct LocalChanges {
     try db.pairs("SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, record])
   }
 
-  /// Sets the base of a column. `nil` means that the column no longer has a local change, which also ends its
-  /// conflicts.
+  /// Sets the base of a column, which is the value before the local edit. If `base` is `nil`, the column no longer
+  /// counts as edited, and its conflicts are deleted.
   func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
     guard let base else {
       try db.execute(
@@ -63,7 +63,8 @@ struct LocalChanges {
         """, [entity.name, record, field, base])
   }
 
-  /// Makes the sent values the base. A column that still has its sent value no longer counts as changed.
+  /// Sets the bases of the sent columns to the sent values. A column that still has its sent value no longer counts as
+  /// changed.
   func rebase(
     _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue], to sent: [String: DatabaseValue]
   ) throws {
@@ -78,14 +79,13 @@ struct LocalChanges {
     let field: String
     /// The part of the column's value that is in conflict.
     let part: ValuePart
-    /// The path, as it is shown to users.
+    /// The path that is shown to users.
     let path: String
     /// The base of the whole column.
     let base: DatabaseValue
     let server: DatabaseValue
   }
 
-  /// Returns the conflicts of a record.
   func conflicts(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [Conflict] {
     let rows = try Row.fetchAll(
       db.cachedStatement(
@@ -96,7 +96,8 @@ struct LocalChanges {
     }
   }
 
-  /// Updates the server's value in the conflicts of a column, and ends each conflict on which both sides now agree.
+  /// Updates the server's value in the conflicts of a column. A conflict is deleted if both sides now have the same
+  /// value.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue
@@ -150,7 +151,7 @@ extension Database {
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }
   }
 
-  /// Runs a statement that is compiled only once for the connection.
+  /// Runs a statement through the connection's statement cache.
   func execute(cached sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
     try cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
   }

@@ -22,12 +22,12 @@ extension MappedEntity {
     }
   }
 
-  /// Deletes a record's validators and the number of the last response merged into it.
+  /// Deletes a record's validators, and the number of the last response that was merged into the record.
   func forget(_ record: DatabaseValue, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
   }
 
-  /// Returns the primary key of the record with this server id; `nil` if there is none.
+  /// Returns the primary key of the record with this server id, or `nil` if there is no such record.
   ///
   /// A text id also matches a numeric column, because SQLite converts the id by the column's affinity.
   func record(withID id: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
@@ -36,7 +36,7 @@ extension MappedEntity {
       db.cachedStatement(sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?"), arguments: [id])
   }
 
-  /// Returns the server's id of a record; `nil` if there is no such record.
+  /// Returns the server's id of a record, or `nil` if there is no such record.
   func id(of record: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
     return try DatabaseValue.fetchOne(
@@ -45,11 +45,10 @@ extension MappedEntity {
 }
 
 extension MappedEntity {
-  /// Returns the value to which a column is reset when an edit is discarded: the value before the edit, or null if that
-  /// value refers to a deleted record.
+  /// Returns the value for a column whose edit is discarded. This is the value before the edit, or null if that value
+  /// refers to a deleted record.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if the value would have to be null and the column does not allow
-  ///   null.
+  /// - Throws: ``RemoteError`` with the code `store` if the value must be null but the column does not allow null.
   func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws
     -> DatabaseValue
   {

@@ -39,10 +39,10 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Updates objects that still have the local key of a record to which the server has assigned an id. The record's
-  /// current key replaces the local key, both as the primary key and in foreign keys.
+  /// Replaces outdated local keys in objects by the current keys, both as primary keys and as foreign keys. A local key
+  /// is outdated if the server has assigned an id to its record.
   ///
-  /// Numeric keys are not replaced, because a different record may have the earlier number by now.
+  /// Numeric keys are not replaced, because a different record may now have the same number.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
     guard try db.exists("SELECT 1 FROM strata_remote_ids") else { return }
     let byType = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
@@ -61,7 +61,7 @@ struct RecordRenaming {
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
         nodes.nodes[place].values[number] = try entity.value(new, number)
-        // An id that is missing in the object must not remove the server's id from the row.
+        // A missing id in the object must not remove the server's id from the row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
         }
@@ -69,7 +69,8 @@ struct RecordRenaming {
     }
   }
 
-  /// Replaces a row with an existing row of the same record, and deletes the replaced row.
+  /// Deletes a row that duplicates an existing row of the same record, and redirects all references to the existing
+  /// row.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -125,7 +126,7 @@ struct RecordRenaming {
       try db.execute(
         cached: "UPDATE \(reference.table.quotedDatabaseIdentifier) SET \(column) = ? WHERE \(column) = ?", [new, old])
     }
-    // Bases, sent values and conflicts contain the key as well.
+    // Bases, sent values and conflicts also contain the key.
     for other in catalog.entities {
       for field in other.fields where field.target == entity.number {
         try db.execute(

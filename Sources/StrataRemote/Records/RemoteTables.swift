@@ -3,7 +3,8 @@ internal import GRDB
 
 /// The tables that Strata adds to the app's database. They hold metadata of the server's records, and unsent changes.
 ///
-/// A record without changes has only a row in `strata_remote_records`, and serves as its own base.
+/// A record without unsent changes has only a row in `strata_remote_records`. Its row in the app's table serves as the
+/// merge base.
 enum RemoteTables {
   /// The version of the tables' format. A database with a newer version is refused.
   static let format = 2
@@ -30,13 +31,14 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Deletes the notes on deletions that are more than a day older than `time`. No request takes that long.
+  /// Forgets deletions that are more than a day older than `time`. They are no longer needed, because no request takes
+  /// a day.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Records a reset that removed all rows. Responses to earlier requests will be dropped.
+  /// Stores the number of a reset that removed all rows. Responses to earlier requests will be dropped.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
@@ -48,8 +50,8 @@ enum RemoteTables {
     return reset.map { number < $0 } ?? false
   }
 
-  /// Records that the response with this number was merged for an entity. A response is checked record by record only
-  /// if its number is lower than the last one recorded.
+  /// Stores the number of a response that was merged for an entity. Only a response with a lower number must later be
+  /// checked record by record.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """

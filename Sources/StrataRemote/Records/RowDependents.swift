@@ -1,15 +1,15 @@
 internal import GRDB
 internal import StrataStore
 
-/// Finds the rows that refer to a row through foreign keys. Deleting the row would delete or change them, or they would
-/// prevent the deletion.
+/// Finds the rows that refer to a row through foreign keys. Deleting the row would delete or change these rows, or
+/// would fail because of them.
 struct RowDependents {
   private let catalog: RemoteCatalog
   private let changes: LocalChanges
   private let db: Database
   private let links: [Link]
 
-  /// A foreign key. Each of its columns is paired with the column that it references.
+  /// A foreign key, as pairs of a column and the referenced column.
   private struct Link {
     let table: String
     let target: String
@@ -49,14 +49,13 @@ struct RowDependents {
     self.links = links
   }
 
-  /// Whether a row must be kept although the server has deleted its record: the row has unsent changes, a record with
-  /// unsent changes refers to it, or a foreign key prevents its deletion.
+  /// Whether a row must be kept although the server has deleted its record. A row is kept if it has unsent changes, if
+  /// a record with unsent changes refers to it, or if a foreign key prevents its deletion.
   func keeps(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }
 
-  /// Whether a record with unsent changes refers to the row, in which case deleting the row could delete that record as
-  /// well.
+  /// Whether a record with unsent changes refers to the row. Deleting the row could then delete that record too.
   private func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard !changes.isEmpty else { return false }
     for other in catalog.entities {
@@ -72,8 +71,8 @@ struct RowDependents {
     return false
   }
 
-  /// Whether a row must be kept because its deletion would be refused, at once or at the end of the transaction, or
-  /// because it would delete or change a record with unsent changes.
+  /// Whether deleting a row would be refused, at once or at the end of the transaction, or would delete or change a
+  /// record with unsent changes.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"

@@ -3,10 +3,9 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The values of a record that were sent in a request whose response has not arrived. It is unknown whether the server
-/// has received them.
+/// The sent values of a record while the response is outstanding. The server may or may not have received the values.
 struct SentValues {
-  /// The sent values by column; empty if there is no such request.
+  /// The sent values, by column. Empty if no response is outstanding.
   let values: [String: DatabaseValue]
   private let entity: MappedEntity
   private let record: DatabaseValue
@@ -21,8 +20,8 @@ struct SentValues {
       """, [entity.name, record])
   }
 
-  /// Records that the row now has the server's value of a column. An earlier sent value of that column then leaves
-  /// nothing to be sent.
+  /// Replaces the sent value of a column by the server's value, which the row now has. The column then has nothing left
+  /// to send.
   func replace(_ column: String, by value: DatabaseValue) throws {
     guard let known = values[column], !known.isExactly(value) else { return }
     try db.execute(
@@ -41,8 +40,8 @@ struct SentValues {
       == server.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Returns the last value that both sides are known to have had: the sent value if the server has it, otherwise the
-  /// earlier value. Objects are compared key by key.
+  /// Returns the last value that both sides are known to have had. This is the sent value if the server has it,
+  /// otherwise the earlier value. Objects are compared key by key.
   static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
     if hasArrived(sent, server) { return sent }
     guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {

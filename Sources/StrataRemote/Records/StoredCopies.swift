@@ -3,14 +3,14 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The stored metadata of responses, by account and URL. A copy is kept only as long as a 304 would confirm the current
-/// rows.
+/// Stores the metadata of responses, by account and URL. A copy is deleted when a 304 would no longer confirm the
+/// current rows.
 enum StoredCopies {
   static func fetch(account: String, url: String, _ db: Database) throws -> HTTPCopy? {
     let data = try Data.fetchOne(
       db.cachedStatement(sql: "SELECT copy FROM strata_remote_copies WHERE account = ? AND url = ?"),
       arguments: [account, url])
-    // A copy that this version cannot read is ignored, so that a full request is sent.
+    // `try?` because a copy that this version cannot read is ignored. A full request is then sent.
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
@@ -25,7 +25,7 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Deletes the copy for a URL if it was saved by this request or an earlier one.
+  /// Deletes the copy for a URL if this request or an earlier request saved the copy.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ? AND applied <= ?", [account, url, number])
@@ -41,8 +41,9 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Returns how many times the copies of an entity have been deleted. If this number changes during a request, the
-  /// copy of the response is not kept, because its tag would confirm rows that have changed in the meantime.
+  /// Returns the number of times that the copies of an entity have been deleted. If the number changes during a
+  /// request, the copy of the response is not kept, because a later 304 would confirm rows that have changed in the
+  /// meantime.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),

@@ -8,7 +8,7 @@ struct UnsentChange: Sendable {
   let account: String
   let entity: String
   let record: DatabaseValue
-  /// The server's id; null if the server does not have the record yet.
+  /// The server's id, or null if the server does not have the record yet.
   let id: DatabaseValue
   let kind: RemoteChange.Kind
   let state: RemoteChange.State
@@ -16,8 +16,8 @@ struct UnsentChange: Sendable {
   let code: String?
   let reason: String?
   let status: Int?
-  /// The content of the request as it was first sent; `nil` if there is none. The URL and the authorization are
-  /// determined again for each attempt.
+  /// The stored request, or `nil` if no request is stored. The URL and the authorization are determined again
+  /// for each attempt.
   let request: StoredRequest?
 
   struct StoredRequest: Sendable {
@@ -25,11 +25,10 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The number of the first attempt. A response that arrives after a later attempt may be the response to the first
-    /// one.
+    /// The request number of the first attempt, because a late response may belong to that attempt.
     let number: Int64
 
-    /// Whether the request has `If-Match`, in which case the server executes it only if the record is unchanged. Such a
+    /// Whether the request has `If-Match`. The server then executes the request only if the record is unchanged, so the
     /// request can be repeated without fetching the record first.
     var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
@@ -47,7 +46,7 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // The outcome of sending a new record by `POST` is unknown and cannot be looked up.
+    // Whether the outcome of a `POST` is unknown and cannot be looked up.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }
@@ -70,7 +69,6 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// Returns the change of a record; `nil` if there is none.
   static func fetch(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws -> UnsentChange? {
     try Row.fetchOne(
       db.cachedStatement(sql: "SELECT * FROM strata_remote_changes WHERE entity = ? AND record = ?"),
@@ -85,7 +83,6 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
-  /// Returns the sent values, by column.
   func sent(_ db: Database) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, value FROM strata_remote_sent WHERE number = ?", [number])
   }

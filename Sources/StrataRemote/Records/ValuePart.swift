@@ -7,8 +7,8 @@ internal import StrataStore
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
-  /// Creates the part that is in conflict. It consists of the leading keys of the conflict's path, so that a list is
-  /// always in conflict as a whole.
+  /// Creates a part from the leading keys of a conflict's path. The path is cut off at the first index, because a list
+  /// is always in conflict as a whole.
   init(_ path: ValuePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {
@@ -20,7 +20,7 @@ struct ValuePart: Sendable, Hashable {
 
   static let whole = ValuePart(ValuePath())
 
-  /// The text that represents the part in a table.
+  /// The JSON text that represents the part in a table column.
   var text: String {
     get throws { String(decoding: try JSONWriter().write(.array(keys.map { .string($0) })), as: UTF8.self) }
   }
@@ -31,7 +31,7 @@ struct ValuePart: Sendable, Hashable {
 
   private var steps: [ArchiveValue.Step] { keys.map { .key($0) } }
 
-  /// Returns this part of a value; `nil` if it is absent.
+  /// Returns this part of a value, or `nil` if it is absent.
   func value(of whole: ArchiveValue) -> ArchiveValue? {
     steps.reduce(whole as ArchiveValue?) { value, step in value?[step] }
   }
@@ -51,7 +51,7 @@ struct ValuePart: Sendable, Hashable {
 }
 
 extension MappedEntity {
-  /// Returns a column's value with a part replaced by the same part of a different value of the column.
+  /// Returns `stored` with a part replaced by the same part of `other`.
   func replacing(_ part: ValuePart, of stored: DatabaseValue, in field: Field, by other: DatabaseValue) throws
     -> DatabaseValue
   {

@@ -9,11 +9,10 @@ struct Refreshing: Sendable {
   let entity: MappedEntity
   let request: RemoteRequest
   let account: String
-  /// Returns the primary keys of the rows that the list covers; `nil` if the list is not limited to a subset of the
+  /// Returns the primary keys of the rows that the list covers, or `nil` if the list is not limited to a subset of the
   /// records.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
-  /// All pages of a response.
   private struct Pages: Sendable {
     var read: ReadRecords
     var isList = true
@@ -25,7 +24,7 @@ struct Refreshing: Sendable {
 
   private enum Answer: Sendable {
     case fresh
-    /// The server responded with 304. The value is the copy to keep from now on; `nil` to keep none.
+    /// The server responded with 304. The value is the copy to keep, or `nil` to keep no copy.
     case notModified(HTTPCopy?)
     case pages(Pages)
     case gone(RemoteError)
@@ -43,7 +42,7 @@ struct Refreshing: Sendable {
 
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
-  /// Does the same as ``run()``, and also returns the first record as the server sent it.
+  /// Refreshes the records, and also returns the first record as the server sent it.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
     session.post(.willFetch, entity: entity.name, account: account)
     do {
@@ -114,8 +113,8 @@ struct Refreshing: Sendable {
       try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
-    // If the record was never stored, the method throws the error. A stored record has been deleted or kept, and the
-    // result reports that.
+    // The error is thrown only if the record was never stored. Otherwise the result reports that the record was deleted
+    // or kept.
     guard applied.report.total.deleted > 0 || applied.kept > 0 else { throw error }
     return RemoteRefresh(applied, pages: 0)
   }
@@ -144,7 +143,7 @@ struct Refreshing: Sendable {
     return answer
   }
 
-  /// Sends a request, which is conditional if there is a known copy.
+  /// Sends a request, with conditions if there is a known copy.
   ///
   /// - Returns: `nil` if the server responds with a 304 that does not confirm a known copy, in which case a full
   ///   request is needed.
@@ -173,7 +172,6 @@ struct Refreshing: Sendable {
   private func completed(_ request: HTTPRequest) -> HTTPRequest { request.adding(session.configuration.headers) }
 
   private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
-    // The JSON of the list is released when this method returns.
     var records: [ArchiveValue] = []
     var (count, isList, request, response) = (0, true, first, response)
     var seen: Set<String> = [Self.resource(first.url)]
@@ -221,7 +219,7 @@ struct Refreshing: Sendable {
 
   // MARK: Stored copies
 
-  /// Saves a copy, or deletes the existing copy.
+  /// Saves the copy, or deletes the stored copy if `copy` is `nil`.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")

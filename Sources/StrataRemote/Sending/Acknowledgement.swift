@@ -4,27 +4,27 @@ internal import StrataCore
 internal import StrataStore
 
 /// Applies the response to a sent change in one transaction. The server's values become the base of the remaining
-/// edits, the server's id replaces the local id of a new record everywhere, and the change leaves the queue if nothing
+/// edits. The server's id replaces the local id of a new record everywhere. The change leaves the queue if nothing
 /// remains to be sent.
 struct Acknowledgement {
   let catalog: RemoteCatalog
   let entity: MappedEntity
-  /// The change, as it was sent.
+  /// The change as it was sent.
   let sent: UnsentChange
   let db: Database
 
   /// - Parameters:
-  ///   - answer: the record in the response; `nil` if the response has no content.
+  ///   - answer: the record in the response, or `nil` if the response has no content.
   ///   - id: the id in the response's content or in its `Location`.
-  ///   - number: the number of the request's first attempt, because this may be the response to that attempt.
+  ///   - number: the number of the request's first attempt, because the response may belong to that attempt.
   ///   - answered: a request number that was assigned after the response arrived. Responses to requests with smaller
   ///     numbers are not reliable for this record, because the server may have created them before it applied the
   ///     change.
-  /// - Returns: the effects of the response; `nil` if the change is no longer in the queue.
+  /// - Returns: the effects of the response, or `nil` if the change is no longer in the queue.
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
-    // Another process may have applied the response to the same request.
+    // A different process may already have applied a response to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
       return nil
     }
@@ -63,7 +63,8 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // Stored copies may be older than the change, or newer than this response, for example after a deletion.
+    // All copies are deleted, because a copy may be older than the change, or newer than this response, for example
+    // after a deletion.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -99,20 +100,21 @@ struct Acknowledgement {
     return columns
   }
 
-  /// Makes the sent values the base. A column that still has its sent value no longer counts as changed.
+  /// Sets the bases of the sent columns to the sent values. A column that still has its sent value no longer counts as
+  /// changed.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// Records that the server no longer has the record.
+  /// Records the deletion of the record on the server.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
     try RemoteTables.noteApplied(entity, answered, db)
     try entity.forget(change.record, db)
     guard change.kind == .delete else {
-      // The record was created again in the meantime, so the server must receive it as a new record.
+      // The record was created again in the meantime, so it must be sent as a new record.
       return try change.becomeNew(db)
     }
     try change.remove(db)
@@ -130,7 +132,8 @@ struct Acknowledgement {
     let renaming = RecordRenaming(catalog, entity, db)
     var existing = try entity.record(withID: id, db)
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
-      // The row with this id belongs to a different new local record, whose local key the server now uses.
+      // The row with this id is a different new local record. The row gets a new key, because the server now uses the
+      // key of the row.
       try renaming.moveAside(other)
       existing = nil
     }
@@ -151,12 +154,13 @@ struct Acknowledgement {
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {
-    // A record that is created later under the old key is a different record.
+    // If the id is the key, the deletion moves to the id, because a record that is created later under the old key is a
+    // different record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
     let existing = try entity.record(withID: id, db)
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
-      // A refresh has already stored the record. If that row was changed later, the row is kept.
+      // A refresh has already stored the record in this row. If the row was changed later, it is kept.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known
@@ -172,7 +176,7 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves the local edits to the row that a refresh stored before this response arrived.
+  /// Moves the local edits to the row that a refresh stored for the same record before this response arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {
@@ -206,7 +210,7 @@ struct Acknowledgement {
     }
   }
 
-  /// Returns the values of those columns of a row that are not mapped to the server.
+  /// Returns the values of a row's columns that are not mapped to the server.
   private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
     let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
     let names = try String.fetchAll(

@@ -14,11 +14,11 @@ struct ChangeRequest {
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
-    /// The change waits for a different change, or a different store is sending it.
+    /// The change waits for a different change, or is being sent by a different store.
     case waits
     /// All edits of the change are in conflict. The change waits until the conflicts are resolved.
     case held
-    /// The record is part of a cycle of new records whose required references wait for each other.
+    /// The record belongs to a cycle of new records with required references to each other.
     case stuck
     /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
     case behind
@@ -28,7 +28,8 @@ struct ChangeRequest {
     /// needs the whole record.
     case needsRecord
 
-    /// The reason why the change waits; `nil` if it does not wait for other changes or a resolution.
+    /// The reason why the change waits, or `nil` if it does not wait for other changes or for the resolution of a
+    /// conflict.
     var reason: String? {
       switch self {
       case .waits: "it waits for a record that it refers to, and that the server does not have yet"
@@ -48,7 +49,6 @@ struct ChangeRequest {
   let number: Int64
   let db: Database
 
-  /// The content of a new request.
   private struct Content {
     let verb: String
     let body: ArchiveValue?
@@ -69,7 +69,7 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // Deleting the record on the server first could also delete or change records there that refer to it.
+      // If the record were deleted on the server first, records that refer to it there could be deleted or changed.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:
@@ -77,7 +77,7 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // If new records form a cycle, one of them is sent first without its reference, and the reference is sent
+      // If new records form a cycle, one record is sent first without its reference, and the reference is sent
       // afterwards.
       let order = SendingOrder(catalog, db)
       for field in try order.circular(entity, change.record, row) { row[field.slot] = .null }
@@ -95,7 +95,7 @@ struct ChangeRequest {
         return .nothing
       }
       guard try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) != nil else {
-        // The server does not have the record, so the record is sent as a new one.
+        // The server does not have the record, so it is sent as a new record.
         try change.becomeNew(db)
         return .again
       }
@@ -174,8 +174,8 @@ struct ChangeRequest {
     return (Content(verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed)), false)
   }
 
-  /// Throws `refused` if a merge patch cannot express a change. A merge patch removes keys that become null. This still
-  /// sets an optional property to nil, but it would remove a dictionary's key.
+  /// Throws `refused` if a merge patch cannot express a change. A merge patch removes keys that become null. Removing
+  /// the key of an optional property sets the property to nil, but removing the key of a dictionary loses the key.
   private func checkNulls(
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
@@ -199,7 +199,7 @@ struct ChangeRequest {
     return Dictionary(fields.map { ($0.column, row[$0.slot]) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether a referenced record is new and does not exist on the server yet.
+  /// Whether one of the fields references a new record that the server does not have yet.
   private func waits(for fields: [MappedEntity.Field], _ row: [DatabaseValue]) throws -> Bool {
     let changes = try LocalChanges(db)
     for field in fields {
@@ -246,8 +246,8 @@ struct ChangeRequest {
     return body
   }
 
-  /// Returns the ids of referenced records that are not stored yet, by the column of the reference. Until they are
-  /// stored, the column is null.
+  /// Returns the ids of referenced records that are not stored yet, by the column of the reference. The column is null
+  /// until the record is stored.
   private func awaited(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> [String: DatabaseValue] {
     guard fields.contains(where: { $0.target != nil && row[$0.slot].isNull }) else { return [:] }
     let ids = try db.pairs(
@@ -263,8 +263,8 @@ struct ChangeRequest {
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
 
-  /// Returns `whole` with the null values of `new` added where their keys are absent, because a merge patch removes
-  /// such keys.
+  /// Returns `whole` with the null values of `new` added where their keys are absent, because a merge patch has removed
+  /// these keys.
   private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
     guard case .object(let new) = new, case .object(var result) = whole else { return whole }
     for entry in new.entries {
@@ -285,8 +285,8 @@ struct ChangeRequest {
 
   // MARK: Conditions
 
-  /// Returns header fields that make the request conditional on the server's record being unchanged (RFC 9110, section
-  /// 13); empty if no validator is known.
+  /// Returns the header fields with which the server refuses the request if the record has changed (RFC 9110, section
+  /// 13). Returns no fields if no validator is known.
   private func condition() throws -> HTTPHeaders {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT etag, modified FROM strata_remote_records WHERE entity = ? AND record = ?"),
@@ -315,7 +315,7 @@ extension MappedEntity {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 
-  /// Returns the JSON of a record that has only its id.
+  /// Returns the JSON of a record that has only the given id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
     values[type.attributes[id.attribute].place] = try value(stored, id.attribute)

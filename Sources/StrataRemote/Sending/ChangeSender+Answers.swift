@@ -14,8 +14,8 @@ extension ChangeSender {
     var nodes: EntityNodes?
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
-      // The content may be an HTML page from a proxy.
-      guard (try? JSONReader().read(response.body)) != nil else {  // The cause does not matter.
+      // The content must be JSON, because a proxy can answer with an HTML page.
+      guard (try? JSONReader().read(response.body)) != nil else {  // `try?` because the cause of the error does not matter.
         throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
@@ -82,7 +82,7 @@ extension MappedEntity {
       URL(string: text).map { .url($0) } ?? .null,
     ]
     for candidate in candidates where !candidate.isNull {
-      // Candidates with a type that the column cannot hold are skipped.
+      // `try?` because candidates with a type that the column cannot hold are skipped.
       if let stored = try? stored(candidate, id.attribute) { return stored }
     }
     throw RemoteError(.invalidBody, "the property cannot hold the id in Location", entity: name)

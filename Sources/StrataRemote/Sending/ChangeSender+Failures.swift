@@ -69,8 +69,8 @@ extension ChangeSender {
   /// There is no delay after `notConnected`, `cutOff`, `timedOut` and `unauthorized`, because the app decides when to
   /// call `send()` again.
   ///
-  /// - Parameter discardsRequest: whether this was the first attempt. If so, a request that certainly had no effect is
-  ///   discarded, and the record need not be fetched before the next attempt.
+  /// - Parameter discardsRequest: whether the request is discarded if it certainly had no effect. In that case, the
+  ///   record need not be fetched before the next attempt.
   func postpone(
     _ number: Int64, attempts: Int, because error: RemoteError? = nil, discardsRequest: Bool = false
   ) async throws {
@@ -84,7 +84,7 @@ extension ChangeSender {
       }
     let wait = max(delay * session.clock.random(), error?.retryAfter?.seconds ?? 0)
     let time = hasAnswer ? session.clock.now().addingTimeInterval(wait).timeIntervalSince1970 : nil
-    // This is a separate task, because the failure must be stored even if the current task is cancelled.
+    // A separate task is used because the failure must be stored even if the current task is cancelled.
     try await Task { [session, account] in
       try await session.write { db in
         let change = try UnsentChange.fetch(number, db)
@@ -129,8 +129,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether the request could not be created because of its own record, in which case the changes of other records can
-  /// still be sent.
+  /// Whether the error concerns only the record of the request. Changes of other records can then still be sent.
   var isOfOneRecord: Bool {
     switch code {
     case .refused, .invalidConfiguration, .invalidBody: return true
@@ -144,7 +143,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether only this request failed, in which case other requests may succeed.
+  /// Whether only this request failed. Other requests may then succeed.
   var isOfOneRequest: Bool {
     switch code {
     case .unavailable: status != 429

@@ -6,10 +6,10 @@ internal import StrataStore
 /// Fetches the server's version of a changed record: before sending a change without a validator, after a conflict, and
 /// when the outcome of a request is unknown.
 extension ChangeSender {
-  /// Fetches and merges the record of a change whose outcome is unknown, and discards its request so that the next
-  /// attempt creates a new one.
+  /// Fetches and merges the record of a change whose outcome is unknown. The change's request is discarded, and the
+  /// next attempt creates a new request.
   ///
-  /// - Returns: the record; `nil` if the change has to wait or has been settled.
+  /// - Returns: the record, or `nil` if the change must wait or has been settled.
   func settled(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -52,8 +52,7 @@ extension ChangeSender {
 
   /// Fetches the record of a change and merges it.
   ///
-  /// - Returns: the record, in which case the change can be sent; `nil` if the change was postponed, refused or
-  ///   settled.
+  /// - Returns: the record if the change can be sent, or `nil` if the change was postponed, refused or settled.
   func fetch(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -154,7 +153,7 @@ extension ChangeSender {
     }
   }
 
-  /// Returns the path for a change's request; `nil` if the server does not have the record.
+  /// Returns the path for a change's request, or `nil` if the server does not have the record.
   ///
   /// - Throws: ``RemoteError`` with the code `refused` if the path contains a property that has no value.
   func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
@@ -184,7 +183,7 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// Returns the server's id of a changed record; `nil` if the record has none.
+  /// Returns the server's id of a changed record, or `nil` if the record has no id.
   fileprivate func serverID(of change: UnsentChange, _ row: [DatabaseValue]?) throws -> String? {
     try row.flatMap { try idText($0[id.slot]) } ?? idText(change.id)
   }

@@ -12,7 +12,7 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
-    /// The change waits for a conflict to be resolved. Sending other changes does not unblock it.
+    /// The change waits for a conflict to be resolved. Sending other changes does not unblock the change.
     case held
     /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
     case behind
@@ -132,7 +132,7 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var fetched: ArchiveValue?
-    // The change whose outcome is unknown, in the state in which it was sent.
+    // The change as it was sent, if its outcome is unknown.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
       guard let (outcome, entity) = try await prepare(number, fetched, &sending) else { return .done }
@@ -177,7 +177,7 @@ struct ChangeSender: Sendable {
         }
       }
     }
-    // The record changes on the server faster than the change can be sent. A later call sends it.
+    // The record changes on the server faster than the change can be sent. A later call sends the change.
     try await postpone(
       number, attempts: 1,
       because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
@@ -244,7 +244,7 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, stored.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      // The server may have received an earlier attempt.
+      // A repeated request is kept, because the server may have received an earlier attempt.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
@@ -285,7 +285,7 @@ struct ChangeSender: Sendable {
       guard stored.verb == "POST" else {
         return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }
-      // Repeating the request returns the same response, or one that can be read.
+      // Repeating the request returns the same response or a readable response.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
         post(.sendFailed(shown, located), shown)
@@ -297,7 +297,7 @@ struct ChangeSender: Sendable {
   }
 
   /// Counts the effects of a response to a change, and posts the events. Does nothing if `applied` is `nil`, because
-  /// then the change had already left the queue.
+  /// the change had then already left the queue.
   func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
     guard let applied else { return }
     if let error = applied.notApplied {
@@ -313,7 +313,6 @@ struct ChangeSender: Sendable {
     }
   }
 
-  /// Posts an event about a change.
   func post(_ kind: RemoteEvent.Kind, _ change: RemoteChange) {
     session.post(kind, entity: change.entity, account: account)
   }
@@ -327,7 +326,7 @@ struct ChangeSender: Sendable {
 }
 
 extension UnsentChange {
-  /// The changed columns of an update; empty for an insertion or a deletion.
+  /// The changed columns of an update. Empty for an insertion or a deletion.
   func columns(_ db: Database) throws -> [String] {
     guard kind == .update else { return [] }
     return try String.fetchAll(
@@ -337,6 +336,5 @@ extension UnsentChange {
 }
 
 extension Duration {
-  /// The duration in seconds.
   var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

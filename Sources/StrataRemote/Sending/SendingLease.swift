@@ -8,13 +8,13 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Ensures that a change is sent by only one of several stores that use the same database, in one process or in
-/// several.
+/// Ensures that only one of several stores with the same database sends a change, in one process or in several
+/// processes.
 ///
 /// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. If a
 /// request was sent under an invalid lease, the outcome of the request is unknown.
 final class SendingLease: Sendable {
-  /// The maximum lifetime of a lease in seconds. It is limited because process identifiers are reused.
+  /// The maximum lifetime of a lease in seconds. The lifetime is limited because process identifiers are reused.
   private static let longest: TimeInterval = 600
   private static let live = Mutex<Set<String>>([])
 

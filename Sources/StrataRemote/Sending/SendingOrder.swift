@@ -15,8 +15,8 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether a deletion has to wait, because on the server the deleted record may still be referenced by a record whose
-  /// change has not been sent. A change that was refused with `notFound` does not delay a deletion.
+  /// Whether a deletion must wait, because an unsent change may still have to remove a reference to the deleted record
+  /// on the server. A change that was refused with `notFound` does not delay a deletion.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     var found: Set<QueuedRecord> = []
@@ -52,8 +52,8 @@ struct SendingOrder {
     }
   }
 
-  /// Whether a new record belongs to a cycle of new records that refer to each other through required columns, so that
-  /// none of them can be sent first.
+  /// Whether a new record belongs to a cycle of new records that refer to each other through required columns. In that
+  /// case, no record of the cycle can be sent first.
   func isStuck(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     return try reached(from: own) { entity, record in

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The journal of earlier runs in an output folder. It has one line of JSON for each converted file, which is appended
-/// after the archive has been written.
+/// The journal of earlier runs in an output folder. For each converted file, a line of JSON is appended after the
+/// archive has been written.
 ///
 /// A run that was killed leaves at most one incomplete line at the end, and archives without a line. These files are
 /// converted again.
@@ -12,7 +12,7 @@ final class ConversionJournal {
     let size: Int
     let modified: Int64
     let outputSize: Int
-    /// The CRC-32 of the archive; `nil` in journals that were written before checksums were added.
+    /// The CRC-32 of the archive, or `nil` in journals that were written before checksums were added.
     let checksum: UInt32?
     /// The options of the conversion, in the form of ``LegacyConversion/text``.
     let conversion: String
@@ -23,7 +23,7 @@ final class ConversionJournal {
   /// The last entry for each file, by its path.
   let entries: [String: Entry]
   private let path: String
-  /// The open journal file; `nil` in a dry run.
+  /// The open journal file, or `nil` in a dry run.
   private let file: OpenFile?
 
   /// Opens the journal of a folder. No other run can write to the journal at the same time.
@@ -53,8 +53,8 @@ final class ConversionJournal {
   private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
     var entries: [String: Entry] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      // Damaged lines and the incomplete line of a killed run are skipped. Their files are converted again, and an
-      // existing archive is kept unless the new archive has the same bytes.
+      // `try?` because damaged lines and the incomplete line of a killed run are skipped. Their files are converted
+      // again, and an existing archive is kept unless the new archive has the same bytes.
       guard let value = try? JSONReader().read(Data(line)), let file = value["file"]?.stringValue,
         let size = value["size"]?.intValue, let modified = value["modified"]?.integer(as: Int64.self),
         let outputSize = value["outputSize"]?.intValue, let conversion = value["conversion"]?.stringValue

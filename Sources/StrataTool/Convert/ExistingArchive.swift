@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The state of the file at the output path of an archive. It determines whether the file may be replaced.
+/// The state of the file at the output path of an archive, which determines whether the file may be replaced.
 enum ExistingArchive {
   case absent
   /// The file is the archive that the journal records, with the same size and checksum.
@@ -18,9 +18,9 @@ enum ExistingArchive {
   case irregular
 
   /// - Parameters:
-  ///   - status: the status of the file; `nil` if the file does not exist.
+  ///   - status: the status of the file, or `nil` if the file does not exist.
   ///   - entry: the journal entry for the archive.
-  /// - Throws: an error if the file cannot be read, so that its state is unknown.
+  /// - Throws: an error if the file cannot be read, because its state is then unknown.
   /// - Complexity: linear in the size of the file if the journal has an entry for it.
   init(_ path: String, _ status: FileStatus?, _ entry: ConversionJournal.Entry?) throws {
     guard let status else {
@@ -48,7 +48,7 @@ enum ExistingArchive {
     self = try Self.isReadable(path) ? .changed : .damaged
   }
 
-  /// The reason why the file must not be replaced by different content; `nil` if it may be replaced.
+  /// The reason why the file must not be replaced by different content, or `nil` if it may be replaced.
   var reasonToKeep: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil
@@ -70,8 +70,8 @@ enum ExistingArchive {
     }
   }
 
-  /// Returns whether a file is an archive that can be read to its end. An archive also counts as readable if a
-  /// different program might be able to read it, because it has a newer format or model version or exceeds the limits.
+  /// Returns whether a file is an archive that can be read to its end. An archive with a newer format or model version,
+  /// or beyond the limits, also counts as readable, because a different program might be able to read it.
   private static func isReadable(_ path: String) throws -> Bool {
     do {
       let file = try InputFile(path: path)

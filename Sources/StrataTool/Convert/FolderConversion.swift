@@ -7,7 +7,7 @@ struct FolderConversion: Sendable {
   let conversion: LegacyConversion
   /// Whether this is a dry run, which writes nothing.
   let isDry: Bool
-  /// The options of the conversion, in the form in which the journal stores them.
+  /// The options of the conversion, as the journal stores them.
   private let text: String
 
   init(folders: FolderPair, conversion: LegacyConversion, isDry: Bool) throws {

@@ -6,8 +6,8 @@ struct FolderPair: Sendable {
   let input: String
   let output: String
 
-  /// - Throws: `ToolError` if the output is a file, or if the folders are the same or one of them contains the other,
-  ///   because an archive could then replace an original.
+  /// - Throws: `ToolError` if the output is a file, or if the folders are equal or nested, because an archive could
+  ///   then replace an original.
   init(input: String, output: String) throws {
     self.input = Self.trimmed(input)
     self.output = Self.trimmed(output)
@@ -20,12 +20,12 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// Returns the path of a file's archive. It contains the complete file name, so that no two files have the same
-  /// archive.
+  /// Returns the path of a file's archive. The path contains the complete file name, so different files have different
+  /// archives.
   static func archiveName(of file: String) -> String { file + ".strata" }
 
-  /// Creates the parent folders of an archive. Throws if one of them exists and is not a folder, because a link could
-  /// point into the input folder.
+  /// Creates the parent folders of an archive. Throws if a parent exists and is not a folder, because a symbolic link
+  /// could point into the input folder.
   func makeFolder(for archive: String) throws {
     var path = output
     for name in archive.split(separator: "/").dropLast() {

@@ -14,8 +14,7 @@ struct LegacyConversion: Sendable {
   /// The limits on the work for a single file.
   var limits = ArchiveLimits()
 
-  /// The encoder pads archives so that readers with the default limits can open them, whatever the limits of this
-  /// conversion are.
+  /// The encoder, which pads archives for readers with the default limits, regardless of the limits of this conversion.
   private var encoder: ArchiveEncoder {
     var limits = limits
     limits.maxWorkPerByte = ArchiveLimits().maxWorkPerByte
@@ -106,8 +105,8 @@ struct LegacyConversion: Sendable {
     ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root; found \(found)")
   }
 
-  /// Returns the stamp of a graph. The type is `Issue` or `[Issue]`, as in a model's archive. It is `ArchiveValue` for
-  /// a root that is neither an object nor an array of objects of one type.
+  /// Returns the stamp of a graph. The type is `Issue` or `[Issue]`, as in a model's archive. If the root is neither an
+  /// object nor an array of objects of one type, the type is `ArchiveValue`.
   private static func stamp(of graph: ObjectGraph) -> Stamp {
     func record(_ value: ArchiveValue) -> ModelRecord? {
       if case .record(let record)? = graph.resolve(value) { record } else { nil }

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import StrataCore
 
-/// Writes values and the objects that they refer to as the JSON that Docs/Tool.md describes.
+/// Writes values and the referenced objects as the JSON that Docs/Tool.md describes.
 ///
 /// Open containers are kept in a list instead of on the call stack, and the text is passed to the sink in pieces.
 struct GraphJSON {
   private struct Frame {
     let keys: [String]?
     let values: [ArchiveValue]
-    /// Whether the values are alternating keys and values.
+    /// Whether `values` alternates between keys and values.
     let isPairs: Bool
     let end: String
     /// Whether any text precedes the first value.

@@ -7,7 +7,7 @@ internal import StrataCore
 struct GraphOrder {
   let objects: [ArchiveValue]
   let top: [(key: String, value: ArchiveValue)]
-  /// The number of each object in the document; `nil` if the object is unreachable.
+  /// The number of each object in the document, or `nil` if the object is unreachable.
   private(set) var numbers: [Int?]
   /// The indices of malformed objects.
   let malformed: Set<Int>

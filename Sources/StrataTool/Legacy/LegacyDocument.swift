@@ -13,8 +13,8 @@ struct LegacyDocument {
   let size: Int
   let content: Content
 
-  /// - Parameter leniently: whether malformed objects of a keyed archive are shown as they are. Otherwise they are
-  ///   errors.
+  /// - Parameter leniently: whether malformed objects of a keyed archive are kept for display. Otherwise a malformed
+  ///   object is an error.
   init(_ data: Data, isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
@@ -54,7 +54,7 @@ struct LegacyDocument {
     }
   }
 
-  /// The top values and the objects that they refer to.
+  /// The values of the top keys and the referenced objects, in document order.
   private var graph: GraphOrder {
     switch content {
     case .keyed(let archive, _):
@@ -93,7 +93,7 @@ struct LegacyDocument {
     return rows
   }
 
-  /// The top values, together with the objects that they refer to.
+  /// The values of the top keys, together with the referenced objects.
   var value: ArchiveValue {
     switch content {
     case .keyed(let archive, _):

@@ -21,8 +21,8 @@ enum ScalarText {
     return text.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// Returns the date in UTC, with all decimal places of its number of seconds since 2001. For a date outside the years
-  /// 0 to 9999, returns that number itself.
+  /// Returns the date in UTC, with all decimal places of the seconds. For a date outside the years 0 to 9999, returns
+  /// the number of seconds since 2001.
   static func date(_ date: Date) -> String {
     let interval = date.timeIntervalSinceReferenceDate
     let whole = interval.rounded(.down)

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Two documents in a form in which they can be compared key by key.
+/// Two documents, converted for a comparison key by key.
 struct Comparison {
   private(set) var old: ArchiveValue
   private(set) var new: ArchiveValue
@@ -51,7 +51,7 @@ struct Comparison {
     }
   }
 
-  /// If the roots have different types, or if only one root has a type, compares only their fields.
+  /// Reduces the roots to their fields if the roots have different types, or if only one root has a type.
   private mutating func alignRoots() {
     func fields(_ value: ArchiveValue) -> (name: String, object: ArchiveObject)? {
       switch value {

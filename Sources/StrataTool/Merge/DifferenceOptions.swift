@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// The options for comparing two documents.
 struct DifferenceOptions: ParsableArguments {
   @Option(
     help: "The key that identifies the elements of lists; several keys with + between them.",

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Formats differences as lines, each of which has a mark and a key path.
+/// Formats differences as lines with a mark and a key path.
 struct DifferenceText {
   let width: Int
   let showsValues: Bool

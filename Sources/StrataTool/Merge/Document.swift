@@ -65,7 +65,7 @@ struct Document {
 }
 
 extension ArchiveValue {
-  /// Returns the value in the form that it has in JSON: without types, and with strings for dates and similar values.
+  /// Returns the value as JSON represents it, without types, and with strings for dates and similar values.
   func asJSON() throws -> ArchiveValue { try JSONReader().read(JSONWriter().write(self)) }
 
   /// The kind of the value, for messages.

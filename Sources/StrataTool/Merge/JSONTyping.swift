@@ -3,14 +3,13 @@ internal import StrataCore
 
 /// Converts JSON values to the types that an archive has at the same paths.
 struct JSONTyping {
-  /// The first non-null value of each field, by type name and key. It is used if the example has null in that field.
+  /// The first non-null value of each field, by type name and key, for examples that have null in the field.
   private var fields: [String: [String: ArchiveValue]] = [:]
-  /// Whether a string that cannot be parsed as the archive's type is an error. Otherwise such a string is kept.
+  /// Whether a string that cannot be parsed as the archive's type is an error. Otherwise the string is kept.
   let isStrict: Bool
-  /// The decoding context for the scalars of all documents.
   private let context = DecodingContext(source: .json)
 
-  /// - Parameter examples: values from archives. They must not contain graphs.
+  /// - Parameter examples: values from archives. The values must not contain graphs.
   init(examples: [ArchiveValue], isStrict: Bool) {
     self.isStrict = isStrict
     for example in examples { note(example) }
@@ -77,8 +76,8 @@ struct JSONTyping {
     return record
   }
 
-  /// Converts each element to the types of the example with the same id. If there is none, uses the example at the same
-  /// index, and otherwise an example that fits all elements.
+  /// Converts each element to the types of the example with the same id. Without such an example, uses the example at
+  /// the same index, or else an example that fits all elements.
   private func array(_ elements: [ArchiveValue], like examples: [ArchiveValue], _ isStrict: Bool) throws
     -> [ArchiveValue]
   {
@@ -93,8 +92,8 @@ struct JSONTyping {
     }
   }
 
-  /// Converts the keys of an object to map keys. Each becomes the example's key with the same text. If there is none,
-  /// it becomes an integer if all of the example's keys are integers.
+  /// Converts the keys of an object to map keys. A key becomes the example's key with the same text, if there is one.
+  /// Otherwise the key becomes an integer if all of the example's keys are integers.
   private static func keys(of object: ArchiveObject, like examples: [ArchiveValue.MapEntry]) -> [ArchiveValue] {
     let known = Dictionary(
       examples.compactMap { example in
@@ -124,7 +123,7 @@ struct JSONTyping {
   /// Converts a number or a string as a field of the example's type would decode it. A value that cannot be converted
   /// is kept unchanged.
   private func scalar(_ json: ArchiveValue, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue {
-    // An error means that the value cannot be converted.
+    // `try?` because an error only means that the value cannot be converted.
     func made<T: Archivable>(_ wrap: (T) -> ArchiveValue) -> ArchiveValue? {
       (try? T.decode(from: json, in: context)).map(wrap)
     }
@@ -153,7 +152,7 @@ struct JSONTyping {
     }
   }
 
-  /// Returns an example for all values; `nil` if the values are of different kinds or are all null.
+  /// Returns an example for all values, or `nil` if the values are of different kinds or are all null.
   private static func common(_ values: [ArchiveValue]) -> ArchiveValue? {
     func name(_ value: ArchiveValue) -> String {
       if case .record(let record) = value { "record " + record.typeName } else { value.kind }

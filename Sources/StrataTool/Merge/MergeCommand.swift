@@ -148,7 +148,7 @@ struct MergeCommand: ToolCommand {
       values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)
   }
 
-  /// Returns the model of the local document; `nil` for lists, streams and all other documents that are merged by
+  /// Returns the model of the local document, or `nil` for lists, streams and all other documents that are merged by
   /// values.
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
@@ -163,8 +163,8 @@ struct MergeCommand: ToolCommand {
   }
 
   /// Writes the merged document and the report, and prints the table. Both files are first written to temporary files.
-  /// Then the table is printed, and finally the files are replaced, the document last. If anything fails before that,
-  /// the old document is kept.
+  /// Then the table is printed, and finally the files are replaced, the document last. If an earlier step fails, the
+  /// old document is kept.
   private func write(
     _ document: Data?, _ account: Data?, _ console: Console, _ printResult: () throws -> Void
   ) throws {

@@ -3,7 +3,6 @@ internal import StrataCore
 
 /// The documents of a merge, converted to the form of the local document.
 struct MergeInput {
-  /// The source of the server's value.
   enum Source {
     case document(String)
     case patch(String)
@@ -102,7 +101,7 @@ struct MergeInput {
     }
   }
 
-  /// Throws if the documents are of different kinds, because one of them would completely replace the other.
+  /// Throws if the documents are of different kinds, because the merge would completely replace one document.
   private static func checkRoots(_ local: ArchiveValue, _ localName: String, _ other: ArchiveValue, _ name: String)
     throws
   {

@@ -6,14 +6,14 @@ struct MergeResult {
   /// The values in which the paths of `--policy` are looked up.
   let values: [ArchiveValue]
   let report: MergeReport
-  /// The text at the end of the line of counts.
+  /// The text that follows the counts.
   var note = ""
   /// Returns the merged document in a format, which by default is the format of the local document.
   let data: (MergedDocument.Format?) throws -> Data
 }
 
 extension ToolModels {
-  /// Merges documents of a model. They can be archives of any version, or JSON that matches the model's mapping.
+  /// Merges documents of a model. Each document is an archive of any version, or JSON that matches the model's mapping.
   func merge<M: VersionedModel>(
     _ type: M.Type, _ local: InputFile, base: InputFile?, _ source: MergeInput.Source, _ server: InputFile,
     _ options: MergeOptions, ignoresUnknownKeys: Bool, limits: ArchiveLimits = ArchiveLimits()

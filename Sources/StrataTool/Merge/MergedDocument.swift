@@ -6,7 +6,7 @@ struct MergedDocument {
   enum Format: String, CaseIterable {
     case json, strata
 
-    /// Creates the format for the file extension of a path; `nil` for any other extension.
+    /// Creates the format from the file extension of a path. Returns `nil` for an unknown extension.
     init?(path: String) {
       guard let format = Self.allCases.first(where: { path.hasSuffix("." + $0.rawValue) }) else { return nil }
       self = format

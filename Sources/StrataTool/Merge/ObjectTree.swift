@@ -16,8 +16,8 @@ struct ObjectTree {
     return try graph.asTree()
   }
 
-  /// Returns the value as a graph of the records that were objects before. If there are no such records, returns the
-  /// value unchanged.
+  /// Returns a graph in which records that were objects of a graph are objects again. Returns the value unchanged if it
+  /// contains no such records.
   func graph(_ value: ArchiveValue) -> ArchiveValue {
     guard !types.isEmpty else { return value }
     var objects: [ArchiveValue] = []

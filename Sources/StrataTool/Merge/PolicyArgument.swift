@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// A `--policy` argument, such as `labels[*].name=serverWins`, or `max` for all paths.
 struct PolicyArgument {
-  /// The path to which the policy applies; `nil` if it applies to all paths.
+  /// The path to which the policy applies, or `nil` if it applies to all paths.
   let path: ValuePath?
   let policy: MergePolicy
 

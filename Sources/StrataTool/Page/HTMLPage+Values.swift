@@ -5,7 +5,7 @@ extension HTMLPage {
   ///
   /// - Parameters:
   ///   - graph: a number that identifies the graph on the page.
-  ///   - object: the number of the value in the graph; `nil` if the value is not an object.
+  ///   - object: the number of the value in the graph, or `nil` if the value is not an object.
   ///   - openLevels: the number of levels that are initially expanded.
   mutating func addTree(
     _ value: ArchiveValue, label: String = "", graph: Int = 0, object: Int? = nil, openLevels: Int = 2
@@ -41,7 +41,6 @@ extension HTMLPage {
     }
   }
 
-  /// Adds a table with rows of names and texts.
   mutating func add(_ rows: [(name: String, text: String)]) {
     element("table") { page in
       page.element("tbody") { page in

@@ -21,7 +21,6 @@ struct HTMLPage {
   /// Adds text. Control characters and characters that change the direction of text are written in the form `\u{1B}`.
   mutating func add(_ text: String) { self.text += Self.escaped(text) }
 
-  /// Adds an element with attributes and content.
   mutating func element(
     _ name: StaticString, _ attributes: [Attribute] = [], _ content: (inout HTMLPage) throws -> Void
   ) rethrows {

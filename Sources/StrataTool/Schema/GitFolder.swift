@@ -3,16 +3,15 @@ internal import StrataCore
 
 /// A folder in a Git revision, compared with the folder's current files.
 struct GitFolder {
-  /// The name of the revision.
   let name: String
   /// The paths of the files in the revision, relative to the folder.
   let files: Set<String>
-  /// The files of the revision that have been changed or removed since.
+  /// The files of the revision that have since been changed or removed.
   let changes: [(path: String, isRemoved: Bool)]
 
-  /// - Throws: `ToolError` if Git cannot be run, or if it does not know the revision.
+  /// - Throws: `ToolError` if Git cannot be run or does not know the revision.
   init(_ name: String, of folder: String) throws {
-    // Git would interpret the name as an option.
+    // Git would interpret a name with a leading hyphen as an option.
     guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is not a Git revision") }
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {
@@ -27,8 +26,7 @@ struct GitFolder {
     let commit = revision.trimmingCharacters(in: .newlines)
     self.name = name
     files = Set(try words(["ls-tree", "-r", "-z", "--name-only", commit]))
-    // Git compares contents in the form in which it stores them, so different line endings on this machine do not count
-    // as changes.
+    // Git compares contents in their stored form, so different line endings on this machine do not count as changes.
     let lines = try words([
       "-c", "core.fileMode=false", "diff", "--no-renames", "--no-ext-diff", "--name-status", "-z", "--relative", commit,
       "--", ".",

@@ -68,9 +68,8 @@ struct LockFolder {
   /// Returns the problems of the recorded files.
   ///
   /// - Parameters:
-  ///   - revision: the Git revision with which the files are compared; `nil` to compare with none. Gaps between the
-  ///     versions in that revision and the steps of those versions are not checked again, because they can no longer be
-  ///     corrected.
+  ///   - revision: the Git revision to compare the files with, or `nil` for no comparison. Versions that this revision
+  ///     contains are not checked again for gaps and missing steps, because these problems can no longer be corrected.
   ///   - hooked: the models whose changes are not compared with their recorded steps.
   func problems(against revision: GitFolder?, hooked: Set<String>) throws -> [SchemaAnnotation] {
     var problems: [SchemaAnnotation] = []
@@ -125,8 +124,8 @@ struct LockFolder {
       message: "the golden archive \(found == nil ? "is missing" : "was changed"). Restore it from version control")
   }
 
-  /// Returns the changes between two versions that need a migration step but whose keys are not named by any recorded
-  /// operation; `nil` if there are none.
+  /// Returns a description of the changes that need a migration step but whose keys no recorded operation names, or
+  /// `nil` if there are no such changes.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
     // If a step is a closure, it may change any key.

@@ -32,7 +32,7 @@ struct SchemaCheckCommand: ToolCommand {
     let folder = try LockFolder(folder.path)
     let revision = try against.map { try GitFolder($0, of: folder.path) }
     let models = console.models.types
-    // A lock of models compares the steps itself, and knows which models have hooks.
+    // The schema lock compares the steps itself, and knows which models have hooks.
     let hooked = Set(models.isEmpty ? hook : folder.models.map(\.name))
     var problems = try folder.problems(against: revision, hooked: hooked)
     if !models.isEmpty { problems += try console.models.problems(in: folder.path) { try $0.check() } }

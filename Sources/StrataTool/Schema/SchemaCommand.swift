@@ -44,7 +44,7 @@ struct SchemaAnnotation {
   enum Level: String { case notice, error }
 
   var level = Level.error
-  /// The path of the file; `nil` if the message does not concern a single file.
+  /// The path of the file, or `nil` if the message does not concern a single file.
   let file: String?
   let message: String
 

@@ -63,7 +63,7 @@ struct SchemaDiffCommand: ToolCommand {
     return lines.isEmpty ? 0 : 1
   }
 
-  /// Returns the versions to compare; `nil` if only one version is recorded.
+  /// Returns the versions to compare, or `nil` if only one version is recorded.
   private func pair(_ model: LockFolder.Model) throws -> (old: RecordedSchema, new: RecordedSchema)? {
     func find(_ version: Int?, _ otherwise: RecordedSchema?) throws -> RecordedSchema? {
       guard let version else { return otherwise }

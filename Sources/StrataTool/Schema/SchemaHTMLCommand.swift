@@ -33,7 +33,7 @@ struct SchemaHTMLCommand: ToolCommand {
 extension HTMLPage {
   /// Adds a table with the recorded versions of a model.
   fileprivate mutating func add(_ model: LockFolder.Model) {
-    // For each version, the kind of the schema, and the cells of its fields and cases.
+    // The kind of the schema in each version, and the cells of its fields and cases.
     let kinds = model.versions.map { schema in
       SchemaCell(text: schema.kind.rawValue + (schema.superclass.map { ": " + $0 } ?? ""))
     }
@@ -72,7 +72,7 @@ extension HTMLPage {
     }
   }
 
-  /// - Parameter cells: the cell of each version; `nil` if a version does not have the key.
+  /// - Parameter cells: the cell of each version, or `nil` if a version does not have the key.
   private mutating func addRow(_ name: String, _ cells: [SchemaCell?]) {
     element("tr") { page in
       page.element("th", [("scope", "row")]) { $0.add(name) }

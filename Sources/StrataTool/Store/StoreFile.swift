@@ -6,7 +6,7 @@ internal import StrataStore
 /// The store on which a command operates.
 struct StoreFile: ParsableArguments {
   enum Access {
-    /// The command only reads, and does not write even to a store that a newer program created.
+    /// The command only reads, and the store is opened read-only.
     case reads
     case writes
     /// Like `writes`, and the command also creates the store if the file does not exist.
@@ -36,7 +36,7 @@ struct StoreFile: ParsableArguments {
     get throws { try ToolError.at(path) { try FileStatus(ofPath: path) != nil } }
   }
 
-  /// Returns whether a database is a store. A store that cannot be opened counts as well.
+  /// Returns whether a database is a store. This includes a store that cannot be opened.
   static func isStore(_ path: String) -> Bool {
     var options = StoreOptions()
     options.isReadOnly = true

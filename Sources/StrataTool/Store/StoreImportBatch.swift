@@ -15,7 +15,7 @@ struct StoreImportBatch {
 
   private var items: [Item] = []
 
-  /// Reads the next files, but at least one.
+  /// Reads the next files up to the limits of a batch, and at least one file.
   init(_ rest: inout ArraySlice<(path: String, item: FileTree.Item)>, root: String, prefix: String, _ console: Console)
   {
     var size = 0
@@ -72,18 +72,18 @@ struct StoreImportBatch {
     }
   }
 
-  /// Returns the number of the last revision if its value has the same bytes as the archive's value; otherwise `nil`.
+  /// Returns the number of the last revision if its value has the same bytes as the archive's value, otherwise `nil`.
   private static func revision(
     of key: String, with archive: Data, _ transaction: StoreTransaction
   ) throws -> Int? {
     guard let last = try transaction.revision(of: key), !last.isDeletion else { return nil }
-    // If the archive is unreadable, saving it throws the error.
+    // `try?` because saving an unreadable archive throws the error.
     guard let stamp = try? Stamp(of: archive), let value = try? ArchiveDecoder().decodeValue(from: archive),
       stamp.typeName == last.typeName, stamp.modelVersion == last.modelVersion,
       let held = try transaction.untypedValue(for: key)
     else { return nil }
     let encoder = ArchiveEncoder()
-    // A value that cannot be compared is saved.
+    // `try?` because a value that cannot be compared is saved.
     guard let bytes = try? encoder.encodeBody(value), let heldBytes = try? encoder.encodeBody(held) else { return nil }
     return bytes == heldBytes ? last.number : nil
   }

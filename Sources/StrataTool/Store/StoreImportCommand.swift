@@ -46,7 +46,7 @@ struct StoreImportCommand: ToolCommand {
     }
     if store.json { try store.show(report.json, console) } else { try console.line(report.line) }
     guard report.count(.saved) + report.count(.same) + report.count(.failed) > 0 else {
-      // If an import of nothing succeeded, a wrong path would go unnoticed.
+      // An empty import is an error, because a wrong path would otherwise go unnoticed.
       throw ToolError("\(folder): no archive or JSON document is in this folder")
     }
     return report.count(.failed) == 0 ? 0 : 1

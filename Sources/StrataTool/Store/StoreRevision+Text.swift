@@ -34,7 +34,7 @@ extension StoreRevision {
     return text.dropLast() + "." + String(String(Int(milliseconds - seconds * 1000) + 1000).dropFirst()) + "Z"
   }
 
-  /// The type and version of the value, such as `Issue@3`; `deleted` if there is no value.
+  /// The type and version of the value, such as `Issue@3`, or `deleted` if there is no value.
   var mark: String {
     guard let typeName else { return "deleted" }
     return (modelVersion.map { "\(typeName)@\($0)" } ?? typeName).onOneLine

@@ -81,7 +81,7 @@ private struct ModelsOfStore {
   let models: [Model]
   /// The number of revisions with a model version that is older than the newest version of the same model in the store.
   var old: Int { models.reduce(0) { $0 + ($1.isOld ? $1.revisions : 0) } }
-  /// The Swift call that upgrades the store; `nil` if the store contains no models.
+  /// The Swift call that upgrades the store, or `nil` if the store contains no models.
   let swift: String?
 
   init(_ status: StoreStatus) {

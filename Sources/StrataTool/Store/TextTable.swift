@@ -10,7 +10,7 @@ struct TextTable {
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
-  /// The lines of the table; empty if there are no rows.
+  /// The lines of the table. Empty if there are no rows.
   var lines: [String] {
     let rows = rows.isEmpty || header.isEmpty ? rows : [header] + rows
     let widths = (0..<columns).map { column in

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Whether an issue is open. If GitHub adds a state later, it is read as `unknown`.
+/// The state of an issue. A state that GitHub adds later is decoded as `unknown`.
 enum IssueState: String, Archivable, UnknownCaseRepresentable {
   case open, closed, unknown
   static var unknownCase: IssueState { .unknown }

@@ -4,7 +4,7 @@ internal import Foundation
 struct TourStage {
   let title: String
   let lines: [String]
-  /// The name of the archive's file, whose content is `archive`.
+  /// The file name of the archive.
   let fileName: String
   let archive: Data
   /// The issue after this stage.

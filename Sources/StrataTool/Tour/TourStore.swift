@@ -70,7 +70,7 @@ struct TourStore {
     guard FileManager.default.fileExists(atPath: url.path) else { return }
     var options = StoreOptions()
     options.isReadOnly = true
-    // This throws if the file is not a store, so that a user's own file is kept.
+    // Opening the file throws if it is not a store, so that a user's own file is kept.
     try SnapshotStore(url: url, options: options).close()
     for end in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: url.path + end) {
       try FileManager.default.removeItem(atPath: url.path + end)

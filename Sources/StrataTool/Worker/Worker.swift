@@ -85,7 +85,7 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    // The type is unknown if the stamp cannot be read, which the outcome already shows.
+    // `try?` because the outcome already shows that the stamp cannot be read.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
@@ -179,8 +179,8 @@ struct Worker {
 
   // MARK: Inputs and failures
 
-  /// Returns the input for a part of a request. If the part is a member of a stream, which only a range can be, returns
-  /// an archive of the list of the member's models.
+  /// Returns the input for a part of a request. A range can be a member of a stream. In that case, the input is an
+  /// archive with the list of the member's models.
   private func file(_ part: WorkerRequest.Part) throws -> InputFile {
     switch part {
     case .bytes(let data): return InputFile(named: "the archive", content: data)
@@ -192,7 +192,7 @@ struct Worker {
     }
   }
 
-  /// - Returns: an archive of the list of the member's models; `nil` if the data is not a member of a stream.
+  /// - Returns: an archive of the list of the member's models, or `nil` if the data is not a member of a stream.
   private static func list(ofMember data: Data, _ limits: ArchiveLimits) throws -> Data? {
     var stamp = try Stamp(of: data)
     guard stamp.kind == .member else { return nil }
@@ -231,12 +231,12 @@ struct Worker {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
     if outcome == .damaged || outcome == .unreadable {
-      // The answer has the error of the operation, so the error of the walk is not needed.
+      // `try?` because the answer has the error of the operation, so the error of the walk is not needed.
       let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    // The type is unknown if the stamp cannot be read, which the outcome already shows.
+    // `try?` because the outcome already shows that the stamp cannot be read.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }

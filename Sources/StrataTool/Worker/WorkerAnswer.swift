@@ -24,7 +24,7 @@ struct WorkerAnswer {
   /// The version of the model in the archive. `currentVersion` is the version of the same model in the program.
   private(set) var foundVersion: Int?
   private(set) var currentVersion: Int?
-  /// The archive that the operation created; empty if it created none.
+  /// The archive that the operation created. Empty if the operation created no archive.
   private(set) var archive = Data()
   private(set) var typeName = ""
   private(set) var details = ArchiveObject()
@@ -56,7 +56,7 @@ struct WorkerAnswer {
     if !losses.isEmpty { details["losses"] = .array(losses.map { .string($0) }) }
   }
 
-  /// Appends the frame of the answer. If it would be longer than a frame may be, appends a failure instead.
+  /// Appends the frame of the answer. If the frame would exceed `maxFrame` bytes, appends a failure instead.
   func append(to output: inout [UInt8], maxFrame: Int) throws {
     let text = details.entries.isEmpty ? Data() : try JSONWriter().write(.object(details))
     let parts = [archive, Data(typeName.utf8), text]

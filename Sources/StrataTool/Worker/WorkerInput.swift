@@ -6,19 +6,24 @@ struct WorkerInput {
   enum Frame {
     /// The bytes of a request, without the length that precedes them.
     case request(ArraySlice<UInt8>)
+<<<<<<< HEAD
     /// A request that was skipped because it is longer than the limit.
+=======
+    /// A request that was skipped because it is too long. Its number is the greatest possible number if the frame is
+    /// too short to contain a number.
+>>>>>>> 13318f6b5e2941258f87fab78fcf8a60dc7e0ea7
     case tooLong(number: UInt64, length: Int)
   }
 
   private let maxFrame: Int
-  /// Returns the next bytes of the input; empty at its end.
+  /// Returns the next bytes of the input, or empty data at the end of the input.
   private let read: () throws -> Data
   private var buffer: [UInt8] = []
   private var start = 0
 
   init(maxFrame: Int, _ read: @escaping () throws -> Data) { (self.maxFrame, self.read) = (maxFrame, read) }
 
-  /// Returns the next frame; `nil` at the end of the input.
+  /// Returns the next frame, or `nil` at the end of the input.
   ///
   /// - Parameter beforeReading: called before each read, because a read may wait for the other program.
   /// - Throws: `ToolError` if the input ends inside a frame or cannot be read.
@@ -45,7 +50,7 @@ struct WorkerInput {
 
   /// Reads until the buffer contains the given number of bytes from `start` on.
   ///
-  /// - Returns: `false` if the input ends before that.
+  /// - Returns: `false` if the input ends too early.
   private mutating func fill(_ count: Int, _ beforeReading: () throws -> Void) throws -> Bool {
     while buffer.count - start < count {
       if start > 0 {

@@ -72,9 +72,8 @@ struct WorkerRequest {
   /// The bit in a part's length that indicates a range instead of bytes.
   private static let rangeMark: UInt32 = 1 << 31
 
-  /// The error for a request that cannot be parsed.
   struct Malformed: Error {
-    /// The number of the request; the greatest possible number if the frame is too short to contain one.
+    /// The number of the request, or the greatest possible number if the frame is too short to contain a number.
     let number: UInt64
     let reason: String
   }
@@ -86,7 +85,7 @@ struct Cursor {
 
   init(rest: ArraySlice<UInt8>) { self.rest = rest }
 
-  /// Reads the next little-endian number; returns `nil` if not enough bytes remain.
+  /// Reads the next little-endian number, or returns `nil` if not enough bytes remain.
   mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
     guard let bytes = take(MemoryLayout<T>.size) else { return nil }
     return bytes.span.bytes.littleEndian(at: 0, as: T.self)
