@@ -37,7 +37,7 @@ public struct EntityError: Error, Sendable {
     case migrationFailed
     /// The object breaks a rule of its model, or a hook of the model failed. ``EntityError/underlyingError`` is the cause.
     case invalid
-    /// A different connection keeps the database locked.
+    /// Another connection has locked the database.
     case busy
     /// The disk or the database is full.
     case full

@@ -1,6 +1,6 @@
 public import GRDB
 
-/// A report of the rows that a migration has read and changed, or that a dry run would change.
+/// A report of the rows that a migration or a dry run has read, with their changes and failures.
 public struct EntityMigrationReport: Sendable {
   /// The rows of one table in a migration.
   public struct Table: Sendable {

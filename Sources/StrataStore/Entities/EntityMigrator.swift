@@ -89,7 +89,7 @@ public struct EntityMigrator: Sendable {
   /// entities in the database.
   ///
   /// Each batch and the progress of the migration are written in one transaction. If a migration was killed or has failed, the
-  /// next run continues after the last finished batch. If there is nothing to migrate, the database is not written.
+  /// next run continues after the last finished batch. If there is nothing to migrate, the method does not write.
   ///
   /// - Parameters:
   ///   - writer: the database.
