@@ -116,19 +116,19 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Merges JSON, an archive or models directly into rows, without fetching objects. Columns whose fields are missing in the
-  /// source keep their values.
+  /// Merges JSON, an archive or models directly into rows, without fetching objects. If the source does not contain a field,
+  /// the field's column keeps its value.
   ///
   /// - Parameters:
-  ///   - source: JSON, an archive of any version, a record or models, with one object or a list. Patches are refused, because
-  ///     they apply to models, not to rows.
+  ///   - source: JSON, an archive of any version, a record or models, containing one object or a list. Patches are refused,
+  ///     because they apply to models, not to rows.
   ///   - type: the entity.
-  ///   - path: the path of the objects in a JSON document; by default they are the root.
-  ///   - adapter: the JSON mapping; by default the model's own.
-  ///   - keys: the names of the keys by which to find existing rows of `E`; all keys by default.
+  ///   - path: the path of the objects in a JSON document. The default is the root.
+  ///   - adapter: the JSON mapping. The default is the model's own mapping.
+  ///   - keys: the names of the keys that may be used to find existing rows of `E`. The default is all keys.
   /// - Returns: a report of the written rows.
-  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot
-  ///   be decoded as the entity.
+  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, or `invalidSource` if the source
+  ///   cannot be decoded as the entity.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
