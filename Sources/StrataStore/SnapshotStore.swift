@@ -3,9 +3,10 @@ public import GRDB
 
 /// A store that keeps every saved state of a model as a revision. A program can later read, compare and restore the revisions.
 ///
-///     let store = try SnapshotStore(url: url) try await store.save(issue, as: "issue/7", author: "ann", note: "closed") let
-///     issue = try await store.value(Issue.self, for: "issue/7") let before = try await store.value(Issue.self, for: "issue/7",
-///     at: .revision(1))
+///     let store = try SnapshotStore(url: url)
+///     try await store.save(issue, as: "issue/7", author: "ann", note: "closed")
+///     let issue = try await store.value(Issue.self, for: "issue/7")
+///     let before = try await store.value(Issue.self, for: "issue/7", at: .revision(1))
 ///
 /// When a save returns, its data has been written to disk and survives a crash or a power failure. Any number of tasks and
 /// processes can use a store at once. Readers and the single writer do not block each other. See the guide in Docs/Store.md.
@@ -160,7 +161,10 @@ public final class SnapshotStore: Sendable {
   /// Runs `body` as part of the app's own transaction, so that its saves and the app's changes to other tables are committed
   /// together.
   ///
-  ///     try await pool.write { db in try order.insert(db) try store.write(in: db) { try $0.save(receipt, as: "receipt/7") } }
+  ///     try await pool.write { db in
+  ///       try order.insert(db)
+  ///       try store.write(in: db) { try $0.save(receipt, as: "receipt/7") }
+  ///     }
   ///
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.

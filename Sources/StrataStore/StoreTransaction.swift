@@ -4,7 +4,10 @@ internal import StrataCore
 
 /// A transaction of a store. It commits all of its changes or none.
 ///
-///     try await store.write { transaction in try transaction.save(order, as: "order/7") try transaction.delete("cart/7") }
+///     try await store.write { transaction in
+///       try transaction.save(order, as: "order/7")
+///       try transaction.delete("cart/7")
+///     }
 ///
 /// A transaction is valid only within the closure that receives it. After the closure has returned, every call throws
 /// ``StoreError/Code/invalid``. In a read-only transaction, saves throw ``StoreError/Code/readOnly``.

@@ -2,9 +2,11 @@ public import StrataCore
 
 /// The mapping of a model to a table. It assigns columns, keys and relations to the fields of the model.
 ///
-///     extension Folder: Entity { static let entityMapping = EntityMapping( table: "folder", columns: ["name": "title"], keys:
-///     ["path": ["parent", "name"]], relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order:
-///     .by("name"))]) }
+///     extension Folder: Entity {
+///       static let entityMapping = EntityMapping(
+///         table: "folder", columns: ["name": "title"], keys: ["path": ["parent", "name"]],
+///         relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order: .by("name"))])
+///     }
 ///
 /// A mapping is checked when an ``EntityStore`` is created with the entity, not when the mapping itself is created. The store
 /// checks the mapping against the model and the table, and reports all problems. See the guide in Docs/Entities.md.

@@ -4,8 +4,10 @@ internal import StrataCore
 
 /// Migrates the rows of entities with the migration steps of their models.
 ///
-///     var rows = EntityMigrator() rows.register(Person.self, unrecorded: 1) try rows.migrate(pool, backup: backupURL) let
-///     entities = try EntityStore(pool, Person.self)
+///     var rows = EntityMigrator()
+///     rows.register(Person.self, unrecorded: 1)
+///     try rows.migrate(pool, backup: backupURL)
+///     let entities = try EntityStore(pool, Person.self)
 ///
 /// The app first changes the tables themselves, with GRDB's `DatabaseMigrator`. An `EntityMigrator` is a value and contains no
 /// rows. See the guide in Docs/Entities.md.

@@ -215,8 +215,8 @@ public struct EntityStore: Sendable {
 
   /// Fetches the entities of a request, with all or some of their relations.
   ///
-  ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate"))) try await
-  ///     entities.fetchAll(Blog.all(), including: ["author"])
+  ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
+  ///     try await entities.fetchAll(Blog.all(), including: ["author"])
   ///
   /// - Parameters:
   ///   - request: a GRDB request.

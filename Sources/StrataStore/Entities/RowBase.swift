@@ -4,7 +4,12 @@ public import StrataCore
 /// The state of an object's row when the object was fetched. A save uses this state as the base for merging the object with the
 /// row.
 ///
-///     @Model(version: 1) struct Todo { let id: String var title: String var fetched = RowBase() }
+///     @Model(version: 1)
+///     struct Todo {
+///       let id: String
+///       var title: String
+///       var fetched = RowBase()
+///     }
 ///
 /// If an entity has a stored property of this type, saving a fetched object writes only the changes made since the fetch, as
 /// described for ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property when
