@@ -15,7 +15,7 @@ public final class SnapshotStore: Sendable {
   let tables: StoreTables
   let options: StoreOptions
   /// Whether the store refuses saves. This is the case if the store was opened read-only, or if a newer program changed the
-  /// format so that this program may only read it.
+  /// format to one that this program may only read.
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
@@ -92,8 +92,8 @@ public final class SnapshotStore: Sendable {
   public func close() throws {
     guard tables.prefix.isEmpty else { return }
     do {
-      // Closes the reading connections first, because the last connection to close checkpoints and removes the write-ahead log.
-      // This must be the writing connection.
+      // Closes the reading connections first. The last connection to close checkpoints and removes the write-ahead log, so it
+      // must be the writing connection.
       (writer as? DatabasePool)?.invalidateReadOnlyConnections()
       try writer.close()
     } catch { throw StoreError.ofDatabase(error) }
@@ -158,8 +158,8 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// Runs `body` as part of the app's own transaction, so that its saves and the app's changes to other tables are committed
-  /// together.
+  /// Runs `body` as part of the app's own transaction, so that the saves in `body` and the app's changes to other tables are
+  /// committed together.
   ///
   ///     try await pool.write { db in
   ///       try order.insert(db)

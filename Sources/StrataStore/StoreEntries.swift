@@ -20,7 +20,7 @@ extension SnapshotStore {
   ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
   ///
   /// Each page of values is read in its own transaction. The sequence therefore includes concurrent saves under keys that the
-  /// iteration has not reached yet. It delays the truncation of the write-ahead log only while it reads a page. To iterate over
+  /// iteration has not reached yet. The truncation of the write-ahead log is delayed only while a page is read. To iterate over
   /// one snapshot of the store, use ``StoreTransaction/forEach(_:prefix:_:)``.
   ///
   /// - Parameters:

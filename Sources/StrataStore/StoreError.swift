@@ -9,7 +9,6 @@ internal import StrataCore
 public struct StoreError: Error, Sendable {
   /// The kind of failure. Programs should test the code, because the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    // Opening
     /// The file is not a store, because it is not an SQLite database or does not have the tables of a store.
     case notAStore
     /// The store was written by a newer program, in a format that this program cannot read.
@@ -18,16 +17,14 @@ public struct StoreError: Error, Sendable {
     case readOnly
     /// The store's tables could not be upgraded to the format of this program. The store is unchanged.
     case schemaChangeFailed
-    // Reading
     /// The key, revision or label does not exist.
     case notFound
     /// A newer program saved the row with a model version that this program does not know.
     case newerModel
-    /// Data of the store is corrupt and differs from the data that was written.
+    /// Data in the store differs from the data that was written.
     case damaged
     /// The row is intact, but its archive cannot be decoded as the requested type. ``StoreError/underlyingError`` is the cause.
     case notDecodable
-    // Saving
     /// The key's last revision does not meet the ``SaveCondition`` of the save.
     case conflict
     /// The value cannot be archived. ``StoreError/underlyingError`` is the cause.
@@ -36,7 +33,6 @@ public struct StoreError: Error, Sendable {
     case nothingToUndo
     /// A name, key or setting is invalid, or the store was closed.
     case invalid
-    // Files
     /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
     case busy
     /// The disk is full, or the store has reached its size limit. Existing data is intact.

@@ -86,8 +86,8 @@ public final class StoreTransaction {
     try statement(sql).execute(arguments: arguments)
   }
 
-  /// Invalidates the transaction, so that later calls throw an error. Without this check, GRDB would terminate the program,
-  /// because its connection must not be used outside of its closure.
+  /// Invalidates the transaction, so that later calls throw an error. Otherwise, GRDB would terminate the program, because a
+  /// connection must not be used outside of its closure.
   func end() { hasEnded = true }
 
   private func checkOpen() throws {

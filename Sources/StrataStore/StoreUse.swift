@@ -44,7 +44,7 @@ final class StoreUse: Sendable {
     }
   }
 
-  /// Runs `body`, and records that this thread is running a transaction in the meantime.
+  /// Runs `body`. While `body` runs, this thread is recorded as running a transaction.
   func run<R>(_ access: Access, _ body: () throws -> R) rethrows -> R {
     let run = Run(access: access, thread: Self.thread)
     state.withLock { $0.running[run, default: 0] += 1 }

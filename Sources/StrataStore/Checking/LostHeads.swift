@@ -3,9 +3,9 @@ internal import StrataCore
 
 /// Adds a new last revision to each key of a salvaged store whose last revision was lost or may have been lost.
 ///
-/// A program that has read the lost revision may save on the condition that this revision is still the last revision. The
-/// condition must fail. Therefore the last remaining revision is saved again, with a number higher than any number that the key
-/// can have had.
+/// A program that has read the lost revision may save on the condition that no later revision exists. In the salvaged store,
+/// this condition must fail. Therefore the last remaining revision is saved again, with a number higher than any number that
+/// the key can have had.
 struct LostHeads {
   /// The number of keys that are processed in one transaction.
   private static let batch = 512

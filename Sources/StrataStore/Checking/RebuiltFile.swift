@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 
 /// A copy of a store that SQLite cannot open, with a repaired or replaced first page. The first page contains the size of the
-/// file and the root pages of the tables. Without it, no other page can be found.
+/// file and the root pages of the tables. Without the first page, no other page can be found.
 ///
 /// The first page of a new store can replace the damaged first page. The same statements create all stores in separate files,
 /// so their tables have the same root pages.

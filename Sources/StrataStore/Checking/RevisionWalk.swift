@@ -8,7 +8,7 @@ struct RevisionWalk {
   }
 
   /// The maximum number of identifiers that are tried one by one in a single unreadable range, and in all ranges together.
-  /// After that, the distance between tried identifiers doubles with each step.
+  /// Beyond these limits, the distance between tried identifiers doubles with each step.
   private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction

@@ -39,8 +39,8 @@ extension StoreCheckReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Checks the store for damage, without changing it. Others can save during the check, but the check does not see their
-  /// saves.
+  /// Checks the store for damage, without changing it. Other tasks and processes can save during the check, but the check does
+  /// not see their saves.
   ///
   ///     let report = try await store.check(.full)
   ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next

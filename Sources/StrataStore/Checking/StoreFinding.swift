@@ -2,7 +2,7 @@
 public struct StoreFinding: Sendable, Hashable {
   /// The part of the store that a finding concerns.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The pages of the file, as SQLite reports them.
+    /// The pages of the file, as checked by SQLite.
     case file
     /// A reference to a row that does not exist.
     case reference

@@ -309,7 +309,7 @@ struct StoreSalvage {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
       } catch  where StoreError.isDamage(error, source.db) {
-        // Ignores an unreadable table. The recorded sequence, if readable, is then decisive.
+        // Ignores an unreadable table, because the recorded last sequence may still be readable.
       }
     }
     let recorded: Int64?

@@ -27,9 +27,9 @@ enum ColumnAffinity: Sendable {
 
   var isNumber: Bool { self == .numeric || self == .integer || self == .real }
 
-  /// Returns the value that the column stores, after conversion by affinity.
+  /// Returns the value in the form in which the column stores it, according to its affinity.
   ///
-  /// - Throws: ``EntityError`` with the code `notStorable` if the conversion would change the value.
+  /// - Throws: ``EntityError`` with the code `notStorable` if the column would change the value.
   func stored(_ value: DatabaseValue) throws -> DatabaseValue {
     switch (self, value.storage) {
     case (.text, .int64(let number)): return String(number).databaseValue

@@ -12,7 +12,7 @@ struct ColumnCoding: Sendable {
     case archive(Any.Type)
     case json(Any.Type)
     case transform(FieldTransform, Conversion)
-    /// A SQLite value that is stored without conversion: an integer, a floating-point number, text or bytes.
+    /// An SQLite value that is stored without conversion: an integer, a floating-point number, text or bytes.
     case unconverted
   }
 

@@ -351,7 +351,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Returns the slot of the referenced column. If `column` is `nil`, this is the primary key.
+  /// Returns the slot of the referenced column. If `column` is `nil`, this is the slot of the primary key.
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {

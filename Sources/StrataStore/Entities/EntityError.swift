@@ -128,7 +128,7 @@ extension EntityError {
       underlying: error)
   }
 
-  /// Converts an error of SQLite to an ``EntityError``. Returns any other error unchanged.
+  /// Converts an SQLite error to an ``EntityError``. Returns any other error unchanged.
   package static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     if error.resultCode == .SQLITE_CONSTRAINT { return ofConstraint(error) }

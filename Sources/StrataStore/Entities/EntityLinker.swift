@@ -358,7 +358,8 @@ struct EntityLinker {
     }
   }
 
-  /// Appends rows to the ordered list of an owner if the rows' own references to the owner added them.
+  /// Sets list positions for rows that joined an ordered list through their own reference to the list's owner. These rows are
+  /// appended to the list.
   private func placeClaimed() throws {
     var coming: [(list: ForeignKeySlot, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {

@@ -23,7 +23,8 @@ public struct EntityMapping: Sendable {
   public let relations: [String: EntityRelation]
   /// Whether a save discards unknown keys. A model can preserve unknown keys in archives, but a row has no columns for them.
   public let dropsUnknownFields: Bool
-  /// Returns the class of a row from the values of its columns. `nil` if all rows are instances of the entity itself.
+  /// A closure that returns the class of a row from the row's column values. The closure is `nil` if all rows are instances of
+  /// the entity itself.
   let subclass: (@Sendable (EntityRow) throws -> any Entity.Type)?
 
   /// Creates a mapping.
@@ -131,10 +132,9 @@ public struct EntityRelation: Sendable {
     /// An integer column that contains the positions of the elements. A save writes the positions. The column belongs to the
     /// table that contains the foreign key.
     case column(String)
-    /// A column that determines the order of the list when the list is read, ascending. Rows with equal values are sorted by
-    /// primary key.
+    /// The column by which a list is sorted on reading, in ascending order. Rows with equal values are sorted by primary key.
     case by(String)
-    /// Like ``by(_:)``, but in descending order.
+    /// The column by which a list is sorted on reading, in descending order. Rows with equal values are sorted by primary key.
     case byDescending(String)
   }
 

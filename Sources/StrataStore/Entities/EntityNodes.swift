@@ -29,7 +29,7 @@ package struct EntityNodes: Sendable {
     package var unknownCases: Set<Int> = []
     /// Whether the values are already merged. If so, merge policies are skipped.
     package var isMerged = false
-    /// The base of a complete object's row, or `nil` if the object has no ``RowBase``.
+    /// The fetched state of a complete object's row, or `nil` if the object has no ``RowBase``.
     var rowBase: RowBase.Box?
     /// The node decoded as each subclass of its entity, by the subclass's index. Empty if the source specifies the class. Once
     /// the row has been found, the row's class determines which subclass is used.
@@ -54,7 +54,7 @@ package struct EntityNodes: Sendable {
 
   /// Changes a node's type to the subclass that its row belongs to. Does nothing if the source specifies the class.
   ///
-  /// - Throws: ``EntityError`` if the source cannot be decoded as that class.
+  /// - Throws: ``EntityError`` if the source cannot be decoded as that subclass.
   mutating func refine(_ number: Int, to type: Int) throws {
     guard let subclass = try nodes[number].subclasses[type]?.get() else { return }
     nodes[number].refine(subclass, to: type)
@@ -69,6 +69,8 @@ package struct EntityNodes: Sendable {
   /// and the array contains one element per attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
+  /// Creates the nodes of a source.
+  ///
   /// - Parameters:
   ///   - trace: a closure that is called with each decoded field.
   package init<E: Entity>(
@@ -331,7 +333,7 @@ package struct EntityNodes: Sendable {
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
             raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
-            // For a partial value, this is `nil`.
+            // A partial value cannot be stored without a row, so `stored` is `nil`.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }

@@ -177,7 +177,7 @@ final class EntityReader {
     }
   }
 
-  /// Returns whether a relation is read. This is the case if it is included, or if its property is a non-optional to-one
+  /// Returns whether a relation is read. A relation is read if its key is included, or if its property is a non-optional to-one
   /// relation.
   private func reads(_ relation: EntityType.Relation, of entity: EntityType) throws -> Bool {
     guard let included, !included.contains(relation.key) else { return true }

@@ -78,7 +78,7 @@ public struct EntityReport: Sendable {
     counts.values.reduce(into: Counts()) { $0.add($1) }
   }
 
-  /// Adds the counts of a different save's report. Does not add the changes of that report.
+  /// Adds the counts of `other`, but not its changes.
   package mutating func add(_ other: EntityReport) {
     for (table, added) in other.counts { self[table].add(added) }
   }

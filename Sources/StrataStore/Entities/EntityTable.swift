@@ -4,7 +4,7 @@ internal import StrataCore
 /// The structure of a table. Each column that a mapping uses has a slot, which is its index in `columns`.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
-    /// The name of the table, spelled like in its declaration.
+    /// The name of the table, as spelled in the table's declaration.
     package let name: String
     let affinity: ColumnAffinity
     package let isNotNull: Bool
@@ -135,7 +135,7 @@ package struct EntityTable: Sendable {
     return found.column
   }
 
-  /// Returns whether SQLite supplies a value for a slot for which a new row has no value.
+  /// Returns whether SQLite supplies the slot's value if a new row has none.
   func suppliesValue(of slot: Int) -> Bool { columns[slot].hasDefault || slot == rowID }
 
   // MARK: SQL

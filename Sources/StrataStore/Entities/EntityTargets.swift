@@ -24,10 +24,10 @@ final class EntityTargets {
   /// Returns the rows that a loaded relation refers to, in list order.
   func rows(of place: RowRelation) -> [Int] { known[place] ?? [] }
 
-  /// Returns a loaded relation's rows of the join table, in the same order as ``rows(of:)``.
+  /// Returns the join table rows of a loaded relation, in the same order as ``rows(of:)``.
   func pairs(of place: RowRelation) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Loads those of the given relations that have not been loaded yet, with one query per relation of an entity.
+  /// Loads the given relations unless they are already loaded, with one query per relation of an entity.
   func load(_ places: [RowRelation]) throws {
     var groups: [[Int]: [RowRelation]] = [:]
     for place in places where known[place] == nil {

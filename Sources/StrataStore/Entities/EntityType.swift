@@ -51,7 +51,7 @@ package struct EntityType: Sendable {
     package enum Order: Sendable {
       /// The list is ordered by positions. A save writes them to this slot of the table that contains the foreign key.
       case kept(Int)
-      /// The list is sorted by this slot of the other entity's table on reading.
+      /// On reading, the list is sorted by this slot of the other entity's table.
       case sorted(Int, isDescending: Bool)
     }
 

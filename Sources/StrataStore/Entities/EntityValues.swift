@@ -19,8 +19,8 @@ public struct EntityValues<E: Entity>: AsyncSequence {
     ///
     /// - Throws: the same errors as ``EntityStore/fetchAll(_:including:)``. The sequence ends after an error.
     public mutating func next() async throws -> [E]? {
-      // `next(isolation:)` would avoid `nonisolated(unsafe)`, but it requires macOS 15 and iOS 18. This is safe because only
-      // one task at a time can call a mutating method.
+      // `next(isolation:)` would avoid `nonisolated(unsafe)`, but it requires macOS 15 and iOS 18. The keyword is safe here,
+      // because only one task at a time can call a mutating method.
       nonisolated(unsafe) var iterator = iterator
       defer { self.iterator = iterator }
       return try await iterator.next()?.models(of: E.self)

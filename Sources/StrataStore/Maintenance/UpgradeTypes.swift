@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The types of the current program. They determine which rows must be upgraded, and they upgrade these rows.
+/// Determines which rows have an older version than the types of the current program, and upgrades these rows.
 struct UpgradeTypes: Sendable {
   private let roots: [any (Archivable & SendableMetatype).Type]
   private let options: StoreOptions

@@ -13,8 +13,8 @@ struct Definition: Sendable {
     var fingerprint: UInt64
     /// Whether the `count` in an archive's stamp is the number of elements of the root collection. If false, the count is 1.
     var countsElements: Bool
-    /// Whether the first bytes of each row (the head) are not stored. They begin the root, which is a record of the first
-    /// shape.
+    /// Whether the first bytes of each row (the head) are not stored. The head is the same for all rows, because the root of
+    /// each row is a record of the first shape.
     var leavesHeadOut: Bool
     var shapes: [RecordShape]
   }

@@ -40,7 +40,7 @@ package enum RowDelta {
     return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
   }
 
-  /// The largest size in bytes of a script that is not compressed. Compression would not save space.
+  /// The size in bytes up to which a script is not compressed, because compression would not save space.
   private static let shortest = 16
 
   /// Returns whether the script of a delta is compressed. The result for a damaged delta is arbitrary.
@@ -137,7 +137,7 @@ package enum RowDelta {
     let words = BaseWords(base)
     var copies: [Copy] = []
     var position = 0, written = 0
-    // The last copy's distance from the target to the base. The next copy usually has the same distance.
+    // The distance from the target to the base in the last copy. The next copy usually has the same distance.
     var shift = 0
     while position + BaseWords.size <= target.count {
       guard let found = words.place(of: target, at: position, expected: position + shift) else {

@@ -53,7 +53,7 @@ extension Database {
 
   private static func lastError(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
     var number: Int32 = 0
-    // Other kinds of files do not support the request.
+    // Some kinds of files do not support this request.
     guard file.pointee.pMethods?.pointee.xFileControl?(file, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK else {
       return 0
     }

@@ -55,8 +55,8 @@ struct SchemaChange {
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
-    // Turns off foreign keys, because a step may replace a table with a new table of the same name while other rows refer to
-    // it. The setting can only be changed outside of a transaction.
+    // Turns off foreign keys, because a step may replace a table with a new table of the same name while rows of other tables
+    // refer to it. The setting can only be changed outside of a transaction.
     let hadKeys = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? true
     try db.execute(sql: "PRAGMA foreign_keys = OFF")
     defer {
