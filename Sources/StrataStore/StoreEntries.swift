@@ -9,6 +9,7 @@ public struct StoreEntry<Value> {
   /// The value, upgraded to the current version of its type.
   public let value: Value
 
+  /// The key of the revision.
   public var key: String { revision.key }
 }
 

@@ -41,6 +41,7 @@ public struct StoreError: Error, Sendable {
     case fileSystem
   }
 
+  /// The kind of failure.
   public let code: Code
   /// The problem and its remedy, without the key, revision, type and cause that ``description`` includes.
   public let reason: String

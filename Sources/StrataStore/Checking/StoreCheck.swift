@@ -17,6 +17,7 @@ public enum StoreCheckLevel: Sendable, Hashable {
 
 /// The result of checking a store.
 public struct StoreCheckReport: Sendable {
+  /// The level of the check.
   public let level: StoreCheckLevel
   /// The first 10,000 problems that were found.
   public let findings: [StoreFinding]

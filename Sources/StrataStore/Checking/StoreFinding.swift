@@ -18,6 +18,7 @@ public struct StoreFinding: Sendable, Hashable {
     case label
   }
 
+  /// The part of the store that the finding concerns.
   public let kind: Kind
   /// The key, if known.
   public let key: String?

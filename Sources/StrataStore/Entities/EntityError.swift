@@ -45,6 +45,7 @@ public struct EntityError: Error, Sendable {
     case database
   }
 
+  /// The kind of failure.
   public let code: Code
   /// The problem and its remedy, without the entity, path, columns and cause that ``description`` includes.
   public let reason: String

@@ -47,6 +47,7 @@ public struct EntityReport: Sendable {
     public let entity: String?
     /// The values of the row's primary key, in the order of the key's columns.
     public let primaryKey: [DatabaseValue]
+    /// The kind of change.
     public let kind: Kind
     /// The names of the columns that were set. Empty for a deleted row.
     public let columns: [String]

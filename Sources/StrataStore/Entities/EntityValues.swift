@@ -12,6 +12,7 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 
   let graphs: AsyncThrowingStream<EntityGraph, any Error>
 
+  /// An iterator of the sequence.
   public struct AsyncIterator: AsyncIteratorProtocol {
     var iterator: AsyncThrowingStream<EntityGraph, any Error>.Iterator
 

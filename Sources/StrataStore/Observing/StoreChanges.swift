@@ -31,6 +31,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, last: since) }
 
+  /// An iterator of the sequence.
   public struct Iterator: AsyncIteratorProtocol {
     /// The maximum number of revisions that are read in one transaction.
     private static let page = 256

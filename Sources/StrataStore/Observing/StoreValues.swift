@@ -29,6 +29,7 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, key: key) }
 
+  /// An iterator of the sequence.
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let key: String

@@ -31,6 +31,7 @@ public struct StoreRevision: Sendable, Hashable {
   public let author: String?
   /// The reason for the save, or `nil` if none was given.
   public let note: String?
+  /// The action that created the revision.
   public let action: Action
   /// For a restore, an undo or a redo, the number of the revision whose state this revision repeats. Otherwise `nil`.
   public let origin: Int?
