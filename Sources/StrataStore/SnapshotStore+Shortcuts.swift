@@ -2,7 +2,7 @@ public import Foundation
 internal import GRDB
 public import StrataCore
 
-// Each of these methods runs in its own transaction. Use `write` or `read` to combine several in one.
+// Each of these methods runs in its own transaction. To combine several calls in one transaction, use `write` or `read`.
 extension SnapshotStore {
   /// Saves a value under a key, as a new revision. When this method returns, the revision has been written to disk.
   ///
@@ -17,8 +17,8 @@ extension SnapshotStore {
     }
   }
 
-  /// Returns the value of a key, upgraded in memory if it was saved by an older version of its type; `nil` if the key has no
-  /// value.
+  /// Returns the value of a key, or `nil` if the key has no value. A value that was saved by an older version of its type is
+  /// upgraded in memory.
   ///
   /// - Throws: the same errors as `StoreTransaction.value(_:for:at:)`.
   public func value<T: Archivable>(
@@ -39,7 +39,7 @@ extension SnapshotStore {
     return try content.archive(options, compression)
   }
 
-  /// Returns all revisions of a key, oldest first; empty if the key does not exist.
+  /// Returns all revisions of a key, oldest first. Empty if the key does not exist.
   ///
   /// - Throws: the same errors as ``StoreTransaction/history(of:)``.
   public func history(of key: String) async throws -> [StoreRevision] { try await read { try $0.history(of: key) } }
@@ -53,7 +53,8 @@ extension SnapshotStore {
     try await read { try $0.difference(of: key, from: old, to: new, elementsBy: elements) }
   }
 
-  /// Returns the differences between two revisions of a key, after upgrading both to the current version of their type.
+  /// Returns the differences between two revisions of a key, after upgrading both revisions to the current version of their
+  /// type.
   ///
   /// - Throws: the same errors as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
   public func difference<T: Archivable & SendableMetatype>(

@@ -1,25 +1,25 @@
 public import Foundation
 public import GRDB
 
-/// A store that keeps every saved state of a model as a revision, which a program can read, compare and restore later.
+/// A store that keeps every saved state of a model as a revision. A program can later read, compare and restore the revisions.
 ///
 ///     let store = try SnapshotStore(url: url)
 ///     try await store.save(issue, as: "issue/7", author: "ann", note: "closed")
 ///     let issue = try await store.value(Issue.self, for: "issue/7")
 ///     let before = try await store.value(Issue.self, for: "issue/7", at: .revision(1))
 ///
-/// When a save returns, it has been written to disk and survives a crash or a power failure. Any number of tasks and processes
-/// can use a store at once; readers and the single writer do not block each other. See the guide in Docs/Store.md.
+/// When a save returns, its data has been written to disk and survives a crash or a power failure. Any number of tasks and
+/// processes can use a store at once. Readers and the single writer do not block each other. See the guide in Docs/Store.md.
 public final class SnapshotStore: Sendable {
   let writer: any DatabaseWriter
   let tables: StoreTables
   let options: StoreOptions
-  /// Whether saves are refused, because the store was opened read-only, or because its format was changed by a newer program
-  /// and this program may only read it.
+  /// Whether the store refuses saves. This is the case if the store was opened read-only, or if a newer program changed the
+  /// format to one that this program may only read.
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
-  /// The object that truncates the write-ahead log of the store's file; `nil` if the store is in memory or in the app's
+  /// The object that truncates the write-ahead log of the store's file, or `nil` if the store is in memory or in the app's
   /// database.
   let journal: StoreJournal?
   private let use = StoreUse()
@@ -30,7 +30,7 @@ public final class SnapshotStore: Sendable {
     var tables: StoreTables
     var options: StoreOptions
     var isReadOnly = false
-    /// The path of the store's file; `nil` if the store is in memory or in the app's database.
+    /// The path of the store's file, or `nil` if the store is in memory or in the app's database.
     var path: String?
   }
 
@@ -41,13 +41,16 @@ public final class SnapshotStore: Sendable {
 
   /// Opens the store in a file, and creates the file if it does not exist.
   ///
-  /// While the store is open, it also consists of two files in the same folder, with the suffixes `-wal` and `-shm`.
+  /// While the store is open, two more files exist in the same folder, with the suffixes `-wal` and `-shm`. They are part of
+  /// the store.
+  ///
+  /// If a newer program changed the format but this program can still read it, the store is opened read-only, and
+  /// ``isReadOnly`` is true.
   ///
   /// - Throws: ``StoreError`` with the code `notAStore` if the file is not a store, `newerStore`, `readOnly` if the file does
-  ///   not exist and the options forbid creating it, `damaged`, `busy`, `fileSystem`. If a newer program changed the format but
-  ///   this program can still read it, the store is opened read-only, see ``isReadOnly``. All checks precede the first write.
-  /// - Complexity: constant, regardless of the store's content; linear in the size of the file if the store has an older
-  ///   format.
+  ///   not exist and the options forbid creating it, `damaged`, `busy`, `fileSystem`. All checks precede the first write.
+  /// - Complexity: constant, regardless of the store's content. If the store has an older format, linear in the size of the
+  ///   file.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
     guard url.isFileURL else {
       throw StoreError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file; make one with URL(filePath:)")
@@ -64,15 +67,15 @@ public final class SnapshotStore: Sendable {
 
   /// Opens the store in the app's own database, next to the app's tables.
   ///
-  /// The settings of that database determine how durable a save is, and how long a save waits for other connections. Unless the
-  /// app changes it, a `DatabasePool` sets `synchronous` to `NORMAL`: saves then survive a crash of the process, but the last
-  /// ones can be lost in a power failure.
+  /// The settings of that database determine how durable a save is, and how long a save waits for other connections. By
+  /// default, a `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a
+  /// power failure can lose the last saves.
   ///
   /// - Parameters:
   ///   - writer: the database.
   ///   - prefix: the prefix of the names of the store's tables.
   ///   - options: the options for encoding and decoding, and the clock.
-  /// - Throws: the same errors as ``init(url:options:)``; `invalid` if `prefix` cannot begin a table name.
+  /// - Throws: the same errors as ``init(url:options:)``, or `invalid` if `prefix` cannot begin a table name.
   public convenience init(
     in writer: any DatabaseWriter, prefix: String = "strata_", options: StoreOptions = StoreOptions()
   ) throws {
@@ -81,7 +84,7 @@ public final class SnapshotStore: Sendable {
     }
   }
 
-  /// Closes the store, after which all calls throw. Does nothing if the store is in the app's own database.
+  /// Closes the store. After that, all calls throw. Does nothing if the store is in the app's own database.
   ///
   /// A store is also closed when it is deallocated.
   ///
@@ -89,8 +92,8 @@ public final class SnapshotStore: Sendable {
   public func close() throws {
     guard tables.prefix.isEmpty else { return }
     do {
-      // Closes the reading connections first. The write-ahead log is checkpointed and removed by the last connection to close,
-      // which must therefore be the writing one.
+      // Closes the reading connections first. The last connection to close checkpoints and removes the write-ahead log, so it
+      // must be the writing connection.
       (writer as? DatabasePool)?.invalidateReadOnlyConnections()
       try writer.close()
     } catch { throw StoreError.ofDatabase(error) }
@@ -99,20 +102,22 @@ public final class SnapshotStore: Sendable {
 
   // MARK: Transactions
 
-  /// Runs `body` in a read transaction, which sees one snapshot of the store. Other readers and writers do not wait for the
-  /// transaction, but the write-ahead log cannot be truncated while it runs.
+  /// Runs `body` in a read transaction. The transaction sees one snapshot of the store. Other readers and writers do not wait
+  /// for the transaction, but the write-ahead log cannot be truncated while the transaction runs.
   ///
-  /// - Throws: the errors of `body`; ``StoreError`` with the code `newerStore` if a newer program changed the format since the
-  ///   store was opened, `damaged`, `fileSystem`; `CancellationError` if the task was cancelled before the transaction began.
+  /// - Throws: any error that `body` throws, ``StoreError`` with the code `newerStore` if a newer program has changed the
+  ///   format since the store was opened, `damaged` or `fileSystem`, or `CancellationError` if the task was cancelled before
+  ///   the transaction began.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try use.checkOpen()
     do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
   }
 
-  /// Like ``read(_:)``, for synchronous code.
+  /// Runs `body` in a read transaction like ``read(_:)``, for synchronous code.
   ///
-  /// - Throws: the errors of the asynchronous method, except `CancellationError`; ``StoreError`` with the code `invalid` if
-  ///   called within another read of the store, or, if the store has a single connection, within any of its transactions.
+  /// - Throws: the errors of the asynchronous method, except `CancellationError`. Throws ``StoreError`` with the code `invalid`
+  ///   if called within another read of the store. If the store has a single connection, the same applies within any
+  ///   transaction of the store.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try use.check(.read, sharesConnection: writer is DatabaseQueue)
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
@@ -125,12 +130,13 @@ public final class SnapshotStore: Sendable {
   /// Runs `body` in a write transaction. If `body` throws, all of its changes are rolled back. When this method returns, the
   /// changes have been written to disk.
   ///
-  /// - Throws: the errors of `body`; ``StoreError`` with the code `readOnly` or `newerStore` if the store is read-only, `busy`
-  ///   if other connections kept it locked for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`;
-  ///   `CancellationError` if the task was cancelled before the transaction began. If this method throws, nothing has been
-  ///   saved. The only exception is a disk that fails during the commit and keeps failing until the process ends, in which case
-  ///   the changes may be present when the store is next opened.
-  /// - Complexity: one wait for the disk, regardless of how much is saved. If the write-ahead log is larger than 8 MiB,
+  /// If this method throws, nothing has been saved. The only exception is a disk that fails during the commit and keeps failing
+  /// until the process ends. In that case, the changes may be present when the store is next opened.
+  ///
+  /// - Throws: any error that `body` throws, ``StoreError`` with the code `readOnly` or `newerStore` if the store is read-only,
+  ///   `busy` if other connections kept the store locked for longer than ``StoreOptions/busyTimeout``, `full` or `fileSystem`,
+  ///   or `CancellationError` if the task was cancelled before the transaction began.
+  /// - Complexity: one wait for the disk, regardless of the amount of data. If the write-ahead log is larger than 8 MiB,
   ///   truncating it takes up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try checkCanWrite()
@@ -141,10 +147,11 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// Like ``write(_:)``, for synchronous code.
+  /// Runs `body` in a write transaction like ``write(_:)``, for synchronous code.
   ///
-  /// - Throws: the errors of the asynchronous method, except `CancellationError`; ``StoreError`` with the code `invalid` if
-  ///   called within another write of the store, or, if the store has a single connection, within any of its transactions.
+  /// - Throws: the errors of the asynchronous method, except `CancellationError`. Throws ``StoreError`` with the code `invalid`
+  ///   if called within another write of the store. If the store has a single connection, the same applies within any
+  ///   transaction of the store.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
     try use.check(.write, sharesConnection: writer is DatabaseQueue)
@@ -155,12 +162,17 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
+<<<<<<< HEAD
   /// The synchronous ``write(_:)``, for asynchronous code that saves objects that are not `Sendable`. Blocks the thread until
   /// the changes have been written to disk.
   public func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
 
   /// Saves as part of the app's own transaction, so that the saves and the app's changes to other tables are committed
   /// together.
+=======
+  /// Runs `body` as part of the app's own transaction, so that the saves in `body` and the app's changes to other tables are
+  /// committed together.
+>>>>>>> 25f956dedc00307a0f98128f819daec297c28d33
   ///
   ///     try await pool.write { db in
   ///       try order.insert(db)
@@ -170,7 +182,7 @@ public final class SnapshotStore: Sendable {
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.
   ///   - body: the closure that saves. It must not use the transaction after it has returned.
-  /// - Throws: the errors of `body`, in which case the changes of `body` are rolled back; ``StoreError``.
+  /// - Throws: any error that `body` throws, or ``StoreError``. The changes made by `body` are then rolled back.
   public func write<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
     do {
@@ -184,12 +196,12 @@ public final class SnapshotStore: Sendable {
     } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Reads the store as part of the app's own transaction.
+  /// Runs `body`, which reads the store, as part of the app's own transaction.
   ///
   /// - Parameters:
   ///   - db: a connection to the database that the store was opened in.
   ///   - body: the closure that reads. It must not use the transaction after it has returned.
-  /// - Throws: the errors of `body`, and the same ``StoreError`` as `read(_:)`.
+  /// - Throws: any error that `body` throws, and the same ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
       return try read(db, isWhole: false, body)
@@ -198,7 +210,7 @@ public final class SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-  /// Returns the ``StoreRevision/sequence`` of the store's last revision; 0 if the store has never had a revision.
+  /// Returns the ``StoreRevision/sequence`` of the store's last revision, or 0 if the store has never had a revision.
   func lastSequence(in db: Database) throws -> Int64 {
     let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
     return try Int64.fetchOne(statement, arguments: [tables.revisions]) ?? 0
@@ -214,13 +226,13 @@ extension SnapshotStore {
   }
 
   /// Runs `body` in one read transaction that tolerates damaged pages. The transaction is rolled back, because SQLite refuses
-  /// to commit after it has found damage, even in a transaction that only reads.
+  /// to commit once it has found damage, even if the transaction only reads.
   func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
     do {
       return try writer.unsafeRead { db in
         try db.beginTransaction(.deferred)
         defer {
-          // The error is ignored: after a failed rollback, every later use of the connection fails anyway.
+          // Ignores the error, because after a failed rollback every later use of the connection fails anyway.
           try? db.rollback()
         }
         return try db.withStoreErrors { try body(db) }
@@ -234,7 +246,7 @@ extension SnapshotStore {
     return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
   }
 
-  /// Throws if a newer program has changed the format since the store was opened. This costs one query of a small table.
+  /// Throws if a newer program has changed the format since the store was opened. The check costs one query of a small table.
   func checkReadable(_ db: Database) throws {
     let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
     guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
@@ -263,7 +275,7 @@ extension SnapshotStore {
     return result
   }
 
-  /// Converts an error of a write transaction, including one of its `BEGIN` or `COMMIT`, to a ``StoreError``.
+  /// Converts an error of a write transaction to a ``StoreError``. The error may also come from `BEGIN` or `COMMIT`.
   func failure(_ error: any Error) -> any Error {
     guard error is DatabaseError else { return error }
     return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }
@@ -276,12 +288,12 @@ extension SnapshotStore {
 }
 
 extension SnapshotStore {
-  /// Opens the store in a file with the given schema instead of the current one, for tests of format changes.
+  /// Opens the store in a file with the given schema instead of the current schema, for tests of format changes.
   package convenience init(url: URL, options: StoreOptions = StoreOptions(), schema: StoreSchema) throws {
     do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// Like ``init(in:prefix:options:)``, with the given schema instead of the current one.
+  /// Opens the store like ``init(in:prefix:options:)``, but with the given schema instead of the current schema.
   package convenience init(
     in writer: any DatabaseWriter, prefix: String, options: StoreOptions = StoreOptions(), schema: StoreSchema
   ) throws {
@@ -290,7 +302,7 @@ extension SnapshotStore {
     }
   }
 
-  /// The writing connection's value of `PRAGMA synchronous`. 2 (`FULL`) means that each commit waits for the disk.
+  /// The value of `PRAGMA synchronous` on the writing connection. With 2 (`FULL`), each commit waits for the disk.
   package var synchronous: Int? {
     get throws { try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
   }

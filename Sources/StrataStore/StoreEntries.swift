@@ -2,14 +2,14 @@ internal import Foundation
 internal import GRDB
 public import StrataCore
 
-/// A value and the revision that it was read from.
+/// A value with the revision from which it was read.
 public struct StoreEntry<Value> {
   /// The metadata of the revision.
   public let revision: StoreRevision
   /// The value, upgraded to the current version of its type.
   public let value: Value
 
-  /// The key.
+  /// The key of the revision.
   public var key: String { revision.key }
 }
 
@@ -20,14 +20,14 @@ extension SnapshotStore {
   ///
   ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
   ///
-  /// Each page of values is read in its own transaction. The sequence therefore includes concurrent saves under keys that it
-  /// has not reached yet, and it delays the truncation of the write-ahead log only while it reads a page. To iterate over one
-  /// snapshot of the store, use ``StoreTransaction/forEach(_:prefix:_:)``.
+  /// Each page of values is read in its own transaction. The sequence therefore includes concurrent saves under keys that the
+  /// iteration has not reached yet. The truncation of the write-ahead log is delayed only while a page is read. To iterate over
+  /// one snapshot of the store, use ``StoreTransaction/forEach(_:prefix:_:)``.
   ///
   /// - Parameters:
   ///   - type: the type of the values. Values of other types are skipped.
   ///   - prefix: the prefix of the keys. If it is empty, all keys are included.
-  ///   - last: the key after which to begin; `nil` to begin at the first key.
+  ///   - last: the key after which to begin, or `nil` to begin at the first key.
   public func entries<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", after last: String? = nil
   ) -> StoreEntries<T> {
@@ -35,7 +35,7 @@ extension SnapshotStore {
   }
 }
 
-/// A sequence of the current values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
+/// A sequence of the current values of a type. It is created by ``SnapshotStore/entries(_:prefix:after:)``.
 public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
   public typealias Element = StoreEntry<Value>
 
@@ -47,7 +47,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
     Iterator(store: store, prefix: prefix, last: after.map { Data($0.utf8) })
   }
 
-  /// The iterator of ``StoreEntries``, which reads the values page by page.
+  /// An iterator that reads the values page by page.
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let prefix: String
@@ -85,7 +85,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 }
 
 extension StoreTransaction {
-  /// A key with its revision and content, or the error of reading them.
+  /// A key with its revision and content, or with the error that occurred while reading them.
   typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, StoredContent?), any Error>)
 
   /// The number of keys in a page.
@@ -94,7 +94,7 @@ extension StoreTransaction {
   /// Calls `body` with each current value of a type, sorted by the bytes of the keys. All values come from one snapshot of the
   /// store.
   ///
-  /// - Throws: the errors of `body`, and ``StoreError``.
+  /// - Throws: any error that `body` throws, and ``StoreError``.
   /// - Complexity: linear in the number of keys. At most 128 rows are in memory at a time.
   public func forEach<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", _ body: (StoreEntry<T>) throws -> Void

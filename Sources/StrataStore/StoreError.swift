@@ -4,64 +4,59 @@ internal import StrataCore
 
 /// An error thrown by a store, with the key, revision and type that it concerns.
 ///
-/// Stores throw only errors of this type. The cause, such as an `ArchiveError` or an error of SQLite, is in
-/// ``underlyingError``. Messages contain keys, types and versions, but never values.
+/// Except for `CancellationError` and errors of closures, stores throw only errors of this type. ``underlyingError`` contains
+/// the cause, such as an `ArchiveError` or an SQLite error. Messages contain keys, types and versions, but never values.
 public struct StoreError: Error, Sendable {
-  /// The kind of failure. Test for the code: it is part of the interface, while the wording of ``description`` is not.
+  /// The kind of failure. Programs should test the code, because the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    // Opening
-    /// The file is not a store: it is not an SQLite database, or does not have the tables of a store.
+    /// The file is not a store, because it is not an SQLite database or does not have the tables of a store.
     case notAStore
     /// The store was written by a newer program, in a format that this program cannot read.
     case newerStore
-    /// The store cannot be changed, because it was opened read-only, or because its format is newer than this program can
-    /// write.
+    /// The store cannot be changed, because it was opened read-only or because this program cannot write its newer format.
     case readOnly
     /// The store's tables could not be upgraded to the format of this program. The store is unchanged.
     case schemaChangeFailed
-    // Reading
     /// The key, revision or label does not exist.
     case notFound
     /// A newer program saved the row with a model version that this program does not know.
     case newerModel
-    /// Data of the store is corrupt: it differs from what was written.
+    /// Data in the store differs from the data that was written.
     case damaged
-    /// The row is intact, but its archive cannot be decoded as the requested type; see ``StoreError/underlyingError``.
+    /// The row is intact, but its archive cannot be decoded as the requested type. ``StoreError/underlyingError`` is the cause.
     case notDecodable
-    // Saving
     /// The key's last revision does not meet the ``SaveCondition`` of the save.
     case conflict
-    /// The value cannot be archived; see ``StoreError/underlyingError``.
+    /// The value cannot be archived. ``StoreError/underlyingError`` is the cause.
     case notEncodable
     /// The key has no change to undo or redo.
     case nothingToUndo
     /// A name, key or setting is invalid, or the store was closed.
     case invalid
-    // Files
     /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
     case busy
     /// The disk is full, or the store has reached its size limit. Existing data is intact.
     case full
-    /// An error of the operating system or of SQLite; see ``StoreError/underlyingError``.
+    /// An error of the operating system or of SQLite. ``StoreError/underlyingError`` is the cause.
     case fileSystem
   }
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and its remedy. The key, revision, type and cause are not included; ``description`` adds them.
+  /// The problem and its remedy, without the key, revision, type and cause that ``description`` includes.
   public let reason: String
-  /// The key that was read or saved; `nil` if the error does not concern a single key.
+  /// The key that was read or saved, or `nil` if the error does not concern a single key.
   public let key: String?
-  /// The number of the revision within the history of its key; for a `conflict`, the number of the last revision. `nil` if the
-  /// error does not concern a revision.
+  /// The number of the revision within the history of its key, or `nil` if the error does not concern a revision. For a
+  /// `conflict`, this is the number of the last revision.
   public let revision: Int?
-  /// The registered name of the type; `nil` if the error does not concern a type.
+  /// The registered name of the type, or `nil` if the error does not concern a type.
   public let typeName: String?
-  /// The model version (for `newerModel`) or the store's format (for `newerStore` and `readOnly`) that was found.
+  /// The model version (for `newerModel`) or the store format (for `newerStore` and `readOnly`) that was found.
   public let foundVersion: Int?
-  /// The highest model version, or the highest format, that this program supports.
+  /// The highest model version or the highest store format that this program supports.
   public let supportedVersion: Int?
-  /// The cause: an `ArchiveError`, a `DatabaseError` of GRDB or an error of the operating system.
+  /// The cause: an `ArchiveError`, GRDB's `DatabaseError` or an error of the operating system.
   public let underlyingError: (any Error)?
 
   init(
@@ -80,7 +75,7 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible, LocalizedError {
-  /// One line: the problem, its remedy and its location. The wording may change between releases.
+  /// The problem, its remedy and its location, in one line. The wording may change between releases.
   public var description: String {
     var text = reason
     if let key { text += revision.map { " (key \(key), revision \($0))" } ?? " (key \(key))" }
@@ -91,8 +86,8 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// Returns the text of a cause, without values. For an error of SQLite, this is only the message, because the statement and
-  /// its arguments could contain values.
+  /// Returns the text of a cause, without values. For an SQLite error, this is only the message, because the statement and its
+  /// arguments could contain values.
   package static func wording(of error: any Error) -> String {
     guard let error = error as? DatabaseError else { return ArchiveError.wording(of: error) }
     return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
@@ -100,7 +95,7 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 }
 
 extension StoreError {
-  /// Converts an error of reading a row to a ``StoreError`` with the key and the revision.
+  /// Converts an error that occurred while reading a row to a ``StoreError`` with the key and the revision.
   static func ofRow(_ error: any Error, key: String?, revision: Int?, _ db: Database? = nil) -> any Error {
     guard let error = error as? ArchiveError else {
       let error = ofDatabase(error, db?.systemErrors ?? [])
@@ -120,14 +115,14 @@ extension StoreError {
       supportedVersion: error.supportedVersion, underlying: error)
   }
 
-  /// Converts an `ArchiveError` of encoding to a ``StoreError``. Returns any other error unchanged.
+  /// Converts an `ArchiveError` that occurred while encoding to a ``StoreError``. Returns any other error unchanged.
   static func ofSaving(_ error: any Error, key: String) -> any Error {
     guard let error = error as? ArchiveError else { return error }
     return StoreError(
       .notEncodable, "the value cannot be saved", key: key, typeName: error.typeName, underlying: error)
   }
 
-  /// Converts an error of SQLite to a ``StoreError``. Returns any other error unchanged.
+  /// Converts an SQLite error to a ``StoreError``. Returns any other error unchanged.
   ///
   /// - Parameter systemErrors: the `errno` values that the system reported for the connection's files, if known.
   static func ofDatabase(_ error: any Error, _ systemErrors: [Int32] = []) -> any Error {
@@ -136,7 +131,7 @@ extension StoreError {
     return StoreError(code, reason, underlying: error)
   }
 
-  /// Converts an error of a file operation or of SQLite to a ``StoreError``. Returns any other error unchanged.
+  /// Converts a file system or SQLite error to a ``StoreError``. Returns any other error unchanged.
   ///
   /// - Parameter reason: the text that names the failed operation.
   static func ofFile(_ error: any Error, _ reason: String = "the system refused an operation on a file") -> any Error {
@@ -148,12 +143,12 @@ extension StoreError {
     return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; make room" : reason, underlying: error)
   }
 
-  /// Maps a result code of SQLite to a code and a reason. All errors of SQLite are classified by this method.
+  /// Maps an SQLite result code to a ``StoreError/Code`` and a reason. All SQLite errors are classified here.
   ///
   /// - Parameter systemErrors: the `errno` values that the system reported for the connection's files.
   package static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
     switch code.primaryResultCode {
-    // SQLite could not extend the index of the write-ahead log. This fails only if the disk is full.
+    // SQLite could not extend the index file of the write-ahead log. This fails only if the disk is full.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
       (.full, "there is no room for what is saved; nothing of this transaction was saved; make room")
@@ -168,25 +163,25 @@ extension StoreError {
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
     case .SQLITE_READONLY: (.readOnly, "the store can only be read")
-    // A closed connection causes this code, for which SQLite's own message would be misleading.
+    // A closed connection causes this code. SQLite's own message would be misleading here.
     case .SQLITE_MISUSE: (.invalid, "the store was closed; open it again")
     case .SQLITE_NOMEM: (.fileSystem, "there is no memory for the operation; try again when there is")
     default: (.fileSystem, "the database refused the operation")
     }
   }
 
-  /// The `errno` values of a full disk, of an exceeded file size limit and of an exceeded disk quota.
+  /// The `errno` values for a full disk, an exceeded file size limit and an exceeded disk quota.
   private static let noRoom = [ENOSPC, EFBIG, EDQUOT]
 
   private static let unreadable =
     "the system failed to read or write the file, which need not be damaged; try again, and if it fails again, copy the "
     + "file to another disk and check the copy"
 
-  /// Returns the error for a file that the system fails to read.
+  /// Returns the error for a file that the system cannot read.
   static func unreadable(_ cause: (any Error)?) -> StoreError { StoreError(.fileSystem, unreadable, underlying: cause) }
 
-  /// Returns whether an error means that data is damaged or not known to this program, rather than temporarily inaccessible. If
-  /// so, the caller can skip this data and continue.
+  /// Returns whether an error means that data is damaged or unknown to this program, rather than temporarily inaccessible. If
+  /// so, the caller can skip the data and continue.
   ///
   /// - Parameter db: the connection that threw the error, if available.
   static func isDamage(_ error: any Error, _ db: Database? = nil) -> Bool {

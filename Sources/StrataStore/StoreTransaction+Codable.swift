@@ -2,15 +2,15 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-// Support for types that are only `Codable`, as in `ArchiveEncoder`. Such types have no versions, so their values are not
-// upgraded.
+// Support for types that conform only to `Codable`, as in `ArchiveEncoder`. These types have no versions, so their values are
+// not upgraded.
 extension StoreTransaction {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. The value has no model version: later versions
-  /// of the program decode it with the type's `init(from:)`, without migration steps.
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. The value has no model version, so later
+  /// versions of the program decode it with the type's `init(from:)`, without migration steps.
   ///
-  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``, except `newerModel`; `notEncodable` if the type's
-  ///   `encode(to:)` throws, with its error as the underlying error.
-  /// - Complexity: the same as that method, plus the creation of an intermediate `ArchiveValue`.
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)`` except `newerModel`. Throws `notEncodable` if the
+  ///   type's `encode(to:)` throws, with that error as the underlying error.
+  /// - Complexity: the same as ``save(_:as:author:note:if:overNewer:)``, plus the creation of an intermediate `ArchiveValue`.
   @_disfavoredOverload
   @discardableResult
   public func save<T: Encodable>(
@@ -23,11 +23,11 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns the value of a key, whose type is only `Codable`.
+  /// Returns the value of a key whose type is only `Codable`.
   ///
-  /// - Returns: the value; `nil` if the key did not exist at that point, or was deleted.
-  /// - Throws: the same errors as ``value(_:for:at:)-(T.Type,_,_)``; `notDecodable` if the type's `init(from:)` throws, with
-  ///   its error as the underlying error.
+  /// - Returns: the value, or `nil` if the key did not exist at that point or was deleted.
+  /// - Throws: the same errors as ``value(_:for:at:)-(T.Type,_,_)``. Throws `notDecodable` if the type's `init(from:)` throws,
+  ///   with that error as the underlying error.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
@@ -49,7 +49,7 @@ extension SnapshotStore {
     try await write { try $0.save(value, as: key, author: author, note: note, if: condition) }
   }
 
-  /// Returns the value of a key, whose type is only `Codable`; `nil` if the key has no value.
+  /// Returns the value of a key whose type is only `Codable`, or `nil` if the key has no value.
   ///
   /// - Throws: the same errors as the method of ``StoreTransaction`` with this name.
   @_disfavoredOverload

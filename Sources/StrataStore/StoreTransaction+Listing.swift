@@ -10,7 +10,7 @@ extension StoreTransaction {
   ///   - limit: the maximum number of revisions to return.
   ///   - deleted: whether to include keys whose last revision is a deletion.
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
-  /// - Complexity: linear in the number of returned keys and of the deleted keys between them.
+  /// - Complexity: linear in the number of returned keys, plus the deleted keys between them.
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
   ) throws -> [StoreRevision] {
@@ -18,7 +18,7 @@ extension StoreTransaction {
       .map { try described($0.row.get(), $0.key.name) }
   }
 
-  /// Returns all revisions with a higher sequence than the given one, in the order in which they were saved.
+  /// Returns all revisions with a higher sequence than the given sequence, in the order in which they were saved.
   ///
   /// - Parameters:
   ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
@@ -31,13 +31,13 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Returns the result of `body`, which reads one row. Damage of the row is returned as a failure. Other errors, which do not
-  /// concern a single row, are thrown.
+  /// Returns the result of `body`, which reads one row. If the row is damaged, returns the error as a failure. Rethrows other
+  /// errors, which do not concern a single row.
   func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// Returns the revisions with a higher sequence than the given one. For a damaged revision, the result is its error.
+  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the result is the error.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
@@ -61,7 +61,7 @@ extension StoreTransaction {
 
   /// Returns the last revision of each key, sorted by the bytes of the keys.
   ///
-  /// - Returns: the keys and rows. For a damaged row, the result is its error.
+  /// - Returns: the keys and rows. For a damaged row, the result is the error.
   /// - Throws: ``StoreError`` with the code `damaged` if the keys are not sorted, in which case the next page cannot be found.
   func rows(
     prefix: String, after last: Data?, limit: Int, deleted: Bool
@@ -96,19 +96,21 @@ extension StoreTransaction {
     }
   }
 
-  /// - Parameter columns: the columns to select in addition to those of the key, which follow them.
+  /// Calls `body` with each selected row of a page of keys.
+  ///
+  /// - Parameter columns: the columns to select after the columns of the key.
   private func keys<R>(
     prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String,
     _ body: (StoredKey, StatementRow) throws -> R
   ) throws -> [R] {
     try Self.checkText(prefix, "a prefix")
     let index = columns.split(separator: ",").count
-    // The query contains only the higher of the two lower bounds (the prefix and the last key). With both, SQLite would seek to
-    // one of them and filter by the other, so it might read all previous pages for each page.
+    // The query contains only the higher of the two lower bounds (the prefix and the last key). With both bounds, SQLite would
+    // seek to one of them and filter by the other, so it might read all previous pages for each page.
     let beginning = Data(prefix.utf8)
     let isAfter = last.map { !$0.lexicographicallyPrecedes(beginning) } ?? false
     // SQLite compares text by its bytes, and sorts every blob after every text. The empty blob is therefore an upper bound of
-    // all names.
+    // all keys.
     let sql = """
       SELECT \(columns), \(StoredKey.columns) FROM \(from)
       WHERE k.name \(isAfter ? ">" : ">=") CAST(?1 AS TEXT) AND k.name < ?2 AND \(condition) ORDER BY k.name LIMIT ?3
@@ -128,11 +130,11 @@ extension StoreTransaction {
 }
 
 extension String {
-  /// The least string that sorts after all strings with this prefix; `nil` if there is none.
+  /// The least string that sorts after all strings with this prefix, or `nil` if there is none.
   var endOfPrefix: (any DatabaseValueConvertible)? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {
-      // U+D7FF is followed by the surrogates, which are not valid in strings.
+      // The surrogates follow U+D7FF. They are skipped because they are not valid in strings.
       let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
       guard let scalar = Unicode.Scalar(next) else { continue }
       var end = String.UnicodeScalarView(scalars)

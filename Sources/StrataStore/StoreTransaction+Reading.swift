@@ -3,11 +3,11 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Returns the value of a key, upgraded in memory if it was saved by an older version of its type.
+  /// Returns the value of a key. A value that was saved by an older version of its type is upgraded in memory.
   ///
-  /// - Returns: the value; `nil` if the key did not exist at that point, or was deleted.
-  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`,
-  ///   `damaged`, `notDecodable`.
+  /// - Returns: the value, or `nil` if the key did not exist at that point or was deleted.
+  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`, `damaged`,
+  ///   `notDecodable`.
   /// - Complexity: the same as decoding. An earlier revision with number n additionally needs at most ⌈log2 n⌉ + 1 DEFLATE
   ///   decompressions, and reads at most 15 rows for each hexadecimal digit of n.
   public func value<T: Archivable>(
@@ -16,17 +16,17 @@ extension StoreTransaction {
     try content(for: key, at: point)?.decode(T.self, store.options)
   }
 
-  /// Returns the value of a key as an `ArchiveValue`, without using the types of the program.
+  /// Returns the value of a key as an `ArchiveValue`, without using the program's types.
   ///
   /// - Throws: the same errors as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
     try content(for: key, at: point)?.value(store.options)
   }
 
-  /// Returns the value of a key as an archive, in the format of `ArchiveEncoder`. The value has the model version that it was
-  /// saved with.
+  /// Returns the value of a key as an archive, in the format of `ArchiveEncoder`. The value keeps the model version with which
+  /// it was saved.
   ///
-  /// - Throws: the same errors as `value(_:for:at:)`; ``StoreError/Code/notFound`` if the key has no value.
+  /// - Throws: the same errors as `value(_:for:at:)`, or ``StoreError/Code/notFound`` if the key has no value.
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
@@ -34,15 +34,15 @@ extension StoreTransaction {
     return try content.archive(store.options, compression)
   }
 
-  /// Returns the metadata of a revision, without its content. A deletion is a revision too.
+  /// Returns the metadata of a revision, without its content. A deletion is also a revision.
   ///
-  /// - Returns: the metadata; `nil` if the key did not exist at that point.
+  /// - Returns: the metadata, or `nil` if the key did not exist at that point.
   /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `damaged`.
   public func revision(of key: String, at point: StorePoint = .latest) throws -> StoreRevision? {
     try row(of: key, at: point).map { try described($0, key) }
   }
 
-  /// Returns all revisions of a key, including deletions, oldest first; empty if the key does not exist.
+  /// Returns all revisions of a key, oldest first. Deletions are included. Empty if the key does not exist.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   /// - Complexity: linear in the number of revisions. Their contents are read, but not decoded.
@@ -51,8 +51,8 @@ extension StoreTransaction {
     return try revisions(ofKey: head.key).map { try described($0, key) }
   }
 
-  /// Returns the differences between two revisions of a key as they were saved, by key path. Shared objects are compared by
-  /// their fields, and a deletion is compared as null.
+  /// Returns the differences between two revisions of a key, by key path. The revisions are compared as they were saved,
+  /// without upgrades. Shared objects are compared by their fields, and a deletion is compared as null.
   ///
   /// If the two revisions contain different versions of a model, the model is compared field by field, and a field that only
   /// one version has counts as added or removed. To upgrade both sides before the comparison, use
@@ -61,7 +61,7 @@ extension StoreTransaction {
   /// - Parameters:
   ///   - key: the key of the value.
   ///   - old: the revision to compare from.
-  ///   - new: the revision to compare to; by default the last one.
+  ///   - new: the revision to compare to. The default is the last revision.
   ///   - elements: the field that identifies the elements of arrays.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
   /// - Complexity: the cost of reading both revisions, plus the cost of `ValueDifference`.
@@ -73,16 +73,16 @@ extension StoreTransaction {
     return ValueDifference(from: aligned.old, to: aligned.new, elementsBy: elements)
   }
 
-  /// Returns the differences between two revisions of a key, after upgrading both to the current version of their type. Changes
-  /// that result only from migration steps and hooks are therefore not reported.
+  /// Returns the differences between two revisions of a key, after upgrading both revisions to the current version of their
+  /// type. Changes that result only from migration steps and hooks are therefore not reported.
   ///
   /// - Parameters:
   ///   - key: the key of the value.
   ///   - type: the type that both revisions are decoded as.
   ///   - old: the revision to compare from.
-  ///   - new: the revision to compare to; by default the last one.
+  ///   - new: the revision to compare to. The default is the last revision.
   ///   - elements: the field that identifies the elements of arrays.
-  /// - Throws: the same errors as `value(_:for:at:)`; `notEncodable` if an upgraded value cannot be encoded.
+  /// - Throws: the same errors as `value(_:for:at:)`, or `notEncodable` if an upgraded value cannot be encoded.
   /// - Complexity: the cost of reading, decoding and encoding both revisions, plus the cost of `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
@@ -95,8 +95,8 @@ extension StoreTransaction {
 
   // MARK: Labels
 
-  /// Sets a label on a revision, by which it can be found later. Pruning keeps labelled revisions. If another revision of the
-  /// key already has this label, the label is moved.
+  /// Sets a label on a revision. A ``StorePoint`` can refer to the revision by this label. Pruning keeps labelled revisions. If
+  /// another revision of the key already has this label, the label is moved.
   ///
   /// - Throws: ``StoreError`` with the code `notFound`, `invalid` for a name that is empty or longer than 200 bytes,
   ///   `readOnly`.
@@ -105,8 +105,8 @@ extension StoreTransaction {
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
-    // Swift strings that differ only in Unicode normalization are equal, so the dictionary of `labels(of:)` could not contain
-    // both.
+    // Swift strings that differ only in Unicode normalization are equal, so the dictionary returned by `labels(of:)` could not
+    // contain both.
     let known = try String.fetchAll(
       statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
@@ -131,7 +131,7 @@ extension StoreTransaction {
     guard db.changesCount > 0 else { throw StoreError.notFound("label \(name)", key: key) }
   }
 
-  /// Returns the labels of a key with the numbers of their revisions; empty if the key does not exist.
+  /// Returns the labels of a key, with the number of each label's revision. Empty if the key does not exist.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   public func labels(of key: String) throws -> [String: Int] {
@@ -147,7 +147,7 @@ extension StoreTransaction {
     return labels
   }
 
-  /// Returns the labels of a key with the sequences of their revisions.
+  /// Returns the labels of a key, with the ``StoreRevision/sequence`` of each label's revision.
   ///
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum of a label does not match.
   func labels(ofKey key: Int64) throws -> [(name: String, revision: Int64)] {
@@ -172,7 +172,7 @@ extension StoreTransaction {
     } catch { throw StoreError.ofRow(error, key: key, revision: nil, db) }
   }
 
-  /// Returns the content of a revision; `nil` for a deletion. Its errors contain the key and the number of the revision.
+  /// Returns the content of a revision, or `nil` for a deletion. Errors contain the key and the number of the revision.
   func keyed(_ row: StoredRow, _ key: String) throws -> StoredContent? {
     do {
       var content = try content(of: row)

@@ -11,12 +11,13 @@ extension StoreTransaction {
   ///   - key: the name under which the store keeps the value, of 1 to 1,000 bytes.
   ///   - author: the author to record in the history.
   ///   - note: the reason to record in the history.
-  ///   - condition: the condition on the key's last revision. If it is not met, `conflict` is thrown.
-  ///   - overNewer: whether to save even if the last revision contains model versions that are newer than this program's. The
-  ///     new revision then lacks the fields that only newer versions have; they are kept in the history.
+  ///   - condition: the condition on the key's last revision. If the condition is not met, `conflict` is thrown.
+  ///   - overNewer: whether to save even if the last revision contains model versions that are newer than those of this
+  ///     program. The new revision then lacks the fields that only newer versions have. The history keeps these fields.
   /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and errors of
   ///   the database.
-  /// - Complexity: the cost of encoding the value, plus the cost of reading an earlier revision of the key, see `value(_:for:at:)`.
+  /// - Complexity: the cost of encoding the value, plus the cost of reading an earlier revision of the key with
+  ///   `value(_:for:at:)`.
   @discardableResult
   public func save<T: Archivable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -35,18 +36,18 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves the value in an archive, of any type, under a key. If the value equals the last revision, no revision is added,
-  /// unless a note is given.
+  /// Saves the value of an archive under a key. The value can be of any type. If the value equals the last revision, no
+  /// revision is added, unless a note is given.
   ///
   /// - Parameters:
   ///   - archive: an archive of a single value, not a stream of values.
   ///   - key: the name under which the store keeps the value, of 1 to 1,000 bytes.
   ///   - author: the author to record in the history.
   ///   - note: the reason to record in the history.
-  ///   - condition: the condition on the key's last revision. If it is not met, `conflict` is thrown.
+  ///   - condition: the condition on the key's last revision. If the condition is not met, `conflict` is thrown.
   ///   - overNewer: whether to save even if the last revision contains newer versions of the archive's models.
-  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``; `newerModel` if the last revision contains a newer
-  ///   version of one of the archive's models; `notEncodable` if the bytes are not an archive.
+  /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)``. Throws `newerModel` if the last revision contains a
+  ///   newer version of one of the archive's models, and `notEncodable` if the bytes are not an archive.
   @discardableResult
   public func saveArchive(
     _ archive: Data, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -102,7 +103,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Checks the key and the condition of a save, and returns the key's last revision; `nil` for a new key.
+  /// Checks the key and the condition of a save. Returns the key's last revision, or `nil` for a new key.
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
@@ -129,7 +130,8 @@ extension StoreTransaction {
     return head
   }
 
-  /// Encodes a row and saves it. The encoder reuses the shapes of the newest definition that has the same stamp.
+  /// Encodes a row and saves it. The encoder reuses the shapes of the newest definition that has the same stamp (type and
+  /// version).
   func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
@@ -151,8 +153,8 @@ extension StoreTransaction {
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
       var (other, last) = (row, definition)
       if known != definition.id {
-        // The newest definition may contain shapes that only rows of other keys use, so the rows are compared as encoded with
-        // the last revision's definition.
+        // Encodes the row with the last revision's definition for the comparison, because the newest definition may contain
+        // shapes that only rows of other keys use.
         last = try self.definition(known)
         other = try encode(last.content.shapes)
       }
@@ -171,16 +173,16 @@ extension StoreTransaction {
 
   /// Returns whether a row has the same content as an existing revision.
   private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) -> Bool {
-    // A revision that cannot be read counts as different, so a new one is saved.
+    // A revision that cannot be read counts as different, so a new revision is saved.
     guard let bytes = try? plainBytes(of: known), bytes.elementsEqual(row.bytes[definition.prefix.count...]),
       let pieces = try? pieces(of: known.id).all
     else { return false }
     return pieces == row.parts.contents
   }
 
-  /// Throws `newerModel` if the last revision contains a newer version of a model than `known` returns, unless the new revision
-  /// contains the same version. The latter occurs for models that this program may write although a newer program defined the
-  /// version.
+  /// Throws `newerModel` if the last revision contains a version of a model that is newer than the version returned by `known`.
+  /// Does not throw if the new revision contains the same newer version. This occurs for a model version that a newer program
+  /// defined but this program may write.
   private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
@@ -221,7 +223,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Inserts a revision as the last one of its key, and may replace the previous one's content by a delta.
+  /// Inserts a revision as the last revision of its key. May replace the content of the previous revision by a delta.
   func add(_ row: StoredRow, _ contents: [[UInt8]: Data], to key: String, after head: StoredRow?) throws {
     try put(key, id: row.key, head: row.id, isNew: head == nil)
     try insert(row)
@@ -233,7 +235,7 @@ extension StoreTransaction {
     count(row.definition, revisions: 1, heads: 1)
   }
 
-  /// Adds a revision that repeats the state of an earlier one.
+  /// Adds a revision that repeats the state of an earlier revision.
   func repeated(
     _ source: StoredRow, as action: StoreRevision.Action, _ key: String, _ head: (key: Int64, row: StoredRow),
     _ author: String?, _ note: String?
@@ -255,8 +257,8 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes contain two versions of a type. This occurs if a different version of the program wrote the definition
-  /// whose shapes were reused. The row is then encoded again with only its own shapes.
+  /// Whether the shapes contain two versions of a type. This occurs if the reused shapes come from a definition that a
+  /// different version of the program wrote. The row is then encoded again with only its own shapes.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in
@@ -274,7 +276,7 @@ extension Stamp {
 }
 
 extension RecordShape {
-  /// The models whose fields a record of this shape contains, including superclasses, with their versions.
+  /// The models whose fields a record of this shape contains, with their versions. Superclasses are included.
   fileprivate var versions: [(typeName: String, version: Int)] {
     let own = modelVersion.map { [(typeName, $0)] } ?? []
     return own + levels.map { ($0.typeName, $0.modelVersion) }

@@ -3,7 +3,7 @@ internal import Foundation
 extension StoreTransaction {
   /// Undoes the last change of a key by saving the previous state as a new revision. Each further call undoes one more change.
   ///
-  /// Only saves, restores and deletions count as changes; the revisions that undos and redos added are skipped.
+  /// Only saves, restores and deletions count as changes. Revisions added by undos and redos are skipped.
   ///
   /// - Throws: ``StoreError`` with the code `nothingToUndo` if there is no earlier state, `notFound` if the key does not exist,
   ///   `readOnly`.
@@ -40,12 +40,14 @@ extension StoreTransaction {
   }
 }
 
-/// The history of a key as a sequence of states. A revision that was added by an undo or redo is treated as the earlier
-/// revision whose state it repeats.
+/// The history of a key as a sequence of states. An undo or redo revision is treated as the earlier revision whose state it
+/// repeats.
 struct StoreTimeline {
   private let rows: [StoredRow]
   private let places: [Int64: Int]
 
+  /// Creates a timeline.
+  ///
   /// - Parameter rows: the revisions of a key, oldest first.
   init(_ rows: [StoredRow]) {
     self.rows = rows
@@ -54,24 +56,24 @@ struct StoreTimeline {
 
   private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// Returns the index of the revision whose state the revision at index `place` repeats. Returns `place` for a revision that
-  /// repeats no other, or whose original was pruned.
+  /// Returns the index of the revision whose state is repeated by the revision at index `place`. Returns `place` if the
+  /// revision repeats no state, or if the repeated revision was pruned.
   private func state(_ place: Int) -> Int {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
-  /// Returns the index of the state that the revision at index `place` replaced. Returns `nil` for the first revision. Also
-  /// returns `nil` for an undo or redo whose original was pruned: the revision before an undo is not its earlier state, but the
-  /// one that was undone.
+  /// Returns the index of the state that the revision at index `place` replaced, or `nil` for the first revision. Also returns
+  /// `nil` for an undo or redo whose repeated revision was pruned, because the revision before an undo is the undone revision,
+  /// not an earlier state.
   private func stateSavedOver(_ place: Int) -> Int? { place == 0 || isUndoOrRedo(place) ? nil : state(place - 1) }
 
-  /// The state before the current one, which an undo restores; `nil` if there is none.
+  /// The state that an undo restores, or `nil` if there is none.
   var earlier: StoredRow? { rows.isEmpty ? nil : stateSavedOver(state(rows.count - 1)).map { rows[$0] } }
 
-  /// The state that was undone last and has not been redone, which a redo restores; `nil` if there is none.
+  /// The state that a redo restores, or `nil` if no undone change is left.
   var undone: StoredRow? {
     // Every change after the current state, up to the last save, restore or deletion, has been undone. Walks back from that
-    // last change to the one directly after the current state.
+    // last change to the change directly after the current state.
     guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {

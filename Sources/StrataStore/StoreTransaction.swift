@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A transaction of a store, which commits all of its changes or none.
+/// A transaction of a store. It commits all of its changes or none.
 ///
 ///     try await store.write { transaction in
 ///       try transaction.save(order, as: "order/7")
@@ -16,24 +16,25 @@ public final class StoreTransaction {
   let store: SnapshotStore
   let canWrite: Bool
   /// Whether this store transaction is the whole database transaction, rather than a part of the app's transaction. If so,
-  /// every definition that it reads before it creates or repairs one is known to be committed.
+  /// every definition that it reads before creating or repairing a definition is known to be committed.
   private let isWhole: Bool
   private var madeDefinitions = false
-  /// Definitions that may be uncommitted, by identifier. They are not added to the store's cache, which outlives the
-  /// transaction.
+  /// Definitions that may be uncommitted, by identifier. They are not added to the store's cache, because the cache outlives
+  /// the transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The pending changes to the stored counts of revisions and of last revisions (heads), by definition.
+  /// The pending changes to the stored counts, by definition. `revisions` counts all revisions, and `heads` counts the last
+  /// revisions of keys.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
-  /// The error of a save that failed after it had already changed a table. It makes the whole transaction fail.
+  /// The error of a save that failed after it had already changed a table. This error makes the whole transaction fail.
   private var failure: (any Error)?
-  /// The identifier of the store's next revision; `nil` until the first one is reserved.
+  /// The identifier of the store's next revision. `nil` until the first identifier is reserved.
   private var nextID: Int64?
   private(set) var hasSaved = false
   /// Whether the closure that received the transaction has returned.
   private var hasEnded = false
-  /// The number of DEFLATE streams that were decompressed to read the last row, not counting the long strings that the row
-  /// refers to.
+  /// The number of DEFLATE streams that were decompressed to read the last row. Streams of long strings that the row refers to
+  /// are not counted.
   package var inflations = 0
 
   var tables: StoreTables { store.tables }
@@ -50,11 +51,11 @@ public final class StoreTransaction {
     return try db.cachedStatement(sql: sql)
   }
 
-  /// The prepared statements, indexed by ``StoreTables/Query``; `nil` for those not used yet.
+  /// A cache of prepared statements, indexed by ``StoreTables/Query``. `nil` for a statement that has not been used yet.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
   /// Returns the prepared statement of a frequent query, with its arguments bound. This is faster than GRDB's cache, which
-  /// looks up statements by their SQL text.
+  /// looks up statements by SQL text.
   private func statement(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws -> Statement {
     try checkOpen()
     let statement: Statement
@@ -62,7 +63,7 @@ public final class StoreTransaction {
       statement = known
     } else {
       statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
-      // Tells GRDB not to bind arguments itself, because `StatementBinder` binds them.
+      // Prevents GRDB from binding arguments itself, because `StatementBinder` binds them.
       statement.setUncheckedArguments([])
       known[query.rawValue] = statement
     }
@@ -74,7 +75,7 @@ public final class StoreTransaction {
     try statement(query, bind).execute()
   }
 
-  /// Returns the result of `body` for the first row of a query; `nil` if the query has no rows.
+  /// Returns the result of `body` for the first row of a query, or `nil` if the query has no rows.
   func first<R>(
     of query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void, _ body: (StatementRow) throws -> R
   ) throws -> R? {
@@ -85,7 +86,7 @@ public final class StoreTransaction {
     try statement(sql).execute(arguments: arguments)
   }
 
-  /// Invalidates the transaction, so that later calls throw an error. Otherwise, GRDB would terminate the program, because its
+  /// Invalidates the transaction, so that later calls throw an error. Otherwise, GRDB would terminate the program, because a
   /// connection must not be used outside of its closure.
   func end() { hasEnded = true }
 
@@ -128,8 +129,8 @@ public final class StoreTransaction {
     ownNewest[DefinitionCache.StampKey(definition.content)] = definition
   }
 
-  /// Returns the newest definition for a stamp; `nil` if none exists. A new row with that stamp can refer to this definition if
-  /// it contains the row's shapes.
+  /// Returns the newest definition for a stamp (type and version), or `nil` if none exists. A new row with that stamp can refer
+  /// to this definition if the definition contains the row's shapes.
   func newestDefinition(for stamp: DefinitionCache.StampKey) throws -> Definition? {
     if let known = ownNewest[stamp] ?? store.definitions.newest(stamp) { return known }
     let ids = try Int64.fetchAll(
@@ -153,8 +154,8 @@ public final class StoreTransaction {
     {
       let definition: Definition
       do { definition = try self.definition(id) } catch  where StoreError.isDamage(error, db) {
-        // The digest proves that the damaged definition had these bytes. Writing them again repairs all rows that refer to the
-        // definition.
+        // The digest proves that the damaged definition had these bytes. Writing the bytes again repairs all rows that refer to
+        // the definition.
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
@@ -181,14 +182,12 @@ public final class StoreTransaction {
     counted[definition] = (known.revisions + revisions, known.heads + heads)
   }
 
-  /// Records that a revision was added.
   func noteSaved() { hasSaved = true }
 
-  /// Records that a save failed after it had already changed a table, so that the transaction fails even if `body` catches the
+  /// Records that a save failed after it had already changed a table. The transaction then fails even if `body` catches the
   /// error.
   func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
 
-  /// Reserves the identifier of the store's next revision, and returns it.
   func reserveID() throws -> Int64 {
     let last = try nextID.map { $0 - 1 } ?? store.lastSequence(in: db)
     guard last >= 0, last < .max - 1 else {
@@ -200,8 +199,8 @@ public final class StoreTransaction {
 
   /// Writes the pending counts. Must be called at the end of each write transaction.
   ///
-  /// - Throws: the error of a save that failed after it had changed a table, so that the transaction is rolled back; errors of
-  ///   the database.
+  /// - Throws: the error of a save that failed after it had changed a table, so that the transaction is rolled back, or an
+  ///   error of the database.
   func finish() throws {
     if let failure { throw failure }
     for (definition, change) in counted where change != (0, 0) {

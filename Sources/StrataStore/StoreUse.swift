@@ -1,8 +1,10 @@
 internal import Foundation
 internal import StrataCore
 
-/// Tracks whether a store is open, and which threads are running its transactions. If a thread that is running a transaction
-/// waited for a second one, it would deadlock, so GRDB terminates the program in this case. The store throws an error instead.
+/// Tracks whether a store is open, and which threads are running its transactions.
+///
+/// GRDB terminates the program if a thread that runs a transaction waits for a second transaction, because the thread would
+/// deadlock. The store uses this object to throw an error instead.
 final class StoreUse: Sendable {
   enum Access: CaseIterable { case read, write }
 
@@ -27,7 +29,7 @@ final class StoreUse: Sendable {
 
   /// - Parameter sharesConnection: whether reads and writes use the same connection.
   /// - Throws: ``StoreError`` with the code `invalid` if the store was closed, or if a transaction that is already running on
-  ///   this thread would block the new one.
+  ///   this thread would block the new transaction.
   func check(_ access: Access, sharesConnection: Bool) throws {
     try checkOpen()
     let thread = Self.thread
@@ -42,7 +44,7 @@ final class StoreUse: Sendable {
     }
   }
 
-  /// Runs `body` and meanwhile records that this thread is running a transaction.
+  /// Runs `body`. While `body` runs, this thread is recorded as running a transaction.
   func run<R>(_ access: Access, _ body: () throws -> R) rethrows -> R {
     let run = Run(access: access, thread: Self.thread)
     state.withLock { $0.running[run, default: 0] += 1 }

@@ -4,14 +4,14 @@ internal import GRDB
 struct KeyNames {
   /// The result of looking up the name of a key.
   struct Name {
-    /// The name; `nil` if it is lost.
+    /// The name, or `nil` if it is lost.
     var name: String?
     /// The name in the index, if it differs from the name in the table.
     var other: String?
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table, by identifier. Read when a lookup in the index fails for the first time.
+  /// A cache of the names in the table, by identifier. The table is read when a lookup in the index fails for the first time.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -43,20 +43,20 @@ struct KeyNames {
   private mutating func namesOfTable(_ transaction: StoreTransaction) throws -> [Int64: String] {
     if let fromTable { return fromTable }
     var names: [Int64: String] = [:]
-    // The table is read in ascending and then in descending order, because each direction can reach the names before the first
+    // Reads the table in ascending and then in descending order, because each direction can reach the names before the first
     // damaged page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
           transaction.db, sql: "SELECT id, name FROM \(transaction.tables.keys) NOT INDEXED ORDER BY name \(order)")
         while let row = try rows.next() {
-          // A row with damaged columns is skipped.
+          // Skips a row with damaged columns.
           guard let id: Int64 = try? row.column(0), let name: String = try? row.column(1) else { continue }
           names[id] = name
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // Names that cannot be reached stay unknown, which the callers report.
+        // Names that cannot be reached stay unknown. The callers report these names.
       }
     }
     fromTable = names

@@ -1,10 +1,11 @@
 internal import GRDB
 internal import StrataCore
 
-/// Adds a new last revision to each key of a salvaged store whose last revision was lost, or may have been lost.
+/// Adds a new last revision to each key of a salvaged store whose last revision was lost or may have been lost.
 ///
-/// A program that has read the lost revision may save on the condition that it is still the last one. Such a save must fail. So
-/// the last remaining revision is saved again, with a number that is higher than any the key can have had.
+/// A program that has read the lost revision may save on the condition that no later revision exists. In the salvaged store,
+/// this condition must fail. Therefore the last remaining revision is saved again, with a number higher than any number that
+/// the key can have had.
 struct LostHeads {
   /// The number of keys that are processed in one transaction.
   private static let batch = 512
@@ -12,8 +13,10 @@ struct LostHeads {
   /// The damaged store.
   let source: StoreTransaction
 
+  /// Saves the last remaining revision of each affected key again.
+  ///
   /// - Parameters:
-  ///   - target: the salvaged store. All intact revisions have been copied, and its last sequence has been set.
+  ///   - target: the salvaged store. All intact revisions have been copied, and the store's last sequence has been set.
   ///   - count: a closure that is called after each transaction with the number of added revisions.
   func saveLastAgain(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
@@ -50,7 +53,7 @@ struct LostHeads {
     return try transaction.adopt(row, as: name, transaction.content(of: head))
   }
 
-  /// Returns the highest number that a revision of a key can have had; `nil` if the number overflows.
+  /// Returns the highest number that a revision of a key can have had, or `nil` if the number overflows.
   ///
   /// - Parameters:
   ///   - head: the last remaining revision of the key.

@@ -3,16 +3,16 @@ internal import GRDB
 internal import StrataCore
 
 /// A copy of a store that SQLite cannot open, with a repaired or replaced first page. The first page contains the size of the
-/// file and the root pages of the tables, without which no other page can be found.
+/// file and the root pages of the tables. Without the first page, no other page can be found.
 ///
-/// The first page of a new store can replace the damaged one: all stores in separate files are created by the same statements,
+/// The first page of a new store can replace the damaged first page. The same statements create all stores in separate files,
 /// so their tables have the same root pages.
 struct RebuiltFile {
   /// The page size of all stores in bytes.
   private static let pageSize = 4096
   private static let magic = Data("SQLite format 3\0".utf8)
 
-  /// The temporary folder that contains the copy and its journal.
+  /// The temporary folder that contains the copy and the copy's journal.
   private let folder: URL
   var path: String { folder.appending(path: "copy").path }
   private var freshPath: String { folder.appending(path: "fresh").path }
@@ -21,17 +21,18 @@ struct RebuiltFile {
     self.folder = folder
     do {
       try FileManager.default.copyItem(atPath: damaged.path, toPath: path)
-      // The write-ahead log is copied too, because it may contain the last saves.
+      // Copies the write-ahead log as well, because it may contain the last saves.
       if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
     } catch { throw StoreError.ofFile(error, "the damaged file could not be copied for the repair") }
   }
 
-  /// Opens the copy. Uses its own first page if the tables can be found from it, and otherwise the first page of a new store.
+  /// Opens the copy. Uses the copy's own first page if the tables can be found from it, and otherwise the first page of a new
+  /// store.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if nothing indicates that the file was a store, and `damaged` if
-  ///   essential pages other than the first are lost too.
+  /// - Throws: ``StoreError`` with the code `notAStore` if nothing indicates that the file was a store, or `damaged` if
+  ///   essential pages other than the first page are lost.
   func open(_ opening: StoreOpening) throws -> (any DatabaseWriter, StoreTables) {
     let store = SnapshotStore(try StoreOpening(StoreOptions()).open(freshPath))
     let roots = try store.writer.read {
@@ -46,10 +47,10 @@ struct RebuiltFile {
     try store.close()
     let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-    // An error of closing is ignored, because it does not affect what was written.
+    // Ignores an error on closing, because it does not affect the written data.
     defer { try? file.close() }
     let size = Int(try file.seekToEnd())
-    // A truncated last page and missing root pages are filled with zeros, which means that they contain no rows.
+    // Fills a truncated last page and missing root pages with zeros. Such pages contain no rows.
     let pages = max((size + Self.pageSize - 1) / Self.pageSize, roots.max() ?? 1)
     try file.truncate(atOffset: UInt64(pages * Self.pageSize))
 
@@ -90,8 +91,8 @@ struct RebuiltFile {
     try file.write(contentsOf: bytes)
   }
 
-  /// Returns a copy of the first page with the given number of pages and an empty free list in its header. This suffices for
-  /// reading.
+  /// Returns a copy of the first page. In its header, the number of pages is set to `pages`, and the free list is empty. This
+  /// suffices for reading.
   private static func fitted(_ page: Data, pages: Int) -> Data {
     var page = page
     func set(_ number: UInt32, _ offset: Int) {
@@ -100,12 +101,12 @@ struct RebuiltFile {
     set(UInt32(truncatingIfNeeded: pages), 28)
     set(0, 32)
     set(0, 36)
-    // SQLite uses the number of pages only if the change counter (at 24) equals the version-valid-for number (at 92).
+    // SQLite uses the number of pages only if the change counter (at byte 24) equals the version-valid-for number (at byte 92).
     page.replaceSubrange(92..<96, with: page.subdata(in: 24..<28))
     return page
   }
 
-  /// Returns the numbers of the pages of `sqlite_master`: the first page and, if it is an interior page, its child pages.
+  /// Returns the page numbers of `sqlite_master`. These are the first page and, if it is an interior page, its child pages.
   private static func schemaPages(of file: Data) -> [Int] {
     func number(_ offset: Int, _ bytes: Int) -> Int { file[offset..<offset + bytes].reduce(0) { $0 << 8 | Int($1) } }
     guard file[100] == 5 else { return [1] }

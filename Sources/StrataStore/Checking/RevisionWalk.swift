@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Iterates over all revisions in the order in which they were saved. Continues after unreadable ones.
+/// Iterates over all revisions in the order in which they were saved. Continues after unreadable revisions.
 struct RevisionWalk {
   enum Step {
     case row(StoredRow)
@@ -8,15 +8,15 @@ struct RevisionWalk {
   }
 
   /// The maximum number of identifiers that are tried one by one in a single unreadable range, and in all ranges together.
-  /// After that, the distance between tried identifiers doubles with each step.
+  /// Beyond these limits, the distance between tried identifiers doubles with each step.
   private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction
   private let work: StoreWork
-  /// The identifier from which to continue; `nil` at the end of the table.
+  /// The identifier from which to continue, or `nil` at the end of the table.
   private var start: Int64? = 1
   private var triesLeft = Self.mostTriesInAll
-  /// The highest identifier that the store has assigned, as far as known; `nil` before it is looked up.
+  /// A cache of the highest identifier known to be assigned, or `nil` before the identifier is looked up.
   private var given: Int64?
 
   init(_ transaction: StoreTransaction, _ work: StoreWork) {
@@ -24,9 +24,9 @@ struct RevisionWalk {
     self.work = work
   }
 
-  /// Returns the next revision or loss; `nil` at the end of the table. An unreadable part does not end the iteration.
+  /// Returns the next revision or loss, or `nil` at the end of the table. An unreadable part does not end the iteration.
   ///
-  /// - Throws: `CancellationError`, and errors that are not caused by damage.
+  /// - Throws: `CancellationError`, or an error that is not caused by damage.
   mutating func next() throws -> Step? {
     try work.check()
     guard let start else { return nil }
@@ -41,7 +41,7 @@ struct RevisionWalk {
 
   private static func after(_ id: Int64) -> Int64? { id == .max ? nil : id + 1 }
 
-  /// Returns the first row whose identifier is at least `id`; `nil` if there is none.
+  /// Returns the first row whose identifier is at least `id`, or `nil` if there is none.
   private func fetch(from id: Int64) throws -> (id: Int64, step: Step)? {
     let select = "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
@@ -66,8 +66,8 @@ struct RevisionWalk {
     } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
-  /// Finds the next identifier from which the table can be read. All identifiers up to the highest assigned one are tried.
-  /// Because the record of that one may itself be damaged, the search continues beyond it with doubling steps.
+  /// Finds the next identifier from which the table can be read. Tries all identifiers up to the highest assigned identifier.
+  /// The record of the highest assigned identifier may be damaged, so the search continues beyond it with doubling steps.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
     let given = try given ?? highestGiven(first)
@@ -97,7 +97,7 @@ struct RevisionWalk {
 
   /// Returns the highest identifier that is recorded outside of the table of revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
-    // Those records may be damaged too, so the result is at least `first` plus the number of revisions that one page may
+    // These records may also be damaged, so the result is at least `first` plus the number of revisions that one page may
     // contain.
     let last = try transaction.intact { try transaction.store.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
@@ -106,7 +106,7 @@ struct RevisionWalk {
     return max(last ?? 0, head ?? 0, first.addingReportingOverflow(1000).partialValue)
   }
 
-  /// Returns the last unreadable identifier between an unreadable and a readable one, by bisection.
+  /// Returns the last unreadable identifier between an unreadable and a readable identifier, by bisection.
   private func lastUnreadable(_ unreadable: Int64, _ readable: Int64) throws -> Int64 {
     var (low, high) = (unreadable, readable)
     while high - low > 1 {
@@ -117,13 +117,13 @@ struct RevisionWalk {
   }
 }
 
-/// A loss: either a damaged row, or a range of identifiers in which no revisions can be read.
+/// The loss of a damaged row, or of a range of identifiers in which no revisions can be read.
 struct RevisionLoss {
-  /// The kind of loss: `revision` for a damaged row, `file` for a range of identifiers.
+  /// The kind of loss. `revision` means a damaged row, and `file` means a range of identifiers.
   var kind: StoreFinding.Kind
   /// The identifier of the row, or the first identifier of the range.
   var id: Int64
-  /// The key and the revision number of a damaged row. They may be wrong.
+  /// The key and the revision number of a damaged row. They may be wrong because of the damage.
   var key: Int64?, seq: Int64?
   var problem: String
 
@@ -137,7 +137,9 @@ struct RevisionLoss {
 }
 
 extension RevisionLoss {
-  /// - Parameter last: the last identifier of the range; `nil` if nothing after `first` can be read.
+  /// Creates the loss of a range of identifiers.
+  ///
+  /// - Parameter last: the last identifier of the range, or `nil` if nothing after `first` can be read.
   fileprivate init(from first: Int64, to last: Int64?, _ error: any Error) {
     let part = last.map { "to \($0)" } ?? "on"
     self.init(

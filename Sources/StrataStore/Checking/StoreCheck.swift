@@ -7,7 +7,8 @@ public enum StoreCheckLevel: Sendable, Hashable {
   /// Checks the pages of the file (`PRAGMA quick_check`), all references and definitions, and the counts that the status
   /// reports.
   case quick
-  /// Like `quick`. Also reads the contents of a random percentage of all revisions, and compares them with their checksums.
+  /// Performs the `quick` checks. Also reads the contents of a random percentage of all revisions, and compares the contents
+  /// with their checksums.
   case share(percent: Double)
   /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions, counts and shared
   /// content. Also decodes every revision to an `ArchiveValue`.
@@ -30,7 +31,7 @@ public struct StoreCheckReport: Sendable {
 }
 
 extension StoreCheckReport: CustomStringConvertible {
-  /// One line: the number of revisions read and the number of findings.
+  /// The number of revisions read and the number of findings, in one line.
   public var description: String {
     let found = findings.count + omittedFindings
     let read = "\(checkedRevisions.counting("revision")) read"
@@ -39,21 +40,22 @@ extension StoreCheckReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Checks the store for damage, without changing it. Others can save during the check, which does not see their saves.
+  /// Checks the store for damage, without changing it. Other tasks and processes can save during the check, but the check does
+  /// not see their saves.
   ///
   ///     let report = try await store.check(.full)
   ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
   ///
-  /// Damage is reported as a finding; it is not thrown as an error.
+  /// Damage is reported as a finding, not thrown as an error.
   ///
-  /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, `invalid` for a share outside 0 to 100 percent;
-  ///   `CancellationError` if the task was cancelled.
+  /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, or `invalid` for a share outside 0 to 100
+  ///   percent. Throws `CancellationError` if the task was cancelled.
   /// - Complexity: linear in the size of the file for each level. Memory holds one revision at a time.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
     try await StoreWork.run { work in try StoreChecker.check(self, level, work) }
   }
 
-  /// Like ``check(_:)-(StoreCheckLevel)``, for synchronous code.
+  /// Checks the store like ``check(_:)-(StoreCheckLevel)``, for synchronous code.
   public func check(_ level: StoreCheckLevel = .quick) throws -> StoreCheckReport {
     try StoreWork.runNow { try StoreChecker.check(self, level, $0) }
   }
@@ -103,20 +105,20 @@ final class StoreChecker {
     }
   }
 
-  /// Runs one part of the check. If damage prevents the part from continuing, a finding is added.
+  /// Runs one part of the check. If damage prevents the part from continuing, adds a finding.
   private func part(_ name: String, _ body: () throws -> Void) throws {
     try work.check()
     try reporting(.file, "\(name) could not be checked: ", body)
   }
 
-  /// Runs `body`, and adds a finding if it fails because of damage.
+  /// Runs `body`, and adds a finding if `body` fails because of damage.
   private func reporting(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
     do { try body() } catch  where StoreError.isDamage(error, transaction.db) {
       findings.add(StoreFinding(kind, what + StoreFinding.problem(error)))
     }
   }
 
-  /// Runs one part of the check, which iterates over the rows of a query.
+  /// Runs a part of the check that iterates over the rows of a query.
   private func part(_ name: String, _ sql: String, _ body: (StatementRow) throws -> Void) throws {
     try part(name) { try StatementRow.fetchCursor(transaction.db, sql: sql).forEach(body) }
   }

@@ -1,8 +1,8 @@
 /// A problem that a check or a salvage has found in a store.
 public struct StoreFinding: Sendable, Hashable {
-  /// The part of the store that is affected.
+  /// The part of the store that a finding concerns.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The pages of the file, as SQLite reports them.
+    /// The pages of the file, as checked by SQLite.
     case file
     /// A reference to a row that does not exist.
     case reference
@@ -12,13 +12,13 @@ public struct StoreFinding: Sendable, Hashable {
     case revision
     /// Content that several revisions may share.
     case content
-    /// A definition, which is shared by all revisions with the same type and shape.
+    /// A definition. All revisions with the same type and shape share a definition.
     case definition
     /// A label of a revision.
     case label
   }
 
-  /// The part of the store that is affected.
+  /// The part of the store that the finding concerns.
   public let kind: Kind
   /// The key, if known.
   public let key: String?
@@ -41,7 +41,7 @@ public struct StoreFinding: Sendable, Hashable {
 }
 
 extension StoreFinding: CustomStringConvertible {
-  /// One line: the location, the problem and the next step. The wording may change between releases.
+  /// The location, the problem and the recommended next step, in one line. The wording may change between releases.
   public var description: String {
     var parts: [String] = []
     if let key { parts.append("key \(key)") }
@@ -52,7 +52,7 @@ extension StoreFinding: CustomStringConvertible {
   }
 }
 
-/// A bounded list of findings, because a badly damaged store may have an unlimited number of them.
+/// A list of findings with a limited length, because a badly damaged store can have any number of findings.
 struct StoreFindings {
   /// The maximum number of findings in the list. Further findings are only counted.
   static let most = 10_000
@@ -70,7 +70,7 @@ extension StoreFinding {
 
   /// Returns the finding for a revision that cannot be read.
   ///
-  /// - Parameter advice: the next step; by default the one that ``advice(_:)`` returns for the error.
+  /// - Parameter advice: the recommended next step. The default is the result of ``advice(_:)`` for the error.
   static func ofRevision(
     _ row: StoredRow, key: String?, _ error: any Error, advice: String? = nil
   ) -> StoreFinding {
@@ -79,7 +79,7 @@ extension StoreFinding {
       advice: advice ?? Self.advice(error))
   }
 
-  /// Returns the description of an error without the key and the revision, which the finding contains separately.
+  /// Returns the description of an error without the key and the revision, because the finding contains them separately.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
     // The reason of a `damaged` error ends with advice, which the finding contains separately.
@@ -89,7 +89,7 @@ extension StoreFinding {
     ).description
   }
 
-  /// Returns the recommended next step after an error of reading a revision.
+  /// Returns the recommended next step after an error that occurred while reading a revision.
   static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:

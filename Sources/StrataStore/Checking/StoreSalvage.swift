@@ -8,7 +8,8 @@ public struct StoreSalvageReport: Sendable {
   public let revisions: Int
   /// The number of keys in the new store.
   public let keys: Int
-  /// The first 10,000 losses: everything that is missing in the new store, or has a different key there.
+  /// The first 10,000 losses. A loss is a revision or label that is missing in the new store, or a revision that has a
+  /// different key there.
   public let lost: [StoreFinding]
   /// The number of losses beyond the first 10,000.
   public let omittedLosses: Int
@@ -18,7 +19,7 @@ public struct StoreSalvageReport: Sendable {
 }
 
 extension StoreSalvageReport: CustomStringConvertible {
-  /// One line: the numbers of revisions and keys in the new store, and the number of losses.
+  /// The numbers of revisions and keys in the new store, and the number of losses, in one line.
   public var description: String {
     let lost = lost.count + omittedLosses
     let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
@@ -27,41 +28,41 @@ extension StoreSalvageReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Copies everything that is intact to a new store, and reports the losses.
+  /// Copies all intact data to a new store, and reports the losses.
   ///
   /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage. A damaged
-  /// revision is lost, as are revisions that are stored as deltas of it. If the last revision of a key is lost, or may be lost,
-  /// the last remaining one is saved again in the new store, with a number that is higher than any the key can have had. This
-  /// ensures that a save with the condition ``SaveCondition/isStill(_:)`` and the number of a lost revision fails. The damaged
-  /// store is not changed.
+  /// revision is lost, and so are all revisions that are stored as deltas of the damaged revision. If the last revision of a
+  /// key is lost or may be lost, the last remaining revision is saved again in the new store, with a number higher than any
+  /// number that the key can have had. This ensures that a save fails if its condition is ``SaveCondition/isStill(_:)`` with
+  /// the number of a lost revision. The damaged store is not changed.
   ///
   /// - Parameter url: the file of the new store, which must not exist.
-  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy`, `fileSystem`; `CancellationError` if
-  ///   the task was cancelled. If this method throws, no new file remains.
+  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy` or `fileSystem`, or
+  ///   `CancellationError` if the task was cancelled. If this method throws, no new file remains.
   /// - Complexity: the cost of reading and saving all revisions. Memory holds two revisions at a time.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Like `salvage(to:)`, for synchronous code.
+  /// Salvages the store like `salvage(to:)`, for synchronous code.
   public func salvage(to url: URL) throws -> StoreSalvageReport {
     try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Like the method `salvage(to:)`, for a file that is too damaged to be opened as a store.
+  /// Salvages a file that is too damaged to be opened as a store, like the method `salvage(to:)`.
   ///
   /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder
   /// of the new store.
   ///
-  /// - Throws: the same errors as `salvage(to:)`; `notAStore` if nothing indicates that the file was a store, `damaged` if too
-  ///   little is left to find any revision, `newerStore`.
+  /// - Throws: the same errors as `salvage(to:)`, `notAStore` if nothing indicates that the file was a store, `damaged` if no
+  ///   revision can be found any more, or `newerStore`.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(damaged, url, options, $0) }
   }
 
-  /// Like `salvage(_:to:options:)`, for synchronous code.
+  /// Salvages a damaged file like `salvage(_:to:options:)`, for synchronous code.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) throws -> StoreSalvageReport {
@@ -69,7 +70,7 @@ extension SnapshotStore {
   }
 }
 
-/// Copies the intact revisions and labels of a store to a new one.
+/// Copies the intact revisions and labels of a store to a new store.
 struct StoreSalvage {
   /// The number of revisions that are copied in one transaction.
   private static let batch = 512
@@ -104,9 +105,10 @@ struct StoreSalvage {
     try inFolder(beside: url) { try run(store, url, $0, work) }
   }
 
-  /// Runs `body` with a temporary folder next to the new store. Throws if the file of the new store or its journal exists.
+  /// Runs `body` with a temporary folder next to the new store. Throws if the file of the new store or a journal of that file
+  /// exists.
   private static func inFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
-    // An existing journal is refused, because SQLite would apply it to the new store.
+    // Refuses an existing journal, because SQLite would apply it to the new store.
     for end in ["", "-wal", "-journal"] where try FileStatus(ofPath: url.path + end) != nil { throw existing }
     return try TemporaryFiles.withFolder(beside: url, body)
   }
@@ -174,7 +176,7 @@ struct StoreSalvage {
     case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
-      // The identifiers of an unreadable range are not noted, because they may never have been used.
+      // Does not note the identifiers of an unreadable range, because they may never have been used.
       if loss.kind == .revision { highest.note(loss.id) }
     }
   }
@@ -209,8 +211,8 @@ struct StoreSalvage {
         advice: "it is in the new store under the key given here; save it under its own"))
   }
 
-  /// Returns the name of a key in the new store. This is the key's own name, unless it is lost or another key has the same
-  /// name. The histories of two keys are never mixed.
+  /// Returns the name of a key in the new store. This is the key's own name, unless the name is lost or a different key has the
+  /// same name. The histories of two keys are never mixed.
   private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
     var name = known ?? "salvaged/\(id)"
     var number = 1
@@ -225,8 +227,8 @@ struct StoreSalvage {
 
   private mutating func copyLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
-    // The labels are read in ascending and then in descending order, because each direction can reach the labels before the
-    // first damaged page.
+    // Reads the labels in ascending and then in descending order, because each direction can reach the labels before the first
+    // damaged page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
@@ -299,15 +301,15 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence of the new store to at least the highest one that may have been used, so that the sequence of a
-  /// lost revision is not reused.
+  /// Sets the last sequence of the new store to at least the highest sequence that may have been used. This prevents the reuse
+  /// of a lost revision's sequence.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
       } catch  where StoreError.isDamage(error, source.db) {
-        // An unreadable table is ignored. The recorded sequence, if readable, is then decisive.
+        // Ignores an unreadable table, because the recorded last sequence may still be readable.
       }
     }
     let recorded: Int64?

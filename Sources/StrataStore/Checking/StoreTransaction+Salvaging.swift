@@ -3,13 +3,13 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// Returns the result of `body`; `nil` if `body` fails because of damage.
+  /// Returns the result of `body`, or `nil` if `body` fails because of damage.
   func intact<R>(_ body: () throws -> R?) throws -> R? {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// Returns the content of a revision; `nil` for a deletion. Does not read the table of pieces, which may be damaged, but
-  /// finds blobs by the digests in the content.
+  /// Returns the content of a revision, or `nil` for a deletion. Finds blobs by the digests in the content, because the table
+  /// of pieces may be damaged.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -48,10 +48,11 @@ extension StoreTransaction {
     return found
   }
 
-  /// Copies a revision from another store to this one. Its sequence, number and time are kept.
+  /// Copies a revision from a different store to this store. The copy keeps the sequence, number and time of the revision.
   ///
-  /// - Parameter content: the content of the revision; `nil` for a deletion.
-  /// - Returns: `true` if the revision was copied; `false` if the key already has a revision with this number or a higher one.
+  /// - Parameter content: the content of the revision, or `nil` for a deletion.
+  /// - Returns: `true` if the revision was copied, or `false` if the key already has a revision with this number or a higher
+  ///   number.
   func adopt(_ source: StoredRow, as name: String, _ content: StoredContent?) throws -> Bool {
     let head = try head(of: name)
     if let head, head.row.seq >= source.seq { return false }
@@ -67,7 +68,7 @@ extension StoreTransaction {
     return true
   }
 
-  /// Raises the last sequence of the store to at least `last`. New revisions get higher sequences.
+  /// Raises the last sequence of the store to at least `last`, so that new revisions get higher sequences.
   func setLastSequence(_ last: Int64) throws {
     try execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, tables.revisions])
     // If the store has never had a revision, the row does not exist yet.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The type affinity of a column; see section 3 of SQLite's document "Datatypes In SQLite".
+/// The type affinity of a column, as defined in section 3 of SQLite's document "Datatypes In SQLite".
 enum ColumnAffinity: Sendable {
   case text, numeric, integer, real, none
 
@@ -27,7 +27,7 @@ enum ColumnAffinity: Sendable {
 
   var isNumber: Bool { self == .numeric || self == .integer || self == .real }
 
-  /// Returns the value in the form in which the column stores it.
+  /// Returns the value in the form in which the column stores it, according to its affinity.
   ///
   /// - Throws: ``EntityError`` with the code `notStorable` if the column would change the value.
   func stored(_ value: DatabaseValue) throws -> DatabaseValue {
@@ -54,7 +54,6 @@ enum ColumnAffinity: Sendable {
     }
   }
 
-  /// Returns whether SQLite might convert the text to a number.
   private static func looksLikeNumber(_ text: String) -> Bool {
     let inner = text.utf8.drop { [9, 10, 11, 12, 13, 32].contains($0) }
     guard let first = inner.first, 48...57 ~= first || [43, 45, 46].contains(first) else { return false }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The conversion between the value of a field and the value of its column.
+/// A conversion between field values and column values.
 ///
-/// A value that could not be read back unchanged is refused.
+/// Refuses values that could not be read back unchanged.
 struct ColumnCoding: Sendable {
   indirect enum Conversion: Sendable {
     case bool, integer, float, double, string, data, url, uuid, decimal
@@ -12,7 +12,7 @@ struct ColumnCoding: Sendable {
     case archive(Any.Type)
     case json(Any.Type)
     case transform(FieldTransform, Conversion)
-    /// The unconverted value of SQLite: an integer, a floating-point number, text or bytes.
+    /// An SQLite value that is stored without conversion: an integer, a floating-point number, text or bytes.
     case unconverted
   }
 
@@ -79,7 +79,7 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Whether two values are equal if and only if their column values are equal, in which case columns can be compared without
+  /// Whether field values are equal if and only if their column values are equal. If so, column values can be compared without
   /// decoding.
   var isExact: Bool {
     switch conversion {
@@ -109,7 +109,7 @@ struct ColumnCoding: Sendable {
   {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
-      // SQLite's functions and GRDB's binding truncate a text at its first NUL.
+      // SQLite's functions and GRDB's binding truncate text at its first NUL.
       guard !text.utf8.contains(0) else { throw refused("a text with a NUL would be cut off there") }
       return try affinity.stored(text.databaseValue)
     }
@@ -290,7 +290,7 @@ struct ColumnCoding: Sendable {
     switch stored.storage {
     case .double(let number): number
     case .int64(let number): Double(exactly: number)
-    // `inf` is Swift's spelling, and `Inf` is SQLite's.
+    // Swift spells infinity `inf`, and SQLite spells it `Inf`.
     case .string("inf"), .string("Inf"): .infinity
     case .string("-inf"), .string("-Inf"): -.infinity
     case .string(let text): Double(withoutLossOf: .string(text)) ?? nearest(to: text)
@@ -298,8 +298,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Returns the `Double` that is nearest to a number with a decimal point or an exponent, which SQLite would convert to the
-  /// same `Double`. Returns `nil` for any other text, and for a number outside the range of `Double`.
+  /// Returns the `Double` nearest to a decimal number in text form, or `nil` if the number is out of range. SQLite would
+  /// convert the number to the same `Double`. Returns `nil` for text without a decimal point or an exponent.
   private static func nearest(to text: String) -> Double? {
     guard text.utf8.contains(where: { ".eE".utf8.contains($0) }), ExactNumber(spelledAs: text) != nil,
       let number = Double(text), number.isFinite, number != 0

@@ -1,7 +1,8 @@
 internal import GRDB
 internal import StrataCore
 
-/// The SQL statement that adds the column of a field to its table; `nil` if the table already has the column.
+/// An `ALTER TABLE` statement that adds the column of a field to its table. `statement` is `nil` if the table has the column
+/// already, or if the field needs no column.
 struct ColumnProposal {
   let statement: String?
 

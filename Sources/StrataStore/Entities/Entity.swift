@@ -1,12 +1,12 @@
 public import GRDB
 public import StrataCore
 
-/// A model stored in a table, one row per object.
+/// A model that is stored in a table, with one row per object.
 ///
-/// An entity is a `TableRecord` and a `FetchableRecord` of GRDB, so it works with GRDB's query interface, associations and
+/// An entity is also a `TableRecord` and a `FetchableRecord`, so it works with GRDB's query interface, associations and
 /// observation. An ``EntityStore`` saves and reads entities with their relations. See the guide in Docs/Entities.md.
 public protocol Entity: VersionedModel, TableRecord, FetchableRecord {
-  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created once.
+  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created only once.
   static var entityMapping: EntityMapping { get }
 }
 
@@ -14,31 +14,31 @@ extension Entity {
   /// The name of the table, from ``entityMapping``.
   public static var databaseTableName: String { entityMapping.table }
 
-  /// Creates the model from a row. Supports only entities without relations.
+  /// Creates the model from a row. To fetch an entity that has relations, use ``EntityStore`` instead.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or has a value that its property cannot
-  ///   represent, `invalidMapping` if the entity has relations; use ``EntityStore`` to fetch such entities.
+  ///   represent, or with the code `invalidMapping` if the entity has relations.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
 // Resolves the ambiguity with GRDB's own `init(row:)` for `Decodable` types.
 extension Entity where Self: Decodable {
-  /// Creates the model from a row. Supports only entities without relations.
+  /// Creates the model from a row. To fetch an entity that has relations, use ``EntityStore`` instead.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` if a column is missing or has a value that its property cannot
-  ///   represent, `invalidMapping` if the entity has relations; use ``EntityStore`` to fetch such entities.
+  ///   represent, or with the code `invalidMapping` if the entity has relations.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-/// The values of a row, by column name. Passed to the `subclass` closure of an ``EntityMapping``.
+/// The values of a row, by column name. The `subclass` closure of an ``EntityMapping`` receives them as its argument.
 public struct EntityRow: Sendable {
   let table: String
   let values: [String: DatabaseValue]
 
   /// Returns the value of a column.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping contains the column, or if its value cannot be
-  ///   converted to `V`.
+  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping contains the column, or if the column's value cannot
+  ///   be converted to `V`.
   public func value<V: DatabaseValueConvertible>(_ type: V.Type = V.self, in column: String) throws -> V {
     guard let stored = values[column.lowercased()], let value = V.fromDatabaseValue(stored) else {
       throw EntityError(

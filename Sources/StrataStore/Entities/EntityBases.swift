@@ -8,23 +8,23 @@ package struct EntityBases {
     let number: Int
   }
 
-  /// How to resolve a value that changed both in the row and in the object.
+  /// How to resolve a conflict, in which a value has changed both in the row and in the object.
   let conflicts: MergeOptions.ConflictHandling
-  /// Whether objects overwrite their rows without a merge or a check.
+  /// Whether objects overwrite their rows without a merge and without checks.
   let overwrites: Bool
   private let servers: EntityServers?
   private var ofNode: [Int: FetchedRows.RowReference] = [:]
   private var byKey: [EntityWriter.PlainKey: FetchedRows.RowReference] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
-  /// Creates empty bases, with which all checks are off.
+  /// Creates empty bases, which turn off merges and checks.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Updates outdated primary keys of the objects, and finds the fetched states of the objects.
+  /// Updates outdated primary keys of the objects to save, and finds the fetched states of these objects.
   ///
   /// - Parameter given: the base that the app passed to `save`.
   /// - Throws: ``EntityError`` with the code `clash` if `given` is not the object to save, `missingValue` if `given` has no
-  ///   primary key, and `unreadRelation`.
+  ///   primary key, or `unreadRelation`.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
     _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
@@ -36,7 +36,7 @@ package struct EntityBases {
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
         guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
-        // A copy whose primary key the app has changed is a new object and has no base.
+        // If the app has changed the primary key of a copy, the copy is a new object and has no base.
         let key = try Self.key(of: node, catalog)
         guard try key == nil || key == Self.key(of: place.row, catalog) else { continue }
         ofNode[number] = place
@@ -61,8 +61,8 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Returns the nodes without the relations that were not read when the objects were fetched. Throws `unreadRelation` if the
-  /// app has set such a relation.
+  /// Returns the nodes without the relations that were not read by the fetch. Throws `unreadRelation` if the app has set such a
+  /// relation.
   private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
     var result = nodes
     for (number, node) in nodes.nodes.enumerated() {
@@ -80,7 +80,7 @@ package struct EntityBases {
     return result
   }
 
-  /// Registers all fetched rows that are reachable from the given ones, by their current primary keys.
+  /// Registers the given fetched rows and all fetched rows reachable from them, by current primary key.
   private mutating func visit(
     _ places: [FetchedRows.RowReference], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
@@ -99,7 +99,7 @@ package struct EntityBases {
     for (index, place) in found.enumerated() {
       let (row, number) = (place.row, catalog.types[place.row.type].table)
       let after = try Self.key(of: nodes.nodes[index], catalog)
-      // If the key is unchanged, the stored value is used, which may have a different form than the value of the property.
+      // If the key is unchanged, uses the stored value, because its form may differ from that of the property's value.
       let today =
         before[index] == after ? catalog.tables[number].primaryKey.map { row.values[$0] } : after?.map(\.value)
       guard let key = today.flatMap({ EntityWriter.PlainKey(table: number, $0) }) else { continue }
@@ -108,37 +108,37 @@ package struct EntityBases {
     }
   }
 
-  /// Whether no object has a base.
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
-  /// Returns the fetched state of an object, found by its node or else by the primary key of its row.
+  /// Returns the fetched state of an object. Looks up the object's node first, then the primary key of its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
-      // If the node was matched with a row other than the fetched one, the fetched row is not its base.
+      // If the node was matched with a row other than the fetched row, the fetched row is not the node's base.
       let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
       if key == nil || known == nil || key == known { return place }
     }
     return key.flatMap { byKey[$0] }
   }
 
-  /// Returns the primary keys of the rows that a relation referred to when it was fetched; `nil` if any of them is unknown.
+  /// Returns the primary keys of the rows that a relation referred to when its object was fetched, or `nil` if any key is
+  /// unknown.
   func links(_ place: FetchedRows.RowReference, _ relation: Int) -> [EntityWriter.PlainKey]? {
     guard let links = place.row.links[relation] else { return nil }
     let found = links.compactMap { keys[.init(rows: ObjectIdentifier(place.rows), number: $0)] }
     return found.count == links.count ? found : nil
   }
 
-  /// Returns whether an object without a base must not overwrite rows of a table.
+  /// Returns whether objects without a base must not overwrite rows of a table.
   func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
   // MARK: Keys
 
-  /// Returns the primary key of an object; `nil` if the object has none.
+  /// Returns the primary key of an object, or `nil` if the object has none.
   static func plainKey(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> EntityWriter.PlainKey? {
     try key(of: node, catalog).flatMap { EntityWriter.PlainKey(table: catalog.types[node.type].table, $0.map(\.value)) }
   }
 
-  /// Returns the primary key in the form in which the properties are stored; `nil` if a column of the key is not mapped to a
+  /// Returns the primary key in the form in which the properties are stored, or `nil` if a key column is not mapped to a
   /// property.
   private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {
     let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))

@@ -1,16 +1,15 @@
 internal import GRDB
 package import StrataCore
 
-/// The entities of a store and their tables. The catalog checks them against each other when it is created.
+/// The entities of a store and their tables. The initializer checks the mappings of all entities against the tables.
 package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
-  /// The check of the rows' recorded versions, which runs before each save and fetch.
+  /// The check of the recorded row versions. It runs before each save and fetch.
   let versions: EntityVersionCheck
 
-  /// - Parameter inserts: whether rows will be inserted, in which case each `NOT NULL` column must have a property or a
-  ///   default.
+  /// - Parameter inserts: whether rows will be inserted. If so, each `NOT NULL` column must have a property or a default.
   /// - Throws: ``EntityError``, whose reason lists all problems.
   init(_ types: [any Entity.Type], _ db: Database, inserts: Bool) throws {
     var builder = EntityCatalogBuilder(db)
@@ -21,18 +20,19 @@ package final class EntityCatalog: Sendable {
     versions = EntityVersionCheck(tables, self.types)
   }
 
-  /// Creates the catalog of a store, and checks the versions of the rows.
+  /// Creates the catalog of a store, and checks the recorded versions of the rows.
   convenience init(_ types: [any Entity.Type], checked db: Database) throws {
     try self.init(types, db, inserts: true)
     try versions.run(db)
   }
 
-  /// Returns the index of an entity; `nil` if the store does not contain the entity.
+  /// Returns the index of an entity, or `nil` if the store does not contain the entity.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// Returns the index of a row's entity: the declared one, unless its mapping chooses a subclass based on the row's values.
+  /// Returns the index of a row's entity. This is `declared`, unless that entity's mapping chooses a subclass based on the
+  /// row's values.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -49,6 +49,8 @@ package final class EntityCatalog: Sendable {
     return number
   }
 
+  /// Returns the index of an entity.
+  ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not contain the entity.
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
@@ -60,20 +62,21 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Creates the contents of an ``EntityCatalog``. Checks the mappings against the models and tables, and collects all problems.
+/// Builds the contents of an ``EntityCatalog``. It checks the mappings against the models and tables, and collects all
+/// problems.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
-  /// The name of the relation that writes a column, by the table's index and the slot.
+  /// The name of the relation that writes each column. The key is the table's index followed by the column's slot.
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 
   init(_ db: Database) { self.db = db }
 
-  /// A single error that lists all problems; `nil` if there are none.
+  /// A single error that lists all problems, or `nil` if there are none.
   var error: EntityError? {
     guard let first = problems.first else { return nil }
     guard problems.count > 1 else { return first }
@@ -210,10 +213,10 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Registers the relation that writes a column. Throws if a different relation already writes it.
+  /// Registers the relation that writes a column. Throws if a different relation already writes the column.
   ///
-  /// This applies only to lists and their positions. An attribute and both sides of a relation may share a foreign key, because
-  /// a save checks that they agree. An inherited list is registered once for all classes of a table.
+  /// Only lists and list positions are registered. An attribute and both sides of a relation may share a foreign key, because a
+  /// save checks that their values agree. An inherited list is registered once for all classes of a table.
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
     let place = [table, slot]
     if let other = writers[place], other != writer {
@@ -256,7 +259,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if a relation's merge policy, or a hook of the model, is not supported for relations.
+  /// Throws if relations do not support the field's merge policy or the model's hooks.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {
@@ -348,7 +351,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Returns the slot that a foreign key references: the given column, or else the primary key.
+  /// Returns the slot of the referenced column. If `column` is `nil`, this is the slot of the primary key.
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {

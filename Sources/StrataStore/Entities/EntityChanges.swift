@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// Writes the changed rows.
+/// Writes the changed rows to the database.
 ///
 /// The order of the writes is found by trial. An operation that violates a constraint, such as a foreign key or a unique index,
 /// is retried after the others.
@@ -15,7 +15,7 @@ struct EntityChanges {
 
     let action: Action
     let row: Int
-    /// The error of the last attempt; `nil` if SQLite has not refused the operation.
+    /// The constraint violation of the last attempt, or `nil` if SQLite has not refused the operation.
     var error: DatabaseError?
   }
 
@@ -41,10 +41,10 @@ struct EntityChanges {
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      // Deletions are done last, because other rows may have to be removed from the lists of a deleted row first.
+      // Deletions run last, because other rows may first have to be removed from the lists of a deleted row.
       let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
       for var operation in waiting where operation.action != .delete || deletes {
-        // Deleting the row now could cascade to rows that this save moves to other lists.
+        // A deletion now could cascade to rows that this save moves to other lists.
         if operation.action == .delete, !forces,
           writer.rowsLeavingLists[operation.row]?.contains(where: moving.contains) ?? false
         {
@@ -55,7 +55,7 @@ struct EntityChanges {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
           } else if operation.action == .insert, writer.rows[operation.row].isWritten {
-            // The row was inserted without some foreign keys, which an update sets once the referenced rows exist.
+            // The row was inserted without some foreign keys. An update sets them once the referenced rows exist.
             left.append(.init(action: .update, row: operation.row))
             hasMoved = true
           } else {
@@ -67,7 +67,7 @@ struct EntityChanges {
         }
       }
       if !deletes { left += waiting.filter { $0.action == .delete } }
-      // Reverses the order, because an operation often depends on the one that follows it.
+      // Reverses the order, because an operation often depends on the operation that follows it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
@@ -93,7 +93,7 @@ struct EntityChanges {
 
   // MARK: Rows
 
-  /// Throws `missingValue` if a referenced column is null.
+  /// Throws `missingValue` if a column that a foreign key of the row references is null.
   private func checkReferences(_ row: Int) throws {
     for (slot, reference) in writer.rows[row].references where writer.resolved(row, slot)?.isNull ?? false {
       let table = writer.table(of: reference.row)
@@ -104,7 +104,9 @@ struct EntityChanges {
     }
   }
 
-  /// - Returns: `true` if the operation is complete; `false` if it must wait for another row.
+  /// Runs an operation once.
+  ///
+  /// - Returns: `true` if the operation is complete, or `false` if it must wait for another row.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
     switch operation.action {
     case .update: return try update(operation.row)
@@ -132,7 +134,6 @@ struct EntityChanges {
     return true
   }
 
-  /// Updates columns of an existing row.
   private func write(_ values: [(slot: Int, value: DatabaseValue)], _ row: Int) throws {
     let table = writer.table(of: row)
     let settings = values.map { "\(table.quoted($0.slot)) = ?" }.joined(separator: ", ")
@@ -186,7 +187,7 @@ struct EntityChanges {
     var sql = "INSERT INTO \(name) DEFAULT VALUES"
     if !slots.isEmpty { sql = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))" }
     let isSupplied = isSupplied(row)
-    // In a table without rowids, the inserted row can only be identified by RETURNING.
+    // In a table without rowids, only RETURNING can identify the inserted row.
     if isSupplied, !table.hasRowID {
       sql += " RETURNING \(table.columns.indices.map(table.quoted).joined(separator: ", "))"
     }
@@ -212,7 +213,7 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Returns whether the table supplies any value of a new row, by a default or a generated column.
+  /// Returns whether the table supplies any value of a new row, through a default or a generated column.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in
@@ -221,7 +222,7 @@ struct EntityChanges {
     }
   }
 
-  /// Copies the values that the table has supplied for an inserted row.
+  /// Copies the values that the database has supplied for an inserted row.
   private func readBack(_ row: Int, _ supplied: Row?) {
     let table = writer.table(of: row)
     var values = writer.rows[row].values
@@ -234,13 +235,13 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Allows rows to exchange unique values. Temporarily sets the unique columns of one row to null, or to a number that no
+  /// Lets rows exchange unique values. For this, temporarily sets the unique columns of one row to null or to a number that no
   /// other row has.
   ///
   /// - Returns: whether any column was set.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // Tries the rows of refused updates first, then those of updates that still wait for other rows.
+    // Tries the rows of refused updates first, then the rows of updates that still wait for other rows.
     let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

@@ -2,25 +2,25 @@ public import Foundation
 public import GRDB
 public import StrataCore
 
-/// An error that occurs when models are saved as rows or rows are read as models, with its location.
+/// An error that occurred when saving models as rows or reading rows as models, with its location.
 ///
-/// Messages contain entities, key paths, tables and columns, but no values, except integers of primary keys.
+/// Messages contain entities, key paths, tables and columns. They contain no values except integer primary keys.
 public struct EntityError: Error, Sendable {
-  /// The kind of failure. Test for the code: it is part of the interface, while the wording of ``description`` is not.
+  /// The kind of failure. Programs should test the code, because the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     /// A mapping does not match its model or its table.
     case invalidMapping
-    /// The source cannot be decoded as the entity; see ``EntityError/underlyingError``.
+    /// The source cannot be decoded as the entity. ``EntityError/underlyingError`` is the cause.
     case invalidSource
-    /// A required column has no value: the object does not provide it, and the column has no default.
+    /// A required column has no value: the object does not provide one, and the column has no default.
     case missingValue
-    /// A column cannot store the value without changing it.
+    /// A column cannot store a value without changing it.
     case notStorable
-    /// A column has a value that its property cannot represent.
+    /// A column has a value that the property cannot represent.
     case notReadable
-    /// The row was changed or deleted after the object to save was fetched.
+    /// The row was changed or deleted after the saved object was fetched.
     case conflict
-    /// An object without a ``RowBase`` would overwrite a row that is synchronized with a server and may be newer than the
+    /// An object without a ``RowBase`` would overwrite a row that is synchronized with a server. The row may be newer than the
     /// object.
     case staleSave
     /// A relation was set in an object that was fetched without that relation.
@@ -31,36 +31,36 @@ public struct EntityError: Error, Sendable {
     case constraint
     /// The rows were migrated by a newer version of the program.
     case newerModel
-    /// The rows have an older version of the model, or their migration was interrupted.
+    /// The rows have an older version of the model, or a migration of the rows was interrupted.
     case unmigrated
-    /// A row cannot be migrated; see ``EntityError/underlyingError``.
+    /// A row cannot be migrated. ``EntityError/underlyingError`` is the cause.
     case migrationFailed
-    /// The object breaks a rule of its model, or a hook of the model failed; see ``EntityError/underlyingError``.
+    /// The object breaks a rule of its model, or a hook of the model failed. ``EntityError/underlyingError`` is the cause.
     case invalid
-    /// Another connection keeps the database locked.
+    /// Another connection has locked the database.
     case busy
     /// The disk or the database is full.
     case full
-    /// Any other error of the database; see ``EntityError/underlyingError``.
+    /// Any other database error. ``EntityError/underlyingError`` is the cause.
     case database
   }
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and its remedy. The entity, path, column and cause are not included; ``description`` adds them.
+  /// The problem and its remedy, without the entity, path, columns and cause that ``description`` includes.
   public let reason: String
-  /// The registered name of the model; `nil` if the error does not concern a model.
+  /// The registered name of the model, or `nil` if the error does not concern a model.
   public let entity: String?
-  /// The path to the location of the error in the saved value, as keys and array indices from the root. Empty for the root
-  /// itself, or if the error does not concern a value.
+  /// The keys and array indices that lead from the root of the saved value to the location of the error. Empty if the error
+  /// concerns the root itself or no value at all.
   public let path: [ArchiveError.PathComponent]
-  /// The name of the table; `nil` if the error does not concern a table.
+  /// The name of the table, or `nil` if the error does not concern a table.
   public let table: String?
   /// The names of the columns that the error concerns.
   public let columns: [String]
-  /// The primary key of the row that cannot be migrated. Empty for errors outside of a migration.
+  /// The primary key of the row that cannot be migrated. Empty for errors outside a migration.
   public let primaryKey: [DatabaseValue]
-  /// The cause: an `ArchiveError` or a `DatabaseError` of GRDB.
+  /// The cause: an `ArchiveError` or GRDB's `DatabaseError`.
   public let underlyingError: (any Error)?
 
   package init(
@@ -79,7 +79,7 @@ public struct EntityError: Error, Sendable {
 }
 
 extension EntityError: CustomStringConvertible, LocalizedError {
-  /// One line: the problem, its remedy and its location. The wording may change between releases.
+  /// The problem, its remedy and its location, in one line. The wording may change between releases.
   public var description: String {
     var text = reason
     var place: [String] = []
@@ -94,7 +94,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
         "row " + primaryKey.map { Int64.fromDatabaseValue($0).map(String.init) ?? "…" }.joined(separator: ", "))
     }
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-    // The text already contains the path and the type of an ArchiveError.
+    // The text of an ArchiveError already contains its path and type.
     if let error = underlyingError as? ArchiveError {
       text += ": \(error.reason)" + (error.underlyingError.map { ": \(StoreError.wording(of: $0))" } ?? "")
     } else if let underlyingError {
@@ -107,7 +107,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 }
 
 extension EntityError {
-  /// Returns a copy of the error with missing details filled in, and with `path` prepended to its path.
+  /// Returns a copy of the error with missing details filled in and with `path` prepended to the error's path.
   package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = [],
     primaryKey: [DatabaseValue] = []
@@ -129,7 +129,7 @@ extension EntityError {
       underlying: error)
   }
 
-  /// Converts an error of SQLite to an ``EntityError``. Returns any other error unchanged.
+  /// Converts an SQLite error to an ``EntityError``. Returns any other error unchanged.
   package static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     if error.resultCode == .SQLITE_CONSTRAINT { return ofConstraint(error) }
@@ -146,9 +146,9 @@ extension EntityError {
     }
   }
 
-  /// Converts the violation of a constraint to an ``EntityError``.
+  /// Converts a constraint violation to an ``EntityError``.
   ///
-  /// The columns are taken from SQLite's message, such as `UNIQUE constraint failed: user.email, user.team`.
+  /// Takes the columns from SQLite's message, such as `UNIQUE constraint failed: user.email, user.team`.
   private static func ofConstraint(_ error: DatabaseError) -> EntityError {
     var table: String?
     var columns: [String] = []

@@ -1,8 +1,8 @@
 internal import GRDB
 package import StrataCore
 
-/// Rows that are decoded as records, from which models are created after the transaction. Unlike models, an `EntityGraph` is
-/// `Sendable`.
+/// Rows decoded as records, from which models are created after the transaction. An `EntityGraph` is `Sendable`, unlike the
+/// models.
 package struct EntityGraph: Sendable, Equatable {
   package struct Object: Sendable, Hashable {
     package let type: Int
@@ -10,24 +10,24 @@ package struct EntityGraph: Sendable, Equatable {
     package let record: ModelRecord
   }
 
-  /// The objects in postorder: each object comes after those that it refers to, except in cycles.
+  /// The objects in postorder. Each object follows the objects that it refers to, except in cycles.
   let objects: [Object]
-  /// The indices of the requested objects in `objects`.
+  /// The indices in `objects` of the requested objects.
   let roots: [Int]
-  /// The number of values in referenced structures, counted once per reference. It raises the limit of the object table,
-  /// because each reference to a structure decodes it again.
+  /// The number of values in referenced structures, counted once per reference. The limit of the object table is raised by this
+  /// number, because each reference to a structure decodes the structure again.
   let extraSubstitutes: Int
   let catalog: EntityCatalog
-  /// The fetched rows of the objects; `nil` if none of their types has a ``RowBase``.
+  /// The fetched rows of the objects, or `nil` if no object's type has a ``RowBase``.
   let fetched: FetchedRows?
 
   package static func == (left: EntityGraph, right: EntityGraph) -> Bool {
     left.roots == right.roots && left.objects == right.objects
   }
 
-  /// Returns the models of the roots. An instance of a class is created only once, even if several models refer to it.
+  /// Returns the models of the roots. If several models refer to the same class instance, the instance is created only once.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if a property cannot represent a value, `invalid` if an object
+  /// - Throws: ``EntityError`` with the code `notReadable` if a property cannot represent a value, or `invalid` if an object
   ///   breaks a rule of its model.
   package func models<E: Entity>(of type: E.Type) throws -> [E] {
     do {
@@ -40,10 +40,10 @@ package struct EntityGraph: Sendable, Equatable {
     } catch { throw Self.failure(error, E.schema.name) }
   }
 
-  /// Runs the rules and hooks of the roots, but not of the objects that they refer to.
+  /// Runs the rules and hooks of the roots, but not of the objects that the roots refer to.
   ///
-  /// - Parameter body: a closure that is called for each root, with its index and either its resulting record or the error that
-  ///   a rule or hook has thrown.
+  /// - Parameter body: a closure that is called for each root, with the root's index and a result. The result is the resulting
+  ///   record, or the error that a rule or hook has thrown.
   func finishRoots(_ body: (Int, Result<ModelRecord, any Error>) throws -> Void) throws {
     let (table, context) = try table(finishing: .never)
     for (place, number) in roots.enumerated() {

@@ -9,25 +9,25 @@ struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
-  /// The foreign keys that to-one references of nodes set. `target` is the referenced row, `nil` for null; `node` is the node
-  /// with the reference.
+  /// The foreign keys set by the to-one references of nodes. `target` is the referenced row, or `nil` for null. `node` is the
+  /// referring node.
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
-  /// For each foreign key that a list sets, the row that owns the list.
+  /// The foreign keys that lists set, with the row that owns each list.
   private var listed: [ForeignKeySlot: Int] = [:]
-  /// The lists that replace the existing ones, each identified by the owner's row and the foreign key of the elements.
+  /// The lists that replace existing lists. A list is identified by its owner's row and the foreign key column of its elements.
   private var wholeLists = Set<ForeignKeySlot>()
-  /// The pairs of saved lists. `row` is the pair's own row, `node` and `relation` identify the list, and `isListed` is false
-  /// for an existing pair that no saved list contains.
+  /// The rows of join tables that belong to saved lists. `row` is the index of the join table's row. `node` and `relation`
+  /// identify the list. `isListed` is false for an existing pair that no saved list contains.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
-  /// The elements of the lists of pairs that replace the existing ones, by the owner's row and its column in the table of
-  /// pairs.
+  /// The elements of each many-to-many list that replaces an existing list. The key is the list owner's row with its column in
+  /// the join table.
   private var wholePairs: [ForeignKeySlot: Set<Int>] = [:]
-  /// The pairs that are removed from a list. `element` is set if the element's own row is to be deleted too.
+  /// The pairs that are removed from a list. `element` is non-`nil` if the element's own row is deleted as well.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// An unordered pair of rows in a table of pairs: it is the same value for the lists of either side.
+  /// An unordered pair of rows that a join table connects. The lists of both sides share the same value.
   private struct Pair: Hashable {
-    /// The row whose column in the table of pairs has the lower slot.
+    /// The row whose foreign key column comes first in the join table.
     let first: ForeignKeySlot
     let second: ForeignKeySlot
 
@@ -43,7 +43,6 @@ struct EntityLinker {
     let slot: Int
   }
 
-  /// A to-many relation with the list to save.
   private struct List {
     let place: EntityTargets.RowRelation
     let node: Int
@@ -62,7 +61,7 @@ struct EntityLinker {
       guard let row = writer.rowOfNode[number] else { continue }
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
-        // The merge policy of the field keeps the existing relation.
+        // The field's merge policy keeps the existing relation.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
@@ -87,7 +86,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Drops new rows that were referenced only from lists that a later list replaced.
+  /// Drops new rows whose only references came from lists that a later list replaced.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -106,8 +105,8 @@ struct EntityLinker {
 
   // MARK: Bases
 
-  /// Throws `conflict` if an object refers to an object whose row was deleted, unless the reference already existed when it was
-  /// fetched.
+  /// Throws `conflict` if an object refers to an object whose row was deleted, unless the fetched object already had the
+  /// reference.
   private func checkDeleted(_ node: Int, _ row: Int, _ relation: Int, _ found: [Int]) throws {
     let deleted = found.compactMap { writer.deletedNodes[$0] }
     guard !deleted.isEmpty else { return }
@@ -120,25 +119,25 @@ struct EntityLinker {
         path: [.key(declared.key)]), node: node)
   }
 
-  /// Returns whether an object's to-one reference has changed since the object was fetched, and the change is to be saved.
+  /// Returns whether an object's to-one reference is saved because it has changed since the object was fetched.
   private func isReassigned(
     _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
     _ relation: EntityType.Relation
   ) throws -> Bool {
     guard let base = writer.base(ofRow: row, node: node), !writer.rows[row].isNew else { return true }
-    // The referenced row was deleted, and the database has already cleared the reference or deleted the referring row.
+    // The referenced row was deleted, so the database has already cleared the reference or deleted the referring row.
     guard elements.count == found.count else { return false }
     guard let known = base.row.values[slot] else { return true }
     let local = elements.first.map { value($0, referenced) } ?? .null
-    // An unchanged reference must still be set if the referenced row is inserted again.
+    // If the referenced row is inserted again, an unchanged reference must still be set.
     if known.isExactly(local), !(elements.first.map { writer.rows[$0].isNew } ?? false) { return false }
     let now = writer.rows[row].original?[slot]
     if known.isExactly(now) || local.map({ $0.isExactly(now) }) ?? false { return true }
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns whether a row may be moved into a list. If others have moved the row into a different list since it was fetched,
-  /// the conflict handling decides.
+  /// Returns whether a row may be moved into a list. If a concurrent change has moved the row into a different list since the
+  /// row was fetched, the conflict handling decides.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -148,8 +147,7 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Merges a list with the changes that others have made since the object was fetched. Returns `nil` if the existing list is
-  /// kept.
+  /// Returns a list merged with the concurrent changes since the object was fetched, or `nil` if the existing list is kept.
   private func merged(_ list: List) throws -> List? {
     let relation = targets.relation(list.place)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -181,7 +179,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // Elements that others added are inserted after the element that precedes them in the existing list.
+    // An element added by a concurrent change is inserted after its predecessor in the existing list.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?
@@ -215,7 +213,7 @@ struct EntityLinker {
     set(row, slot, target, referenced)
   }
 
-  /// Sets a foreign key so that it references the row `target`, or to null if `target` is `nil`.
+  /// Sets a foreign key to reference the row `target`, or to null if `target` is `nil`.
   private func set(_ row: Int, _ slot: Int, _ target: Int?, _ referenced: Int) {
     guard let target else {
       writer.rows[row].references[slot] = nil
@@ -225,12 +223,12 @@ struct EntityLinker {
     writer.rows[row].references[slot] = .init(row: target, slot: referenced)
   }
 
-  /// Returns the value that a foreign key to a row has; `nil` if the row's key is not known yet.
+  /// Returns the value of a foreign key that references a row, or `nil` if the row's key is not known yet.
   private func value(_ row: Int, _ referenced: Int) -> DatabaseValue? { writer.rows[row].values[referenced] }
 
   // MARK: Lists
 
-  /// Combines lists for the same row and relation, which occur if several objects have the same row.
+  /// Combines lists of the same row and relation. Such lists occur if several objects have the same row.
   ///
   /// - Returns: the elements of the lists that a later list replaced.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
@@ -293,7 +291,7 @@ struct EntityLinker {
     }
   }
 
-  /// Returns whether the object of a node has a value of its own for a column.
+  /// Returns whether a node's object has its own value for a column.
   private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -301,7 +299,7 @@ struct EntityLinker {
     }
   }
 
-  /// Throws `clash` if an object refers to an owner whose saved list does not contain the object.
+  /// Throws `clash` if an object refers to an owner whose saved list lacks the object.
   private func checkClaims() throws {
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) {
       guard let target = claim.target, listed[place] == nil,
@@ -329,18 +327,18 @@ struct EntityLinker {
     }
   }
 
-  /// Sets the position column of a list's rows to ascending values. Rows that were already in the list keep their position
-  /// where the order allows it.
+  /// Sets the position column of a list's rows to ascending values. A row that was already in the list keeps its position if
+  /// the position is greater than the previous row's.
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
-    // Positions in the upper half of the integer range are ignored, so that later positions cannot overflow.
+    // Ignores positions in the upper half of the integer range, because later positions could overflow.
     func position(_ row: Int) -> Int64? {
       guard stood(row), let original = writer.rows[row].original, let known = original[slot].integer, known < .max / 2
       else { return nil }
       return known
     }
-    // With `.keep`, new elements are appended after all existing ones.
+    // With `.keep`, new elements are appended after all existing elements.
     guard removed != .keep else {
       var last = existing.compactMap { writer.rows[$0].original?[slot].integer }.filter { $0 < .max / 2 }.max() ?? -1
       for row in rows where !stood(row) {
@@ -360,7 +358,8 @@ struct EntityLinker {
     }
   }
 
-  /// Assigns positions at the end of an ordered list to rows that were added to it by their own reference to its owner.
+  /// Sets list positions for rows that joined an ordered list through their own reference to the list's owner. These rows are
+  /// appended to the list.
   private func placeClaimed() throws {
     var coming: [(list: ForeignKeySlot, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
@@ -415,14 +414,14 @@ struct EntityLinker {
     }
     for (list, row, _, order) in coming {
       let last = ends[list] ?? -1
-      // Positions in the upper half of the integer range are ignored, so that later positions cannot overflow.
+      // Ignores positions in the upper half of the integer range, because later positions could overflow.
       ends[list] = last < .max / 2 ? last + 1 : 0
       writer.rows[row].values[order] = (ends[list] ?? 0).databaseValue
     }
   }
 
-  /// Returns the owner's referenced slot and the position slot of the ordered list whose elements have this foreign key; `nil`
-  /// if there is no such list.
+  /// Returns the owner's referenced slot and the position slot of the ordered list whose elements have this foreign key, or
+  /// `nil` if there is no such list.
   private func orderedList(of place: ForeignKeySlot) -> (referenced: Int, order: Int)? {
     for type in catalog.types {
       for relation in type.relations {
@@ -435,8 +434,8 @@ struct EntityLinker {
     return nil
   }
 
-  /// Returns the side of a pair that owns an ordered list, with its referenced slot and the position slot; `nil` if neither
-  /// list is ordered.
+  /// Returns the side of a pair that owns an ordered list, with the referenced slot and the position slot. Returns `nil` if
+  /// neither side has an ordered list.
   private func orderedPairs(of pair: Pair) -> (owner: ForeignKeySlot, referenced: Int, order: Int)? {
     for relation in catalog.types.lazy.flatMap(\.relations) {
       guard case .through(let table, .kept(let order)?, _) = relation.cardinality, table.table == pair.first.table
@@ -464,7 +463,7 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // If the save itself sets the foreign key column, that value is kept.
+          // A value that the save itself sets in the foreign key column is kept.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {
@@ -489,7 +488,7 @@ struct EntityLinker {
     release(row, slot, order)
   }
 
-  /// Removes a row from a list by setting its foreign key and its position to null.
+  /// Removes a row from a list by setting the row's foreign key and position to null.
   private func release(_ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?) {
     writer.rows[row].values[slot] = .null
     if case .kept(let position)? = order, !writer.table(of: row).columns[position].isNotNull {
@@ -497,7 +496,7 @@ struct EntityLinker {
     }
   }
 
-  /// Deletes rows, and applies the `removed` rule of each list that the deleted rows own.
+  /// Deletes rows, and applies the `removed` rule of each list that a deleted row owns.
   private func delete(_ first: [Int]) throws {
     var waiting = first
     while !waiting.isEmpty {
@@ -579,7 +578,7 @@ struct EntityLinker {
     }
   }
 
-  /// Throws `clash` if the lists of both sides are saved and only one of them contains the pair. Deletes the pairs that are
+  /// Throws `clash` if the lists of both sides are saved and only one list contains the pair. Deletes the pairs that are
   /// removed from a list.
   private func checkPairs() throws {
     func lacks(_ end: ForeignKeySlot, _ other: ForeignKeySlot) -> Bool {
@@ -602,11 +601,10 @@ struct EntityLinker {
 }
 
 extension Int64 {
-  /// Raises the value to at least `other`.
   fileprivate mutating func raise(to other: Int64) { self = Swift.max(self, other) }
 }
 
 extension DatabaseValue {
-  /// The integer value; `nil` if the value is not an integer.
+  /// The integer, or `nil` if the value is not an integer.
   fileprivate var integer: Int64? { if case .int64(let number) = storage { number } else { nil } }
 }

@@ -1,15 +1,15 @@
 package import GRDB
 
 extension EntityTable {
-  /// Calls `body` for each row whose columns equal one of the given tuples. Runs a single query, or several if tuples contain
-  /// nulls or exceed SQLite's limit on the number of arguments.
+  /// Calls `body` for each row whose columns equal one of the given tuples. Runs several queries if tuples contain nulls or
+  /// exceed SQLite's limit on the number of arguments.
   ///
-  /// The values are compared by SQLite, with the collations and affinities of the columns.
+  /// SQLite compares the values, with the collations and affinities of the columns.
   ///
   /// - Parameters:
   ///   - slots: the slots of the columns to compare.
-  ///   - tuples: the tuples to find. Each has one value for each column.
-  ///   - collations: the collation of each column; `nil` for the column's default collation.
+  ///   - tuples: the tuples to find. Each tuple has one value per column.
+  ///   - collations: the collation of each column, or `nil` for the column's default collation.
   ///   - order: the SQL terms by which the rows of the same tuple are sorted. They refer to the table as `t`.
   ///   - body: a closure that is called with the index of the tuple and the values of the row, by slot.
   package func forEachRow(
@@ -21,15 +21,15 @@ extension EntityTable {
     }
   }
 
-  /// Like ``forEachRow(where:in:collations:order:_:_:)``, but without creating an array for each row.
+  /// Calls `body` like ``forEachRow(where:in:collations:order:_:_:)``, but without creating an array for each row.
   ///
-  /// - Parameter body: a closure that is called with the index of the tuple and a row, in which the columns of ``selection``
-  ///   begin at index 1.
+  /// - Parameter body: a closure that is called with the index of the tuple and a row. In this row, the columns of
+  ///   ``selection`` begin at index 1.
   func forEachStatementRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
-    // Tuples are grouped by the positions of their nulls. Nulls must be compared with `IS`; for other values, `=` is faster.
+    // Groups tuples by the positions of their nulls. Nulls must be compared with `IS`. For other values, `=` is faster.
     let hasNulls = tuples.contains { $0.contains(where: \.isNull) }
     let groups =
       hasNulls
@@ -47,8 +47,8 @@ extension EntityTable {
           CROSS JOIN \(quotedName) AS t ON \(match.joined(separator: " AND "))
           """
         if let order { sql += " ORDER BY v.column1, \(order)" }
-        // Only statements with one tuple are cached. They are the most frequent, while the SQL for several tuples depends on
-        // their number and would fill the cache.
+        // Only statements with one tuple are cached, because they are the most frequent. The SQL for several tuples depends on
+        // the number of tuples and would fill the cache.
         let statement = try places.count == 1 ? db.cachedStatement(sql: sql) : db.makeStatement(sql: sql)
         try StatementRow.fetchCursor(statement, arguments: arguments).forEach { row in
           try body(places[row.column(0) as Int], row)
@@ -57,7 +57,7 @@ extension EntityTable {
     }
   }
 
-  /// Calls `body` with an SQL table expression that contains the tuples, after a first column with the index of each tuple. If
+  /// Calls `body` with an SQL table expression that contains the tuples, preceded by a column with the index of each tuple. If
   /// the tuples exceed SQLite's limit on the number of arguments, they are split, and `body` is called for each part.
   func forEachTuple(
     _ tuples: [[DatabaseValue]], _ db: Database, _ body: (String, StatementArguments) throws -> Void
@@ -80,10 +80,10 @@ extension EntityCatalog {
   ///
   /// - Parameters:
   ///   - keys: the values of ``EntityType/Relation/slot`` in the rows that have the relation.
-  ///   - withPairs: whether to read the columns of the table of pairs too. Without them, an index on the two foreign keys
-  ///     suffices, so SQLite need not read that table.
+  ///   - withPairs: whether to read the columns of the join table as well. If false, SQLite need not read the join table,
+  ///     because an index on its two foreign keys suffices.
   ///   - body: a closure that is called with the index of the key and a row. From index 1 on, the row has the columns of the
-  ///     entity's table, followed by those of the table of pairs.
+  ///     entity's table, followed by those of the join table.
   func forEachLink(
     _ relation: EntityType.Relation, _ keys: [DatabaseValue], _ db: Database, withPairs: Bool = false,
     _ body: (Int, StatementRow) throws -> Void
@@ -95,7 +95,7 @@ extension EntityCatalog {
       try table.forEachStatementRow(where: [slot], in: tuples, order: table.order(order), db, body)
     case .through(let pairs, let order, _):
       let pairTable = tables[pairs.table]
-      // The table of pairs contains the positions. Any other order refers to a column of the entity's table.
+      // Positions are stored in the join table. Any other order refers to a column of the entity's table.
       let sorting =
         if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
           table.order(order)

@@ -8,23 +8,27 @@ public import StrataCore
 ///         relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order: .by("name"))])
 ///     }
 ///
-/// A mapping is not checked when it is created, but when an ``EntityStore`` is created with the entity. The store checks the
-/// mapping against the model and the table, and reports all problems. See the guide in Docs/Entities.md.
+/// A mapping is checked when an ``EntityStore`` is created with the entity, not when the mapping itself is created. The store
+/// checks the mapping against the model and the table, and reports all problems. See the guide in Docs/Entities.md.
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of the fields whose column has a different name or needs a conversion, by field. `.none` excludes a field.
+  /// The columns of fields, by field. Contains only fields whose column has a different name or needs a conversion. `.none`
+  /// excludes a field.
   public let columns: [String: EntityColumn]
   /// The keys that identify rows, in order of precedence. A key is a list of fields or relations whose columns have a unique
   /// index.
   public let keys: [(name: String, fields: [String])]
-  /// The relations of the fields that refer to other entities, by field.
+  /// The relations to other entities, by field.
   public let relations: [String: EntityRelation]
-  /// Whether a save discards unknown keys. A model can preserve them in archives, but a row has no column for them.
+  /// Whether a save discards unknown keys. A model can preserve unknown keys in archives, but a row has no columns for them.
   public let dropsUnknownFields: Bool
-  /// Returns the class of a row from the values of its columns; `nil` if all rows are instances of the entity itself.
+  /// A closure that returns the class of a row from the row's column values. The closure is `nil` if all rows are instances of
+  /// the entity itself.
   let subclass: (@Sendable (EntityRow) throws -> any Entity.Type)?
 
+  /// Creates a mapping.
+  ///
   /// - Parameters:
   ///   - table: the name of the table, which the app creates.
   ///   - columns: see ``columns``. A field that is not listed is stored in the column of the same name.
@@ -48,14 +52,14 @@ public struct EntityMapping: Sendable {
   }
 }
 
-/// The column of a field, and the form in which the column stores the value.
+/// The column of a field, and the form in which the column stores the field's value.
 ///
-/// A string literal is the name of a column that stores the value in the default form of the field's type; see
-/// Docs/Entities.md.
+/// A string literal is the name of a column that stores the value in the default form of the field's type. Docs/Entities.md
+/// lists the default forms.
 public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
   /// The form in which a column stores a date.
   public enum DateForm: String, Sendable, Hashable, CaseIterable {
-    /// Text in UTC in the format of GRDB, `2026-11-23 10:00:00.000`, with three to nine decimals.
+    /// Text in UTC in GRDB's format, `2026-11-23 10:00:00.000`, with three to nine decimals.
     case text
     /// Text in the format of RFC 3339, `2026-11-23T10:00:00Z`, with as many decimals as the date needs, at most nine.
     case iso8601
@@ -74,7 +78,7 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
     case transform(FieldTransform, input: Any.Type)
   }
 
-  /// The name of the column; `nil` if the field has no column.
+  /// The name of the column, or `nil` if the field has no column.
   let name: String?
   let form: Form
   let isWritten: Bool
@@ -87,14 +91,14 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 
   public init(stringLiteral value: String) { self.init(value, .automatic) }
 
-  /// No column. When a row is read, the field gets its default value, which it must therefore have.
+  /// No column. When a row is read, the field gets its default value, so the field must have a default.
   public static var none: EntityColumn { EntityColumn(nil, .automatic) }
 
   /// A column of the given name that stores the value in the default form of the field's type.
   public static func column(_ name: String) -> EntityColumn { EntityColumn(name, .automatic) }
 
-  /// A column whose type differs from the field's type. The transformer's `transform` converts the column's value to the
-  /// field's value, and its `reverse` converts the field's value back.
+  /// A column whose type differs from the field's type. The `transform` closure of the transformer converts the column's value
+  /// to the field's value, and `reverse` converts the field's value back.
   public static func column<Stored: Archivable & SendableMetatype, Value: Archivable & SendableMetatype>(
     _ name: String, by transformer: ReversibleTransformer<Stored, Value>
   ) -> EntityColumn {
@@ -114,7 +118,7 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
   /// A column that stores a date in the given form.
   public static func date(_ name: String, _ form: DateForm) -> EntityColumn { EntityColumn(name, .date(form)) }
 
-  /// A column that stores a field of any type as an archive. Archives of older model versions are upgraded when they are read.
+  /// A column that stores a field of any type as an archive. Archives of older model versions are upgraded on reading.
   public static func archive(_ name: String) -> EntityColumn { EntityColumn(name, .archive) }
 
   /// A column that stores a field as JSON text, using the JSON mapping of the field's type.
@@ -125,24 +129,23 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 public struct EntityRelation: Sendable {
   /// The order of the elements of a list.
   public enum Order: Sendable, Hashable {
-    /// An integer column with the positions of the elements, which a save writes. The column belongs to the table that contains
-    /// the foreign key.
+    /// An integer column that contains the positions of the elements. A save writes the positions. The column belongs to the
+    /// table that contains the foreign key.
     case column(String)
-    /// A column by which the list is sorted, in ascending order, when it is read. Rows with equal values are sorted by primary
-    /// key.
+    /// The column by which a list is sorted on reading, in ascending order. Rows with equal values are sorted by primary key.
     case by(String)
-    /// Like ``by(_:)``, but in descending order.
+    /// The column by which a list is sorted on reading, in descending order. Rows with equal values are sorted by primary key.
     case byDescending(String)
   }
 
-  /// The rule for existing rows that are not elements of a saved list any more.
+  /// The rule for existing rows that are no longer elements of a saved list.
   public enum Removal: String, Sendable, Hashable, CaseIterable {
-    /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the
-    /// pairs are deleted.
+    /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the rows
+    /// of the join table are deleted.
     case nullify
-    /// The removed rows are deleted. For each of their own lists, the list's `removed` rule is applied.
+    /// The removed rows are deleted. Each list that a deleted row owns applies its own `removed` rule.
     case delete
-    /// No row is removed: a save only appends elements to the list.
+    /// No row is removed. A save only appends elements to the list.
     case keep
   }
 
@@ -154,13 +157,12 @@ public struct EntityRelation: Sendable {
 
   let cardinality: Cardinality
 
-  /// A relation to one entity, which a foreign key in this table references. The type of the field is the entity or an optional
-  /// of it.
+  /// A relation to one entity, through a foreign key of this table. The type of the field is the entity or an optional of it.
   ///
   /// - Parameters:
   ///   - column: the foreign key column of this table.
-  ///   - references: the referenced column of the other table; by default the column that the foreign key declares, or else the
-  ///     primary key.
+  ///   - references: the referenced column of the other table. The default is the column that the foreign key declares, or else
+  ///     the primary key.
   public static func toOne(_ column: String, references: String? = nil) -> EntityRelation {
     EntityRelation(cardinality: .toOne(column: column, references: references))
   }
@@ -170,7 +172,7 @@ public struct EntityRelation: Sendable {
   ///
   /// - Parameters:
   ///   - foreignKey: the foreign key column of the other table.
-  ///   - references: the referenced column of this table; by default the column that the foreign key declares, or else the
+  ///   - references: the referenced column of this table. The default is the column that the foreign key declares, or else the
   ///     primary key.
   ///   - order: the order of the elements, if the field is an array.
   ///   - removed: the rule for rows that are removed from the list.
@@ -180,17 +182,17 @@ public struct EntityRelation: Sendable {
     EntityRelation(cardinality: .toMany(foreignKey: foreignKey, references: references, order: order, removed: removed))
   }
 
-  /// A many-to-many relation through a table of pairs of foreign keys. The type of the field is an array or a set.
+  /// A many-to-many relation through a join table with two foreign keys. The type of the field is an array or a set.
   ///
   /// - Parameters:
-  ///   - table: the table of pairs, with a unique index over both foreign keys. All other columns of the table must have a
+  ///   - table: the join table, with a unique index over both foreign keys. All other columns of the join table must have a
   ///     default or be nullable.
-  ///   - from: the column of the table of pairs that references this entity.
-  ///   - to: the column of the table of pairs that references the other entities.
-  ///   - order: the order of an array. ``Order/column(_:)`` refers to a column of the table of pairs; the other cases refer to
-  ///     a column of the other entity's table.
-  ///   - removed: the rule for pairs that are removed from the list. ``Removal/keep`` keeps them; the other cases delete them.
-  ///     Only ``Removal/delete`` also deletes the entities.
+  ///   - from: the column of the join table that references this entity.
+  ///   - to: the column of the join table that references the other entities.
+  ///   - order: the order of an array. ``Order/column(_:)`` refers to a column of the join table. The other cases refer to a
+  ///     column of the other entity's table.
+  ///   - removed: the rule for elements that are removed from the list. ``Removal/keep`` keeps their rows in the join table.
+  ///     The other cases delete these rows. Only ``Removal/delete`` also deletes the entities.
   public static func through(
     _ table: String, from: String, to: String, order: Order? = nil, removed: Removal = .nullify
   ) -> EntityRelation {

@@ -1,15 +1,15 @@
 internal import GRDB
 internal import StrataCore
 
-/// Finds the existing row of each node, or creates a new one.
+/// Finds the existing row of each node, or creates a new row.
 ///
-/// The row of a node with a complete key is found by that key, with one query per key and entity. If a key contains a foreign
-/// key, the rows of the referenced nodes are found first. A node without a complete key is matched by its column values with
-/// the rows that its parent's row refers to.
+/// A node with a complete key is matched by that key, with one query per key and entity. If a key contains a foreign key, the
+/// rows of the referenced nodes are found first. A node without a complete key is matched by its column values, among the rows
+/// that the parent's row refers to.
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
-  /// The rows to which the relations of existing rows refer.
+  /// A cache of the rows that existing rows refer to.
   let targets: EntityTargets
   /// For each node, the owners of the lists that contain the node, with the slot of the node's foreign key to the owner.
   /// Contains only nodes with a key that includes this foreign key.
@@ -17,12 +17,13 @@ struct EntityMatcher {
   private var drafts: [DraftKey: Int] = [:]
   /// The candidate rows for nodes without a key, by relation, including new rows.
   private var candidateRows: [EntityTargets.RowRelation: [Int]] = [:]
-  /// The column values of the node that a new row was created for, by row and slot.
+  /// The column values that a new row is matched by, by row and slot. They are the values of the node for which the row was
+  /// created.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// Nodes that do not wait for the rows of other nodes any more, because they are part of a cycle. Their keys that depend on
-  /// such rows are ignored.
+  /// Nodes that no longer wait for the rows of other nodes, because all of these nodes are part of a cycle. Keys that depend on
+  /// the rows of other nodes are ignored.
   private var nodesDoneWaiting = Set<Int>()
-  /// The key values of new rows, by row and index of the key.
+  /// The key values of new rows, by row and by the index of the key.
   private var newKeys: [Int: [Int: [Part]]] = [:]
   /// The rows that are assigned to a node.
   private var assignedRows = Set<Int>()
@@ -33,13 +34,13 @@ struct EntityMatcher {
   /// The value of one column of a key.
   private enum Part: Hashable {
     case value(ExactValue)
-    /// The value of a new row that is not known until the row is inserted. No existing row can contain it.
+    /// A value of a new row that is unknown until the row is inserted. No existing row can contain the value.
     case new(EntityRowState.Reference)
 
     var isNull: Bool { if case .value(let value) = self { value.value.isNull } else { false } }
   }
 
-  /// A key value of a row that was assigned in this save. Identifies the row for later nodes with the same key.
+  /// A key of a row that was assigned in this save. Later nodes with the same key get the same row.
   private struct DraftKey: Hashable {
     let table: Int
     let slots: [Int]
@@ -50,7 +51,7 @@ struct EntityMatcher {
   private enum Candidate {
     case complete([Part])
     case incomplete
-    /// The key depends on the row of the associated node, which has not been found yet.
+    /// The key depends on the row of the given node, which has not been matched yet.
     case waits(Int)
 
     var parts: [Part]? { if case .complete(let parts) = self { parts } else { nil } }
@@ -87,14 +88,14 @@ struct EntityMatcher {
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
       guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
-      // The remaining nodes wait for each other in a cycle. If a node has another complete key, its waiting keys are ignored.
+      // The remaining nodes wait for each other in a cycle. If a node has a complete key, the node's waiting keys are ignored.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
         try !nodesDoneWaiting.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
       }
       nodesDoneWaiting.formUnion(pending)
       if pending.isEmpty {
-        // A node that waits only because its owner in turn waits for it is inserted as a new row.
+        // If a node waits only for its owner and the owner waits for the node, the node is inserted as a new row.
         pending = try stuck.filter { node in try self.candidates(of: node).allSatisfy { $0.node == nil } }
         for node in pending { parentRelation[node] = nil }
       }
@@ -108,7 +109,6 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the state of each key of a node.
   private func candidates(of node: Int) throws -> [Candidate] {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
     var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
@@ -179,13 +179,13 @@ struct EntityMatcher {
     return .incomplete
   }
 
-  /// Returns the owner whose list sets the given foreign key of a node; `nil` if there is none.
+  /// Returns the owner whose list sets the given foreign key of a node, or `nil` if there is none.
   private func owner(of number: Int, _ slot: Int) -> EntityRowState.Reference? {
     owners[number]?.first { $0.slot == slot }?.owner
   }
 
   private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
-    // For each node, the row that each of its keys has found.
+    // For each node, the row that was found by each of its keys.
     var hits: [Int: [Int?]] = [:]
     for (number, nodes) in Dictionary(grouping: numbers, by: { writer.nodes.nodes[$0].type })
       .sorted(by: { $0.key < $1.key })
@@ -216,8 +216,7 @@ struct EntityMatcher {
     for node in numbers { try choose(node, candidates[node] ?? [], hits[node] ?? []) }
   }
 
-  /// Returns whether a key may be used to find the row of a node. The caller's list of keys restricts only the entity of the
-  /// roots.
+  /// Returns whether a key may be used to find a node's row. The caller's list of keys restricts only nodes of the root entity.
   private func counts(_ key: EntityType.Key, _ node: Int) -> Bool {
     let nodes = writer.nodes
     guard let matching = writer.matching, let root = nodes.roots.first, nodes.nodes[root].type == nodes.nodes[node].type
@@ -225,7 +224,7 @@ struct EntityMatcher {
     return matching.contains(key.name)
   }
 
-  /// Chooses the row of a node from the rows that its keys have found, or creates a new row.
+  /// Chooses a node's row from the rows found by the node's keys, or creates a new row.
   private mutating func choose(_ node: Int, _ candidates: [Candidate], _ hits: [Int?]) throws {
     let number = writer.nodes.nodes[node].type
     let type = catalog.types[number]
@@ -234,8 +233,7 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Returns the first key before index `found` whose values in the row differ from those of the node; `nil` if there is
-    /// none.
+    /// Returns the first key before index `found` whose values differ between the row and the node, or `nil` if there is none.
     func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
@@ -246,7 +244,7 @@ struct EntityMatcher {
           : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
       }
     }
-    // A row found by a later key is skipped if its values of an earlier key differ. Unless this save also changes the later key
+    // A row found by a later key is skipped if the values of an earlier key differ. Unless this save also changes the later key
     // in the skipped row, SQLite will refuse the write because the value is not unique.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
@@ -273,7 +271,7 @@ struct EntityMatcher {
     }
     assign(row, node, number)
     guard writer.rows[row].isNew else { return }
-    // Sets the key columns of the new row now, because the keys of other nodes may depend on them.
+    // Sets the key columns of the new row now, because the keys of other nodes may depend on these columns.
     for slot in Set(type.keys.flatMap(\.slots)) where writer.rows[row].values[slot] == nil {
       do { writer.rows[row].values[slot] = try storedValue(node, slot) } catch {
         throw writer.located(error, node: node)
@@ -281,7 +279,7 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the column value of a node; `nil` if the node has no value for the column, or null.
+  /// Returns the column value of a node, or `nil` if the node's value is absent or null.
   private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
@@ -296,7 +294,7 @@ struct EntityMatcher {
     writer.rowOfNode[node] = row
     if writer.rows[row].node == nil {
       writer.rows[row].node = node
-      // The type of an existing row is kept, because the row may be of a subclass of the node's entity.
+      // Keeps the type of an existing row, because the row may belong to a subclass of the node's entity.
       if writer.rows[row].isNew || writer.rows[row].type == nil { writer.rows[row].type = type }
     }
     assignedRows.insert(row)
@@ -329,12 +327,12 @@ struct EntityMatcher {
     }
   }
 
-  /// Finds the rows of the nodes in a relation of one object. If two objects have the same row, their related nodes are matched
-  /// with the same rows.
+  /// Finds the rows of the nodes in a relation of one object. If two objects have the same row, the related nodes of both are
+  /// matched with the same rows.
   private mutating func match(_ nodes: [Int], _ place: EntityTargets.RowRelation) throws {
     let free = candidateRows[place] ?? []
     var used = Set<Int>()
-    // For each set of columns, the candidate rows grouped by their values in these columns. The rows are in reverse order, so
+    // For each set of columns, the candidate rows grouped by the values of these columns. The rows are in reverse order, so
     // that `popLast` returns the first one.
     var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
     for node in nodes {
@@ -364,7 +362,7 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the columns for which a node has a value, and these values.
+  /// Returns the slots of the columns for which a node has a value, with these values.
   private func content(of number: Int) throws -> (slots: [Int], values: [ExactValue]) {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]

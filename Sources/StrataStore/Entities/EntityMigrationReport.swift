@@ -1,8 +1,8 @@
 public import GRDB
 
-/// A report of the rows that a migration has read and changed, or that a dry run has found.
+/// A report of the rows that a migration or a dry run has read, with their changes and failures.
 public struct EntityMigrationReport: Sendable {
-  /// The migrated rows of one table.
+  /// The rows of one table in a migration.
   public struct Table: Sendable {
     /// The name of the table.
     public let name: String
@@ -18,10 +18,10 @@ public struct EntityMigrationReport: Sendable {
     public internal(set) var changedRows = 0
     /// The number of changed values, by column.
     public internal(set) var changedColumns: [String: Int] = [:]
-    /// Sample changes: the first three of each column.
+    /// Sample changes, at most three per column.
     public internal(set) var samples: [Sample] = []
-    /// The errors of the first 100 rows that cannot be migrated. Always empty after a migration, which stops at the first such
-    /// row.
+    /// The errors of the first 100 rows that cannot be migrated. Always empty after a completed migration, because a migration
+    /// stops at the first such row.
     public internal(set) var failures: [EntityError] = []
     /// The number of failures beyond the first 100.
     public internal(set) var omittedFailures = 0
@@ -61,7 +61,7 @@ public struct EntityMigrationReport: Sendable {
 }
 
 extension EntityMigrationReport: CustomStringConvertible {
-  /// One line per table, like `person 1 → 3: 10 of 12 rows changed, 1 failed`.
+  /// One line per table, such as `person 1 → 3: 10 of 12 rows changed, 1 failed`.
   public var description: String {
     guard !tables.isEmpty else { return "nothing to migrate" }
     return tables.map { table in

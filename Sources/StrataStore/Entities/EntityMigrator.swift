@@ -9,8 +9,8 @@ internal import StrataCore
 ///     try rows.migrate(pool, backup: backupURL)
 ///     let entities = try EntityStore(pool, Person.self)
 ///
-/// The tables themselves are changed first, by the app's `DatabaseMigrator` of GRDB. An `EntityMigrator` is a value and
-/// contains no rows. See the guide in Docs/Entities.md.
+/// The app first changes the tables themselves, with GRDB's `DatabaseMigrator`. An `EntityMigrator` is a value and contains no
+/// rows. See the guide in Docs/Entities.md.
 public struct EntityMigrator: Sendable {
   struct Registration: Sendable {
     let unrecorded: Int?
@@ -23,16 +23,16 @@ public struct EntityMigrator: Sendable {
   /// Creates a migrator without entities.
   public init() {}
 
-  /// Adds an entity, or replaces its registration. Entities that are reachable through relations need not be registered;
+  /// Adds an entity, or replaces its registration. Entities that are reachable through relations need not be registered, but
   /// subclasses must be.
   ///
   /// - Parameters:
   ///   - type: the entity.
-  ///   - version: the model version of the rows, used if the database has no record of it. Required in that case if the table
-  ///     has rows and the model has migration steps.
-  ///   - columns: the columns and types of fields in older versions, by the key that the field had in that version. Required
-  ///     only for a field whose column is named neither after its old key nor after its current key, and for a field whose type
-  ///     is changed by a closure.
+  ///   - version: the model version of the rows, used if the database does not record the version. The argument is then
+  ///     required if the table has rows and the model has migration steps.
+  ///   - columns: the columns and types of fields in older versions, by the field's key in the older version. Required for a
+  ///     field whose column is named neither after its old key nor after its current key, and for a field whose type is changed
+  ///     by a closure.
   public mutating func register<E: Entity>(
     _ type: E.Type, unrecorded version: Int? = nil, columns: [String: FormerColumn] = [:]
   ) {
@@ -43,10 +43,10 @@ public struct EntityMigrator: Sendable {
   // MARK: Columns
 
   /// Returns the SQL statements that add the missing columns of the registered entities to their tables, except for lists. The
-  /// statements are not run; they are meant to be copied into a migration of the app. If a property was renamed, renaming its
-  /// column is an alternative to adding one.
+  /// statements are not run. The app can copy them into one of its migrations. If a property was renamed, the app can rename
+  /// the column instead of adding a new column.
   ///
-  /// - Throws: ``EntityError`` with the code `invalidMapping`; `database` if a table does not exist.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`, or `database` if a table does not exist.
   public func proposedSQL(_ db: Database) throws -> [String] {
     do {
       return try types.flatMap { type in
@@ -55,8 +55,8 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop those that it does
-  /// not use otherwise.
+  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop those columns that
+  /// it does not use otherwise.
   ///
   /// - Throws: the same errors as ``dryRun(_:)``.
   public func unusedColumns(_ db: Database) throws -> [String: [String]] {
@@ -72,8 +72,8 @@ public struct EntityMigrator: Sendable {
   /// Migrates all rows in memory, without writing them. The report lists the rows that cannot be migrated. A dry run does not
   /// detect violations of the table's constraints.
   ///
-  /// - Throws: ``EntityError`` with the code `newerModel`; `invalidMapping` if mappings and tables do not match, or if the
-  ///   version of the rows is unknown; `notReadable`, `busy`, `database`.
+  /// - Throws: ``EntityError`` with the code `newerModel`, `notReadable`, `busy` or `database`, or with the code
+  ///   `invalidMapping` if mappings and tables do not match or the version of the rows is unknown.
   /// - Complexity: linear in the number of rows. Only one batch of rows is in memory at a time.
   public func dryRun(_ db: Database) throws -> EntityMigrationReport {
     do {
@@ -91,19 +91,19 @@ public struct EntityMigrator: Sendable {
   /// entities in the database.
   ///
   /// Each batch and the progress of the migration are written in one transaction. If a migration was killed or has failed, the
-  /// next run continues after the last finished batch. A migration without anything to do does not write to the database.
+  /// next run continues after the last finished batch. If there is nothing to migrate, the method does not write.
   ///
   /// - Parameters:
   ///   - writer: the database.
   ///   - backup: a file to which the database is copied before the first batch. If an interrupted migration continues and the
-  ///     file exists, it is kept.
+  ///     file exists, the existing backup is kept.
   ///   - count: the number of rows in a batch. A batch of large rows ends after 8 MiB.
   ///   - progress: a closure that is called after each batch. If the closure throws, the migration stops and throws the same
   ///     error.
   /// - Returns: a report of the rows that this call has read.
-  /// - Throws: the same errors as ``dryRun(_:)``; for the first row that cannot be migrated, `migrationFailed`, `invalid`,
-  ///   `notReadable`, `missingValue`, `notStorable`, `clash` or `constraint`, with the row's ``EntityError/primaryKey``;
-  ///   `full`. Finished batches are kept.
+  /// - Throws: the same errors as ``dryRun(_:)``, or `full`. For the first row that cannot be migrated, throws
+  ///   `migrationFailed`, `invalid`, `notReadable`, `missingValue`, `notStorable`, `clash` or `constraint`, with the row's
+  ///   ``EntityError/primaryKey``. Finished batches are kept.
   /// - Complexity: linear in the number of rows. Only one batch of rows is in memory at a time. A table without a primary key
   ///   is migrated in a single transaction.
   @discardableResult

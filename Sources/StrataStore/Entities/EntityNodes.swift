@@ -1,38 +1,38 @@
 package import StrataCore
 
-/// The objects of a save: one node per incoming object, with its references to other nodes.
+/// The objects of a save, as a graph. Each incoming object is a node with references to other nodes.
 ///
-/// The nodes are created before the transaction begins, so that no code of the models runs within the transaction. They are
-/// `Sendable`, so they can be passed to the database's queue.
+/// The nodes are created before the transaction begins, so that no model code runs within the transaction. They are `Sendable`
+/// because they are passed to the database's queue.
 package struct EntityNodes: Sendable {
-  /// The value of a relation of a node.
+  /// The value of a node's relation.
   package enum Link: Sendable {
     /// The source does not contain the relation.
     case absent
-    /// The referenced nodes; empty for null.
+    /// The indices of the referenced nodes. Empty if the reference is null.
     case nodes([Int])
   }
 
   package struct Node: Sendable {
     /// The index of the entity in the catalog.
     package private(set) var type: Int
-    /// The values of the attributes, in the order of the entity's attributes; `nil` for an absent value.
+    /// The values of the attributes, in the order of the entity's attributes. An absent value is `nil`.
     package var values: [ArchiveValue?]
     /// The values of the relations, in the order of the entity's relations.
     package var links: [Link]
-    /// The node from which this node was first reached; `nil` for a root.
+    /// The node from which this node was first reached, or `nil` for a root.
     package let parent: Int?
     /// The path components from the parent to this node.
     package let steps: [ArchiveError.PathComponent]
     /// The indices of the attributes that are absent because the source contains unknown enum cases for them. The source's
     /// defaults for absent values do not apply to these attributes.
     package var unknownCases: Set<Int> = []
-    /// Whether the values are already merged, so that merge policies are skipped.
+    /// Whether the values are already merged. If so, merge policies are skipped.
     package var isMerged = false
-    /// The fetched row of a complete object; `nil` if the object has no ``RowBase``.
+    /// The fetched state of a complete object's row, or `nil` if the object has no ``RowBase``.
     var rowBase: RowBase.Box?
-    /// The node decoded as each subclass of its entity, if the source does not specify the class. Once the row has been found,
-    /// its class determines which of them is used.
+    /// The node decoded as each subclass of its entity, by the subclass's index. Empty if the source specifies the class. Once
+    /// the row has been found, the row's class determines which subclass is used.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -46,16 +46,15 @@ package struct EntityNodes: Sendable {
     }
   }
 
-  /// The values of a node that was decoded as a subclass of its entity.
   fileprivate struct Subclass {
     let values: [ArchiveValue?]
     let links: [Int?]
     let unknownCases: Set<Int>
   }
 
-  /// Changes a node to the subclass of its row, if the source does not specify the class.
+  /// Changes a node's type to the subclass that its row belongs to. Does nothing if the source specifies the class.
   ///
-  /// - Throws: ``EntityError`` if the source cannot be decoded as that class.
+  /// - Throws: ``EntityError`` if the source cannot be decoded as that subclass.
   mutating func refine(_ number: Int, to type: Int) throws {
     guard let subclass = try nodes[number].subclasses[type]?.get() else { return }
     nodes[number].refine(subclass, to: type)
@@ -64,12 +63,14 @@ package struct EntityNodes: Sendable {
   package var nodes: [Node] = []
   package var roots: [Int] = []
   let isWhole: Bool
-  /// Whether merge policies apply to existing rows. Otherwise the saved values replace the existing ones.
+  /// Whether merge policies apply to existing rows. If false, the saved values replace the existing values.
   package let merges: Bool
-  /// The default values for new rows that the source's mapping declares for absent attributes, by entity and index of the
-  /// attribute.
+  /// The default values that the source's mapping declares for absent attributes of new rows. The key is the entity's index,
+  /// and the array contains one element per attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
+  /// Creates the nodes of a source.
+  ///
   /// - Parameters:
   ///   - trace: a closure that is called with each decoded field.
   package init<E: Entity>(
@@ -101,7 +102,7 @@ package struct EntityNodes: Sendable {
     }
   }
 
-  /// Creates the nodes of complete objects, each of which is a root.
+  /// Creates a graph of complete objects in which each node is a root.
   init(_ nodes: [Node]) { (self.nodes, roots, isWhole, merges) = (nodes, Array(nodes.indices), true, false) }
 
   /// Returns the path from the root to a node.
@@ -117,8 +118,8 @@ package struct EntityNodes: Sendable {
     return path
   }
 
-  /// Returns the roots that satisfy `kept`, with all nodes that are reachable from them through nodes that satisfy `kept`.
-  /// References to other nodes are removed. A relation that loses all its nodes becomes absent.
+  /// Returns the roots that satisfy `kept`, with all nodes that are reachable from these roots through nodes that satisfy
+  /// `kept`. References to other nodes are removed. A relation that loses all its nodes becomes absent.
   package func reduced(to kept: (Int) -> Bool) -> EntityNodes {
     var numbers: [Int: Int] = [:]
     var waiting = roots.filter(kept).reversed() as [Int]
@@ -146,7 +147,7 @@ package struct EntityNodes: Sendable {
     return result
   }
 
-  /// Splits the nodes into consecutive parts of at most `count` nodes. Does not split them if any node is not a root.
+  /// Splits the nodes into consecutive parts of at most `count` nodes. Does not split the nodes if any node is not a root.
   package func parts(of count: Int) -> [EntityNodes] {
     guard nodes.count > count, nodes.count == roots.count else { return [self] }
     return stride(from: 0, to: nodes.count, by: count).map { start in
@@ -163,7 +164,8 @@ package struct EntityNodes: Sendable {
       error, .invalidSource, "the incoming data cannot be read as this entity", entity: entity, path: path)
   }
 
-  /// Creates the nodes of a source, without recursion, so that deeply nested values cannot overflow the stack.
+  /// A traversal that creates the nodes of a source. It is not recursive, because deeply nested values could overflow the
+  /// stack.
   private struct Walk {
     let catalog: EntityCatalog
     let parts: FieldParts
@@ -171,7 +173,7 @@ package struct EntityNodes: Sendable {
     var nodes: [Node] = []
     private var waiting: [(node: Int, part: FieldParts.Part?)] = []
     private var known: [Int: Int] = [:]
-    /// A cache: for each entity, the entities of the same table whose classes are subclasses.
+    /// A cache of the subclasses of each entity that are stored in the same table, by entity index.
     private var subclasses: [Int: [Int]] = [:]
 
     init(catalog: EntityCatalog, parts: FieldParts, trace: ((EntityTrace) -> Void)?) {
@@ -184,7 +186,7 @@ package struct EntityNodes: Sendable {
       EntityNodes.path(of: parent, in: nodes) + steps
     }
 
-    /// Returns the node of a value, and creates it unless the value is a reference to an object that already has a node.
+    /// Returns the node of a value. Creates the node unless the value is a reference to an object that already has a node.
     mutating func add(
       _ value: ArchiveValue, _ type: Int, parent: Int?, _ steps: [ArchiveError.PathComponent]
     ) throws -> Int {
@@ -200,7 +202,7 @@ package struct EntityNodes: Sendable {
       }
       do {
         let part = try parts.part(declared.type, value)
-        // If the value is of a subclass, the node has the entity of the subclass.
+        // If the value is an instance of a subclass, the node uses the entity of that subclass.
         let own = try part.type == declared.type ? type : catalog.known(part.type)
         let values = try catalog.types[own].attributes.map { attribute -> ArchiveValue? in
           guard let slot = part.slots[attribute.place] else { return nil }
@@ -218,8 +220,8 @@ package struct EntityNodes: Sendable {
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
     }
 
-    /// Decodes a node's JSON as each subclass of its entity. Once the row has been found, its class determines which of them is
-    /// used.
+    /// Decodes a node's JSON as each subclass of its entity. Once the row has been found, the row's class determines which
+    /// subclass is used.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
       let own = nodes[number].type
       let found =
@@ -306,7 +308,7 @@ package struct EntityNodes: Sendable {
       }
     }
 
-    /// Throws if a set contains an element twice, because its rows could not be read as a set again.
+    /// Throws if a set contains a duplicate element, because the rows could not be read back as a set.
     private func checkSet(_ elements: [ArchiveValue], _ relation: EntityType.Relation, _ node: Int) throws {
       var seen = Set<ArchiveValue>()
       for (place, element) in elements.enumerated() where !seen.insert(element).inserted {
@@ -331,7 +333,7 @@ package struct EntityNodes: Sendable {
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
             raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
-            // For a partial value, this is `nil`.
+            // A partial value cannot be stored without a row, so `stored` is `nil`.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }

@@ -5,27 +5,29 @@ internal import StrataCore
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
-  /// The keys of the relations to read; `nil` for all.
+  /// The keys of the relations to read, or `nil` to read all relations.
   private let included: Set<String>?
-  // A reader is used by only one task, and an exclusivity check for each row would take longer than reading a column.
+  // Skips the exclusivity check, because a reader is used by only one task and the check for each row would take longer than
+  // reading a column.
   @exclusivity(unchecked) private var nodes: [Node] = []
-  /// The node numbers by primary key. `integers` contains, for each table, the rows whose primary key is a single integer;
-  /// `known` contains all other rows.
+  /// A map from primary keys to node indices, one dictionary per table. It contains the rows whose primary key is a single
+  /// integer. `known` contains all other rows.
   @exclusivity(unchecked) private var integers: [[Int64: Int]]
   @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
   @exclusivity(unchecked) private var plans: [Plan?]
-  /// The number of nodes whose links have been read.
+  /// The number of nodes whose links have been read. These nodes are the first ones in `nodes`.
   private var linked = 0
 
   private struct Node {
     let type: Int
-    /// The values of the record. Those of relations are null until the record is completed.
+    /// The values of the record. The values of relations are null until the record is completed.
     var values: [ArchiveValue]
-    /// For each relation, the column value by which its rows are found.
+    /// For each relation, the value of the column that identifies the related rows.
     let keys: [DatabaseValue]
-    /// All column values, if any type stores its fetched row in a ``RowBase``; otherwise empty.
+    /// All column values if any entity has a ``RowBase``, otherwise empty.
     let columns: [DatabaseValue]
-    /// The nodes that each relation refers to, in the order of the entity's relations; `nil` for a relation that is not read.
+    /// The indices of the nodes that each relation refers to, in the order of the entity's relations. `nil` for a relation that
+    /// is not read.
     var links: [[Int]?] = []
   }
 
@@ -34,7 +36,7 @@ final class EntityReader {
     let number: Int
     let table: EntityTable
     let tableNumber: Int
-    /// The slot of the primary key; `nil` if the key has several columns.
+    /// The slot of the primary key, or `nil` if the key has several columns.
     let key: Int?
     /// Whether the class of a row depends on its columns.
     let hasSubclasses: Bool
@@ -65,12 +67,14 @@ final class EntityReader {
       keys = type.relations.map(\.slot)
     }
 
+    /// Returns a node with the column values of a row.
+    ///
     /// - Parameter start: the index of the column that has slot 0.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
       var values: [ArchiveValue] = []
       values.reserveCapacity(shape.keys.count)
       for index in attributes.indices {
-        // Reserves a place for the value of a relation, which is set once its rows have been read.
+        // Reserves a place for the value of a relation. The value is set once the related rows have been read.
         while values.count < attributes[index].place { values.append(.null) }
         let slot = attributes[index].attribute.slot
         values.append(try type.value(of: attributes[index].attribute, row.value(start + slot), in: table))
@@ -82,7 +86,9 @@ final class EntityReader {
     }
   }
 
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if no entity has a relation with one of the given keys.
+  /// Creates a reader, and checks the recorded versions of the rows.
+  ///
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if `included` contains a key that is not the key of a relation.
   init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
     self.catalog = catalog
     self.db = db
@@ -99,7 +105,7 @@ final class EntityReader {
 
   // MARK: Rows
 
-  /// Returns the nodes of the rows with the given primary keys; `nil` for each key without a row.
+  /// Returns the nodes of the rows with the given primary keys. A key without a row yields `nil`.
   func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
     let table = catalog.table(of: type)
     var found = [Int?](repeating: nil, count: primaryKeys.count)
@@ -109,7 +115,7 @@ final class EntityReader {
     return found
   }
 
-  /// Returns the nodes of the rows of a request.
+  /// Returns the nodes of the first `count` rows of a request.
   func read<E: Entity>(_ request: QueryInterfaceRequest<E>, atMost count: Int) throws -> [Int] {
     let type = try catalog.known(E.self)
     let table = catalog.table(of: type)
@@ -119,11 +125,13 @@ final class EntityReader {
     return found
   }
 
+  /// Returns the node of a row, and creates it if needed.
+  ///
   /// - Parameter start: the index of the column that has slot 0.
   private func node(_ row: StatementRow, from start: Int, _ declared: Int) throws -> Int {
     let plan = plan(declared)
     if let known = try note(row, from: start, plan) { return known }
-    // All columns are read first, because the class of a row may depend on any of them.
+    // Reads all columns first, because the class of a row may depend on any of them.
     let own =
       plan.hasSubclasses ? self.plan(try catalog.type(of: plan.table.values(row, from: start), declared)) : plan
     nodes.append(try own.node(row, from: start))
@@ -137,7 +145,7 @@ final class EntityReader {
     return plan
   }
 
-  /// Returns the existing node of a row. If there is none, registers the number of the next node for the row, and returns
+  /// Returns the existing node of a row. If the row has no node, registers the index of the next node for the row, and returns
   /// `nil`.
   private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
     if let slot = plan.key, let key = row.integer(start + slot) {
@@ -169,7 +177,8 @@ final class EntityReader {
     }
   }
 
-  /// Returns whether a relation is read, because it is included, or because its property is a non-optional to-one relation.
+  /// Returns whether a relation is read. A relation is read if its key is included, or if its property is a non-optional to-one
+  /// relation.
   private func reads(_ relation: EntityType.Relation, of entity: EntityType) throws -> Bool {
     guard let included, !included.contains(relation.key) else { return true }
     guard relation.isOptional || relation.shape != .one else { return true }
@@ -201,7 +210,7 @@ final class EntityReader {
     var found = [[Int]](repeating: [], count: keys.count)
     try catalog.forEachLink(relation, keys, db) { index, row in
       let linked = try node(row, from: 1, relation.target)
-      // For a to-one relation only the last row is kept, because the referenced column need not be unique.
+      // For a to-one relation, keeps only the last row, because the referenced column need not be unique.
       if relation.removed == nil { found[index] = [linked] } else { found[index].append(linked) }
     }
     for (numbers, links) in zip(asking, found) { for number in numbers { nodes[number].links[place] = links } }
@@ -209,7 +218,7 @@ final class EntityReader {
 
   // MARK: Objects
 
-  /// Returns the records of the given nodes and of all nodes reachable from them.
+  /// Returns the records of the given nodes and of all nodes that are reachable from them.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable`.
   func graph(roots: [Int]) throws -> EntityGraph {
@@ -221,8 +230,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // A structure is decoded once for each foreign key that refers to it. These additional values are counted for the limit of
-    // the object table.
+    // A structure is decoded once for each foreign key that refers to it. These additional values raise the limit of the object
+    // table.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {
@@ -248,7 +257,7 @@ final class EntityReader {
       fetched: fetched)
   }
 
-  /// Returns the record of a node. Moves the values out of the node, to avoid copying them.
+  /// Returns the record of a node. Moves the values out of the node to avoid a copy.
   private func record(_ number: Int, _ numbers: [Int]) throws -> ModelRecord {
     let plan = plan(nodes[number].type)
     var values: [ArchiveValue] = []
@@ -271,7 +280,7 @@ final class EntityReader {
   }
 }
 
-/// Creates a model from a single row, for GRDB's own fetching.
+/// Creates models from single rows, for fetches that use GRDB directly.
 enum EntityRowCoding {
   static func model<E: Entity>(_ type: E.Type, of row: Row) throws -> E {
     let (schema, mapping) = (E.schema, E.entityMapping)

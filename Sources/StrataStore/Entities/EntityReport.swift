@@ -13,7 +13,7 @@ public struct EntityReport: Sendable {
     /// The number of deleted rows.
     public var deleted = 0
 
-    /// Creates counts, each 0 by default.
+    /// Creates row counts. Each count is 0 by default.
     public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int = 0) {
       self.inserted = inserted
       self.updated = updated
@@ -43,29 +43,29 @@ public struct EntityReport: Sendable {
 
     /// The name of the table.
     public let table: String
-    /// The registered name of the model; `nil` for a table of pairs.
+    /// The registered name of the model, or `nil` for a join table.
     public let entity: String?
-    /// The values of the row's primary key, in the order of its columns.
+    /// The values of the row's primary key, in the order of the key's columns.
     public let primaryKey: [DatabaseValue]
-    /// The kind of the change.
+    /// The kind of change.
     public let kind: Kind
-    /// The columns that were set; empty for a deleted row.
+    /// The names of the columns that were set. Empty for a deleted row.
     public let columns: [String]
   }
 
   private var counts: [String: Counts] = [:]
   /// The rows that were inserted, updated or deleted.
   public internal(set) var changes: [Change] = []
-  /// The rows and columns for which the source contains several different values. The last value is saved.
+  /// The rows and columns for which the source contains contradictory values. The last value is saved.
   public internal(set) var contradictions: [Change] = []
-  /// The primary keys of the rows of the saved root objects, in the order of the objects. If an object was not saved because
-  /// its row had been deleted, its primary key has null values.
+  /// The primary keys of the saved root objects, in the order of the objects. If an object was not saved because its row had
+  /// been deleted, its primary key has null values.
   public internal(set) var roots: [[DatabaseValue]] = []
 
-  /// Creates an empty report, as for a save that wrote nothing.
+  /// Creates an empty report, like that of a save that wrote nothing.
   public init() {}
 
-  /// The names of the tables with counted rows, in alphabetical order.
+  /// The names of the tables that have counts, in alphabetical order.
   public var tables: [String] { counts.keys.sorted() }
 
   /// The counts of a table.
@@ -74,22 +74,22 @@ public struct EntityReport: Sendable {
     set { counts[table] = newValue }
   }
 
-  /// The sums of the counts over all tables.
+  /// The sum of the counts of all tables.
   public var total: Counts {
     counts.values.reduce(into: Counts()) { $0.add($1) }
   }
 
-  /// Adds the counts, but not the changes, of the report of another save.
+  /// Adds the counts of `other`, but not its changes.
   package mutating func add(_ other: EntityReport) {
     for (table, added) in other.counts { self[table].add(added) }
   }
 
-  /// Whether nothing was written.
+  /// Whether the save wrote nothing.
   public var isEmpty: Bool { changes.isEmpty }
 }
 
 extension EntityReport: CustomStringConvertible {
-  /// One line per table, like `blog: 2 inserted, 1 unchanged`.
+  /// One line per table, such as `blog: 2 inserted, 1 unchanged`.
   public var description: String {
     guard !counts.isEmpty else { return "nothing to save" }
     return tables.map { table in

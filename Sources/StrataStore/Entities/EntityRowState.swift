@@ -1,9 +1,9 @@
 internal import GRDB
 internal import StrataCore
 
-/// The state of a row during a save, with its original and its new values.
+/// The original and the new values of a row during a save.
 struct EntityRowState {
-  /// A reference to a column of another row, whose value is copied to the column that has the reference.
+  /// A reference to a column of a different row. The value of that column is copied to the referring column.
   struct Reference: Hashable {
     let row: Int
     /// The slot of the referenced column, in the table of `row`.
@@ -11,27 +11,26 @@ struct EntityRowState {
   }
 
   let table: Int
-  /// The index of the entity; `nil` for a row of a table of pairs.
+  /// The index of the entity, or `nil` for a row of a join table.
   var type: Int?
-  /// The existing values in the database, by slot; `nil` for a new row.
+  /// The existing values in the database by slot, or `nil` for a new row.
   var original: [DatabaseValue]?
-  /// The new values, by slot; `nil` for a slot that is not set.
+  /// The new values by slot. `nil` for a slot that is not set.
   var values: [DatabaseValue?]
-  /// The slots whose values are copied from other rows. They override `values`.
+  /// The slots whose values are copied from other rows. These values take precedence over `values`.
   var references: [Int: Reference] = [:]
-  /// The slots for which any node of the row except the first has a value.
+  /// The slots for which a node other than the row's first node has a value.
   var slotsOfLaterNodes = Set<Int>()
-  /// The first node that was assigned to the row; `nil` if there is none.
+  /// The first node that was assigned to the row, or `nil` if there is none.
   var node: Int?
   /// Whether the row exists in the table, with its original or its new values.
   var isWritten: Bool
-  /// The row that owns the list from which this row is removed.
+  /// The index of the row that owns the list from which this row is removed.
   var owner: Int?
-  /// Whether the row is to be deleted, or not to be inserted.
+  /// Whether an existing row is to be deleted, or a new row is not to be inserted.
   var isDeleted = false
-  /// The kind of change that was written; `nil` if none was.
+  /// The kind of change that was written, or `nil` if nothing was written.
   var outcome: EntityReport.Change.Kind?
-  /// The slots that were written.
   private(set) var changed = Set<Int>()
 
   init(table: Int, type: Int?, new count: Int) {
@@ -53,7 +52,7 @@ struct EntityRowState {
 
   var isChanged: Bool { outcome != nil }
 
-  /// Records that slots were written.
+  /// Records that the given slots were written.
   mutating func note(_ slots: [Int], _ kind: EntityReport.Change.Kind) {
     guard !slots.isEmpty || kind == .inserted else { return }
     changed.formUnion(slots)

@@ -10,7 +10,7 @@ public import StrataCore
 /// An `EntityStore` contains only the checked mappings, not rows. Any number of tasks can use it at once. See the guide in
 /// Docs/Entities.md.
 public struct EntityStore: Sendable {
-  /// The database that the store was created with.
+  /// The database that was passed to the initializer.
   ///
   /// - Precondition: the store was not created by ``init(in:_:)``.
   public var writer: any DatabaseWriter {
@@ -19,16 +19,16 @@ public struct EntityStore: Sendable {
   }
   private let database: (any DatabaseWriter)?
   package let catalog: EntityCatalog
-  /// The tables that are synchronized with a server. All copies of this store share the object.
+  /// The tables that are synchronized with a server. All copies of this store share this instance.
   package let servers = EntityServers()
 
   /// Creates a store, and checks the mappings of the entities against their models and tables.
   ///
   /// - Parameters:
   ///   - writer: the database, in which the tables already exist.
-  ///   - entities: the entities. Entities that are reachable through relations need not be listed; subclasses must be.
-  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem; `newerModel` or `unmigrated`
-  ///   if the version of the rows, as an ``EntityMigrator`` recorded it, differs from the model's.
+  ///   - entities: the entities. Entities that are reachable through relations need not be listed, but subclasses must be.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason lists every problem. If the row version that an
+  ///   ``EntityMigrator`` has recorded differs from the model's version, the code is `newerModel` or `unmigrated`.
   public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type...) throws {
     database = writer
     do { catalog = try writer.read { db in try EntityCatalog(entities, checked: db) } } catch {
@@ -36,13 +36,15 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Creates a store for use within a transaction, for instance a migration of GRDB. Only methods with a parameter `in: db`
-  /// work on this store; all other methods throw, and ``writer`` traps.
+  /// Creates a store for use within a transaction, such as a GRDB migration. Only methods with a parameter `in: db` work on
+  /// this store. All other methods throw, and ``writer`` traps.
   public init(in db: Database, _ entities: any Entity.Type...) throws {
     database = nil
     do { catalog = try EntityCatalog(entities, checked: db) } catch { throw EntityError.ofDatabase(error) }
   }
 
+  /// Returns the database of the store.
+  ///
   /// - Throws: ``EntityError`` with the code `database` if the store was created in a transaction.
   func openDatabase() throws -> any DatabaseWriter {
     guard let database else {
@@ -57,22 +59,23 @@ public struct EntityStore: Sendable {
   ///
   /// A fetched object whose type has a ``RowBase`` property is merged with its row, as described for
   /// ``save(_:base:conflicts:)``. Any other object overwrites its row, and the report lists the overwritten columns. In tables
-  /// that a `RemoteStore` refreshes, an object without a base may be older than its row, so a save that would change the row
+  /// that a `RemoteStore` refreshes, an object without a base may be older than its row. A save that would change such a row
   /// throws `staleSave`.
   ///
   /// - Parameters:
   ///   - model: the object. It is not modified.
-  ///   - keys: the names of the keys (``EntityMapping/keys``) by which to find existing rows of `E`; all keys by default.
-  ///   - conflicts: how to resolve a value that changed both in the row and in a fetched object, if the field has no merge
-  ///     policy.
-  ///   - overwriting: whether to overwrite the row even if it may be newer than the object, without a merge.
+  ///   - keys: the names of the keys (``EntityMapping/keys``) that may be used to find existing rows of `E`. The default is all
+  ///     keys.
+  ///   - conflicts: how to resolve a conflict if a value has changed both in the row and in a fetched object, and the field has
+  ///     no merge policy.
+  ///   - overwriting: whether to overwrite the row without a merge, even if the row may be newer than the object.
   /// - Returns: a report of the written rows.
   /// - Throws: ``EntityError``, in which case nothing is written: `clash` if keys, unique indexes or the two sides of a
   ///   relation identify different rows, `notStorable` if a column cannot hold a value, `missingValue`, `constraint` if the
-  ///   database refuses a row, `invalid` if the object breaks a rule of its model, `conflict` if the row of a fetched object
-  ///   was changed or deleted since, `staleSave`, `unreadRelation`, `invalidMapping` for an unknown key, `busy`, `full`,
+  ///   database refuses a row, `invalid` if the object breaks a rule of its model, `conflict` if the row was changed or deleted
+  ///   after the object was fetched, `staleSave`, `unreadRelation`, `invalidMapping` for an unknown key, `busy`, `full`,
   ///   `database`.
-  /// - Complexity: linear in the number of objects, with one query per key and type, and one per relation and depth.
+  /// - Complexity: linear in the number of objects, with one query per key and type, and one query per relation and depth.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -82,7 +85,7 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves several objects, and all objects that they refer to, in one transaction.
+  /// Saves several objects and all objects that they refer to, in one transaction.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -92,8 +95,8 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app. If this method throws, its
-  /// changes are rolled back, and the app's transaction can continue.
+  /// Saves an object like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app. If this
+  /// method throws, its changes are rolled back, and the app's transaction can continue.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -103,7 +106,7 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Like ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, within a transaction of the app.
+  /// Saves several objects like ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, within a transaction of the app.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -113,19 +116,19 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Merges JSON, an archive or models directly into rows, without fetching objects. Columns whose fields are missing in the
-  /// source keep their values.
+  /// Merges JSON, an archive or models directly into rows, without fetching objects. If the source does not contain a field,
+  /// the field's column keeps its value.
   ///
   /// - Parameters:
-  ///   - source: JSON, an archive of any version, a record or models, with one object or a list. Patches are refused, because
-  ///     they apply to models, not to rows.
+  ///   - source: JSON, an archive of any version, a record or models, containing one object or a list. Patches are refused,
+  ///     because they apply to models, not to rows.
   ///   - type: the entity.
-  ///   - path: the path of the objects in a JSON document; by default they are the root.
-  ///   - adapter: the JSON mapping; by default the model's own.
-  ///   - keys: the names of the keys by which to find existing rows of `E`; all keys by default.
+  ///   - path: the path of the objects in a JSON document. The default is the root.
+  ///   - adapter: the JSON mapping. The default is the model's own mapping.
+  ///   - keys: the names of the keys that may be used to find existing rows of `E`. The default is all keys.
   /// - Returns: a report of the written rows.
-  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` if the source cannot
-  ///   be decoded as the entity.
+  /// - Throws: the same errors as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, or `invalidSource` if the source
+  ///   cannot be decoded as the entity.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -134,7 +137,7 @@ public struct EntityStore: Sendable {
     try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
   }
 
-  /// Like ``apply(_:to:at:by:matching:)``, within a transaction of the app.
+  /// Merges a source like ``apply(_:to:at:by:matching:)``, within a transaction of the app.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -154,11 +157,11 @@ public struct EntityStore: Sendable {
     return found
   }
 
-  /// The options of a save of complete objects.
+  /// The options for saving complete objects.
   struct Saving: Sendable {
     let conflicts: MergeOptions.ConflictHandling
     let overwrites: Bool
-    /// The base that the app passed to ``save(_:base:conflicts:)``; `nil` for other saves.
+    /// The base that the app passed to ``save(_:base:conflicts:)``, or `nil` for other saves.
     let base: EntityNodes?
 
     init(_ conflicts: MergeOptions.ConflictHandling = .fail, overwrites: Bool = false, base: EntityNodes? = nil) {
@@ -170,7 +173,7 @@ public struct EntityStore: Sendable {
     _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init()
   ) async throws -> EntityReport {
     try check(keys, type)
-    // No savepoint is needed: this call begins the transaction, and an error rolls it back.
+    // No savepoint is needed, because this call begins the transaction and an error rolls the transaction back.
     do { return try await openDatabase().write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
@@ -210,17 +213,17 @@ public struct EntityStore: Sendable {
 
   // MARK: Reading
 
-  /// Fetches the entities of a request, with all or only some of their relations.
+  /// Fetches the entities of a request, with all or some of their relations.
   ///
   ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
   ///     try await entities.fetchAll(Blog.all(), including: ["author"])
   ///
   /// - Parameters:
   ///   - request: a GRDB request.
-  ///   - included: the keys of the relations to read, in the fetched and all related entities; all relations by default. In an
-  ///     object, a relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object leaves
-  ///     the relation unchanged, and throws if the app has set it. A to-one relation whose property is not optional is always
-  ///     read.
+  ///   - included: the keys of the relations to read, in the fetched entities and all related entities. The default is all
+  ///     relations. A relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object
+  ///     leaves this relation unchanged, and throws if the app has set the relation. A to-one relation whose property is not
+  ///     optional is always read.
   /// - Throws: ``EntityError`` with the code `notReadable` if a column has a value that its property cannot represent,
   ///   `invalid` if a row breaks a rule of its model, `invalidMapping` if no entity has a relation with a given key, or if an
   ///   entity with an unread relation has no ``RowBase`` property, `busy`, `database`.
@@ -231,21 +234,21 @@ public struct EntityStore: Sendable {
     try await read(request, included, atMost: .max)
   }
 
-  /// Like ``fetchAll(_:including:)``, within a transaction of the app.
+  /// Fetches entities like ``fetchAll(_:including:)``, within a transaction of the app.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
     try read(request, included, atMost: .max, in: db)
   }
 
-  /// Fetches the first entity of a request with its relations; `nil` if the request has no rows.
+  /// Fetches the first entity of a request with its relations, or `nil` if the request has no rows.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
     try await read(request, included, atMost: 1).first
   }
 
-  /// Like ``fetchOne(_:including:)``, within a transaction of the app.
+  /// Fetches an entity like ``fetchOne(_:including:)``, within a transaction of the app.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
@@ -271,11 +274,12 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects that it references.
+  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects referenced by that
+  /// batch.
   ///
   /// An object that is referenced from two batches is decoded twice, as two separate objects.
   ///
-  /// - Throws: the same errors as ``fetchAll(_:including:)``, and the errors of `body`.
+  /// - Throws: the same errors as ``fetchAll(_:including:)``, and any error that `body` throws.
   public func forEach<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, batchSize count: Int = 1000,
     in db: Database, _ body: ([E]) throws -> Void

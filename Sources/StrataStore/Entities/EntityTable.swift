@@ -1,10 +1,10 @@
 package import GRDB
 internal import StrataCore
 
-/// The structure of a table. Each column that a mapping uses has a slot: its index in `columns`.
+/// The structure of a table. Each column that a mapping uses has a slot, which is its index in `columns`.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
-    /// The name in the spelling of the table's declaration.
+    /// The name of the table, as spelled in the table's declaration.
     package let name: String
     let affinity: ColumnAffinity
     package let isNotNull: Bool
@@ -21,31 +21,33 @@ package struct EntityTable: Sendable {
   /// The name of the table, quoted for SQL.
   let quotedName: String
   package private(set) var columns: [Column] = []
-  /// The slots of the primary key. If the table has no primary key, the slot of the hidden `rowid`.
+  /// The slots of the primary key. If the table has no primary key, this is the slot of the hidden `rowid`.
   package private(set) var primaryKey: [Int] = []
-  /// The slot of the rowid, for which SQLite generates a value if a new row has none; `nil` if no slot is the rowid.
+  /// The slot of the rowid, or `nil` if no slot is the rowid. If a new row has no value for the rowid, SQLite generates one.
   package private(set) var rowID: Int?
-  /// Whether the table has no primary key and rows are identified by the hidden rowid, which `VACUUM` can change.
+  /// Whether the table has no primary key. Its rows are identified by the hidden rowid, which `VACUUM` can change.
   private(set) var hasHiddenKey = false
-  /// Whether rows have a rowid, which is false for `WITHOUT ROWID` tables.
+  /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The collations of the columns of each unique index. The key is the list of lowercased column names, sorted. Partial
-  /// indexes are not included.
+  /// The collation of each column in each unique index. The outer key is the sorted list of lowercased column names, the inner
+  /// key a lowercased column name. Partial indexes are not included.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
-  /// The slots of the columns that are part of the primary key, or possibly of a unique index.
+  /// The slots of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
   private var uniqueNames: Set<String> = []
-  /// The SQL list of all columns that have a slot, in the order of the slots, qualified with the table alias `t`.
+  /// The SQL list of all columns that have a slot, in slot order. Each column is qualified with the table alias `t`.
   package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
   /// Whether the table has a foreign key to itself.
   package let refersToItself: Bool
-  /// The referenced table and column of each single-column foreign key, by the lowercased name of the foreign key column.
+  /// The referenced table and column of each single-column foreign key, by lowercased foreign key column name.
   private let references: [String: (table: String, column: String)]
 
+  /// Reads the structure of a table from the database.
+  ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table does not exist.
   init(_ name: String, _ db: Database) throws {
     guard try db.tableExists(name) else {
@@ -60,7 +62,7 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // In SQLite's table information, `hidden` is 2 or 3 for a generated column.
+      // SQLite's table information marks a generated column with a `hidden` value of 2 or 3.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
         isNotNull: column["notnull"],
@@ -72,7 +74,7 @@ package struct EntityTable: Sendable {
       let parts = try Row.fetchAll(
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", arguments: [index["name"] as String])
       let names = parts.map { ($0["name"] as String?)?.lowercased() }
-      // An index on an expression has no column name, so any column of the table may be part of it.
+      // An index on an expression has no column name, so any column of the table may be part of the index.
       uniqueNames.formUnion(names.contains(nil) ? Array(known.keys) : names.compactMap(\.self))
       guard index["partial"] == 0, !names.contains(nil) else { continue }
       let collations = zip(names, parts).map { ($0 ?? "", $1["coll"] as String? ?? "BINARY") }
@@ -100,7 +102,7 @@ package struct EntityTable: Sendable {
     rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
   }
 
-  /// Returns the slot of a column. A column without a slot is assigned the next one.
+  /// Returns the slot of a column, and assigns the next slot if the column has none.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table has no such column.
   mutating func slot(of name: String) throws -> Int {
@@ -121,11 +123,11 @@ package struct EntityTable: Sendable {
     known.filter { slots[$0.key] == nil }.map(\.value).sorted { $0.name < $1.name }
   }
 
-  /// The names of NOT NULL columns without a default and without a slot.
+  /// The names of NOT NULL columns that have neither a default nor a slot.
   var missingColumns: [String] { unusedColumns.filter { $0.isNotNull && !$0.hasDefault }.map(\.name) }
 
-  /// Returns the column that a foreign key of this table references in the given table; `nil` if the table does not declare
-  /// this foreign key.
+  /// Returns the column that a foreign key of this table references in the given table, or `nil` if this foreign key is not
+  /// declared.
   func reference(of column: String, to table: String) -> String? {
     guard let found = references[column.lowercased()], found.table.lowercased() == table.lowercased() else {
       return nil
@@ -133,7 +135,7 @@ package struct EntityTable: Sendable {
     return found.column
   }
 
-  /// Returns whether SQLite supplies a value for this slot if a new row has none.
+  /// Returns whether SQLite supplies the slot's value if a new row has none.
   func suppliesValue(of slot: Int) -> Bool { columns[slot].hasDefault || slot == rowID }
 
   // MARK: SQL
@@ -141,15 +143,15 @@ package struct EntityTable: Sendable {
   /// Returns the name of a column, quoted for SQL.
   package func quoted(_ slot: Int) -> String { columns[slot].quoted }
 
-  /// Returns the values of a row whose first columns are those of ``selection``.
+  /// Returns the column values of a row that begins with the columns of ``selection``.
   package func values(_ row: Row) -> [DatabaseValue] { columns.indices.map { row[$0] as DatabaseValue } }
 
-  /// Returns the values of a row in which the columns of ``selection`` begin at index `start`.
+  /// Returns the column values of a row in which the columns of ``selection`` begin at index `start`.
   func values(_ row: StatementRow, from start: Int) -> [DatabaseValue] {
     columns.indices.map { row.value(start + $0) }
   }
 
-  /// Returns a normalized form of a value, such that values that are equal under the collation have equal normalized forms.
+  /// Returns a normalized form of a value. Values that are equal under the collation have equal normalized forms.
   static func folded(_ value: DatabaseValue, _ collation: String?) -> DatabaseValue {
     guard case .string(let text) = value.storage else { return value }
     switch collation?.uppercased() {

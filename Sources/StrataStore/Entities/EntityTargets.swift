@@ -1,9 +1,8 @@
 internal import GRDB
 internal import StrataCore
 
-/// A cache of the rows to which existing rows refer before a save. Each relation of a row is read only once.
+/// A cache of the rows that existing rows refer to before a save. Each relation of a row is read only once.
 final class EntityTargets {
-  /// A relation of a row.
   struct RowRelation: Hashable {
     let row: Int
     /// The index of the entity that declares the relation.
@@ -14,7 +13,7 @@ final class EntityTargets {
 
   private let writer: EntityWriter
   private var known: [RowRelation: [Int]] = [:]
-  /// The rows of the table of pairs, in the same order as the rows in `known`.
+  /// The rows of the join table, in the same order as the rows in `known`.
   private var knownPairs: [RowRelation: [Int]] = [:]
   private var catalog: EntityCatalog { writer.catalog }
 
@@ -22,13 +21,13 @@ final class EntityTargets {
 
   func relation(_ place: RowRelation) -> EntityType.Relation { catalog.types[place.type].relations[place.relation] }
 
-  /// Returns the rows that a loaded relation refers to, in the order of the list.
+  /// Returns the rows that a loaded relation refers to, in list order.
   func rows(of place: RowRelation) -> [Int] { known[place] ?? [] }
 
-  /// Returns the rows of a loaded relation's table of pairs, in the same order as ``rows(of:)``.
+  /// Returns the join table rows of a loaded relation, in the same order as ``rows(of:)``.
   func pairs(of place: RowRelation) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Loads the given relations of rows that have not been loaded yet, with one query per relation of an entity.
+  /// Loads the given relations unless they are already loaded, with one query per relation of an entity.
   func load(_ places: [RowRelation]) throws {
     var groups: [[Int]: [RowRelation]] = [:]
     for place in places where known[place] == nil {
@@ -56,8 +55,8 @@ final class EntityTargets {
 }
 
 extension EntityTable {
-  /// Returns the SQL terms by which the rows of a list are sorted: the order of the relation, then the primary key. They refer
-  /// to the table as `t`.
+  /// Returns the SQL terms that sort the rows of a list: the order of the relation, then the primary key. The terms refer to
+  /// the table as `t`.
   func order(_ order: EntityType.Relation.Order?) -> String {
     let key = primaryKey.map { "t.\(quoted($0))" }
     switch order {

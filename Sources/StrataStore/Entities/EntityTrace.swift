@@ -10,21 +10,21 @@ public struct EntityTrace: Sendable {
   public let path: [ArchiveError.PathComponent]
   /// The key of the field.
   public let key: String
-  /// The JSON path of the field in the source; `nil` if the source is not JSON.
+  /// The JSON path of the field in the source, or `nil` if the source is not JSON.
   public let source: String?
-  /// The unconverted value in the source; `nil` if the source does not contain the field.
+  /// The unconverted value in the source, or `nil` if the source does not contain the field.
   public let raw: ArchiveValue?
-  /// The value of the property; `nil` if the source does not contain the field, in which case existing rows keep their value.
+  /// The value of the property. `nil` if the source does not contain the field, in which case existing rows keep their value.
   public let value: ArchiveValue?
-  /// The name of the column; `nil` for a relation, and for a field without a column.
+  /// The name of the column. `nil` for a relation or a field without a column.
   public let column: String?
-  /// The value to store in the column; `nil` if ``column`` or ``value`` is `nil`, if the stored value depends on the row, or if
+  /// The value to store in the column. `nil` if ``column`` or ``value`` is `nil`, if the stored value depends on the row, or if
   /// the value cannot be stored.
   public let stored: DatabaseValue?
 }
 
 extension EntityTrace: CustomStringConvertible {
-  /// One line, like `Bookmark identifier ← id 1122 → 1122 → identifier = 1122`.
+  /// One line, such as `Bookmark identifier ← id 1122 → 1122 → identifier = 1122`.
   public var description: String {
     var text = "\(entity) \(key)"
     if let source { text += " ← \(source)" }

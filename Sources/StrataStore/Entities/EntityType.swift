@@ -1,7 +1,7 @@
 package import GRDB
 package import StrataCore
 
-/// The mapping of one entity, with the names of columns and relations resolved to indices.
+/// An entity with its mapping. Names of columns and relations are resolved to indices.
 package struct EntityType: Sendable {
   /// A field that is stored in a column.
   package struct Attribute: Sendable {
@@ -10,11 +10,11 @@ package struct EntityType: Sendable {
     package let slot: Int
     let coding: ColumnCoding
     package let isWritten: Bool
-    /// Whether an incoming value always replaces the existing one, without a merge policy.
+    /// Whether an incoming value always replaces the existing value, without a merge policy.
     package let isPlain: Bool
 
-    /// Returns whether two column values are equal after decoding. The same value can be stored in several forms, such as a
-    /// date as text.
+    /// Returns whether two column values are equal after decoding. Compares decoded values because one value can be stored in
+    /// several forms, such as a date as text.
     func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
       guard !value.isExactly(known) else { return true }
       guard let known, !coding.isExact, !known.isNull, !value.isNull,
@@ -28,9 +28,13 @@ package struct EntityType: Sendable {
   /// A field that refers to other entities.
   package struct Relation: Sendable {
     package enum Cardinality: Sendable {
-      /// - Parameter referenced: the slot of the other entity's table that the foreign key references.
+      /// - Parameters:
+      ///   - slot: the slot of the foreign key in the entity's own table.
+      ///   - referenced: the slot that the foreign key references in the other entity's table.
       case toOne(slot: Int, referenced: Int)
-      /// - Parameter slot: the slot of the foreign key in the other entity's table.
+      /// - Parameters:
+      ///   - slot: the slot of the foreign key in the other entity's table.
+      ///   - referenced: the slot that the foreign key references in the entity's own table.
       case toMany(slot: Int, referenced: Int, order: Order?, removed: EntityRelation.Removal)
       case through(Pairs, order: Order?, removed: EntityRelation.Removal)
     }
@@ -39,15 +43,15 @@ package struct EntityType: Sendable {
       package let table: Int
       package let from: Int
       package let to: Int
-      /// The slots that the columns `from` and `to` reference, each in the table of its entity.
+      /// The slots that the join table's columns `from` and `to` reference, each in the table of the referenced entity.
       package let fromReferenced: Int
       package let toReferenced: Int
     }
 
     package enum Order: Sendable {
-      /// The list is ordered by positions, which a save writes to this slot of the table that contains the foreign key.
+      /// The list is ordered by positions. A save writes them to this slot of the table that contains the foreign key.
       case kept(Int)
-      /// The list is sorted by this slot of the other entity's table when it is read.
+      /// On reading, the list is sorted by this slot of the other entity's table.
       case sorted(Int, isDescending: Bool)
     }
 
@@ -60,9 +64,9 @@ package struct EntityType: Sendable {
     package let cardinality: Cardinality
     package let shape: Shape
     package let isOptional: Bool
-    /// Whether a merge leaves the relation of existing rows unchanged.
+    /// Whether a merge leaves the relation unchanged in existing rows.
     let keepsLocal: Bool
-    /// The slot of the entity's own table whose value identifies the related rows.
+    /// The slot in the entity's own table whose value identifies the related rows.
     var slot: Int {
       switch cardinality {
       case .toOne(let slot, _): slot
@@ -70,7 +74,7 @@ package struct EntityType: Sendable {
       case .through(let pairs, _, _): pairs.fromReferenced
       }
     }
-    /// The rule for elements that are removed from the list; `nil` for a to-one relation.
+    /// The rule for elements that are removed from the list, or `nil` for a to-one relation.
     var removed: EntityRelation.Removal? {
       switch cardinality {
       case .toOne: nil
@@ -82,29 +86,30 @@ package struct EntityType: Sendable {
   package struct Key: Sendable {
     let name: String
     package let slots: [Int]
-    /// The collation of each column in the unique index; `nil` if it is the column's default collation.
+    /// The collation of each column in the unique index, or `nil` for the column's default collation.
     package let collations: [String?]
   }
 
   package let type: any Entity.Type
   let mapping: EntityMapping
-  /// The registered name of the model, used in errors.
+  /// The registered name of the model, used in error messages.
   package var name: String { schema.name }
   package let table: Int
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
   package internal(set) var keys: [Key] = []
-  /// The index, in the schema, of the field of type ``RowBase``; `nil` if there is none.
+  /// The schema index of the ``RowBase`` field, or `nil` if there is none.
   var rowBase: Int?
-  /// The mergers of fields with merge policies: `whole` for sources with complete models, `part` for partial sources.
+  /// The objects that merge fields by their merge policies. `whole` is for sources with complete models, `part` for partial
+  /// sources.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
   /// Whether the entity's objects have validation rules or hooks.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
-  /// The shape of a record with only the attributes.
+  /// The shape of a record that contains only the attributes.
   var shape: RecordShape
-  /// The shape of a record with attributes and relations, in the order of the schema. `recordPlaces` has the index of each of
-  /// their values in such a record.
+  /// The shape of a record that contains the attributes, the relations and the ``RowBase`` field, in schema order.
+  /// `recordPlaces` has the index of each value in such a record.
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
@@ -117,7 +122,7 @@ package struct EntityType: Sendable {
     recordShape = type.schema.fullShape
   }
 
-  /// Sets the shapes of records. Must be called once all attributes and relations have been added.
+  /// Sets the shapes of records. Must be called after all attributes and relations have been added.
   mutating func setShapes() {
     shape = shape(of: attributes.map(\.place))
     let places = (attributes.map(\.place) + relations.map(\.place) + (rowBase.map { [$0] } ?? [])).sorted()
@@ -129,7 +134,7 @@ package struct EntityType: Sendable {
     )
   }
 
-  /// Returns the shape of a record with only the given fields.
+  /// Returns the shape of a record that contains only the given fields.
   package func shape(of places: [Int]) -> RecordShape {
     guard places.count < schema.fields.count else { return schema.fullShape }
     return schema.fullShape.limited(to: places.map { schema.allKeys[$0] })
@@ -139,7 +144,7 @@ package struct EntityType: Sendable {
 
   func key(of attribute: Attribute) -> String { schema.fields[attribute.place].key }
 
-  /// Returns the attribute that is stored in a slot; `nil` if there is none.
+  /// Returns the attribute stored in a slot, or `nil` if there is none.
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {

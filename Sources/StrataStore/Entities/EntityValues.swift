@@ -2,26 +2,26 @@ internal import Foundation
 public import GRDB
 internal import StrataCore
 
-/// A sequence of the entities of a request: first their current state, then a new array after each change of their rows or of
-/// related rows.
+/// A sequence of the entities of a request. It yields their current state, then a new array after each change of their rows or
+/// of related rows.
 ///
-/// Only changes made through the same GRDB database object are observed, not those of other processes. A slow reader may skip
-/// intermediate values, but always receives the latest one.
+/// Observes only changes made through the same GRDB database object, not changes made by other processes. A slow reader may
+/// skip intermediate values, but always receives the latest value.
 public struct EntityValues<E: Entity>: AsyncSequence {
   public typealias Failure = any Error
 
   let graphs: AsyncThrowingStream<EntityGraph, any Error>
 
-  /// The iterator of ``EntityValues``.
+  /// An iterator of the sequence.
   public struct AsyncIterator: AsyncIteratorProtocol {
     var iterator: AsyncThrowingStream<EntityGraph, any Error>.Iterator
 
-    /// Returns the next value.
+    /// Returns the next array of entities.
     ///
     /// - Throws: the same errors as ``EntityStore/fetchAll(_:including:)``. The sequence ends after an error.
     public mutating func next() async throws -> [E]? {
-      // `next(isolation:)` would avoid `nonisolated(unsafe)`, but requires macOS 15 and iOS 18. This is safe because only one
-      // task at a time can call a mutating method.
+      // `next(isolation:)` would avoid `nonisolated(unsafe)`, but it requires macOS 15 and iOS 18. The keyword is safe here,
+      // because only one task at a time can call a mutating method.
       nonisolated(unsafe) var iterator = iterator
       defer { self.iterator = iterator }
       return try await iterator.next()?.models(of: E.self)
@@ -50,7 +50,7 @@ extension EntityStore {
 
 extension ValueObservation {
   /// Returns a stream of the observed values, for a single reader. A slow reader may skip intermediate values, but always
-  /// receives the latest one.
+  /// receives the latest value.
   package func newest(
     in reader: any DatabaseReader, _ error: @escaping @Sendable (any Error) -> any Error
   ) -> AsyncThrowingStream<Reducer.Value, any Error> where Reducer: ValueReducer, Reducer.Value: Sendable {

@@ -2,17 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Reads and writes the model versions of entity rows, which are recorded in a table of the app's database.
+/// Reads and writes the model versions of entity rows. They are recorded in a table of the app's database.
 enum EntityVersions {
-  /// A range of rows, in the order of the primary key, that have the same model versions. A table has several parts only during
-  /// a migration.
+  /// A range of rows that have the same model versions, in primary key order. A table has several parts only during a
+  /// migration.
   struct Part: Equatable {
-    /// The model version of each class, by its registered name.
+    /// The model version of each class, by registered class name.
     var models: [String: Int]
-    /// The primary key of the part's last row; `nil` for the last part of the table.
+    /// The primary key of the part's last row, or `nil` for the last part of the table.
     var last: [DatabaseValue]?
 
-    /// Returns the recorded name and version of a model; `nil` if there is no record.
+    /// Returns the recorded name and version of a model, or `nil` if there is no record.
     func record(of schema: ModelSchema) -> (typeName: String, modelVersion: Int)? {
       models.first { schema.isNamed($0.key) }.map { ($0.key, $0.value) }
     }
@@ -20,14 +20,14 @@ enum EntityVersions {
     func version(of schema: ModelSchema) -> Int { record(of: schema)?.modelVersion ?? schema.modelVersion }
   }
 
-  /// Returns whether the table of versions exists. Queries SQLite directly, because GRDB's schema cache misses changes made by
+  /// Returns whether the version table exists. Queries SQLite directly, because GRDB's schema cache misses changes made by
   /// other processes.
   static func exist(_ db: Database) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'strata_entity_versions')"
     return try Bool.fetchOne(db, sql: sql) == true
   }
 
-  /// Returns the recorded parts of a table, in the order of its primary key; empty if there is no record.
+  /// Returns the recorded parts of a table, in primary key order. Empty if there is no record.
   static func parts(of table: String, _ db: Database) throws -> [Part] {
     guard try exist(db) else { return [] }
     var parts: [Part] = []
@@ -61,11 +61,11 @@ enum EntityVersions {
   }
 }
 
-/// Checks that the recorded versions are those of the store's models.
+/// Checks that the recorded row versions match the versions of the store's models.
 final class EntityVersionCheck: Sendable {
-  /// The schemas of each table's classes, by the lowercased name of the table.
+  /// The schemas of each table's classes, by lowercased table name.
   private let schemas: [String: [ModelSchema]]
-  /// A cache: whether the table of versions existed, and the database's schema version for which this is valid.
+  /// A cache of whether the version table exists. Valid as long as `schema` equals SQLite's schema version of the database.
   private let known = Mutex<(schema: Int32, isRecorded: Bool)?>(nil)
 
   init(_ tables: [EntityTable], _ types: [EntityType]) {
@@ -74,8 +74,8 @@ final class EntityVersionCheck: Sendable {
     }
   }
 
-  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if the version of the rows differs from the version of the
-  ///   model.
+  /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if the version of the rows differs from the model's
+  ///   version.
   /// - Complexity: one or two statements on each call, because another process can migrate the rows at any time.
   func run(_ db: Database) throws {
     let schema = try db.schemaVersion()

@@ -3,19 +3,20 @@ internal import StrataCore
 
 // Three-way merges of complete objects with rows that have changed since the objects were fetched.
 extension EntityWriter {
-  /// Returns the fetched state of a row's object, which is the base of a merge; `nil` if it is unknown.
+  /// Returns the fetched state of a row's object, or `nil` if the state is unknown. The fetched state is the base of a merge.
   func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.RowReference? {
     guard !nodes.merges, !bases.isEmpty else { return nil }
     return bases.base(ofNode: node ?? rows[row].node, plainKey(row))
   }
 
-  /// Returns the primary key of a row; `nil` if it is not known yet.
+  /// Returns the primary key of a row, or `nil` if the key is not known yet.
   func plainKey(_ row: Int) -> PlainKey? {
     PlainKey(
       table: rows[row].table, table(of: row).primaryKey.map { (rows[row].original?[$0]) ?? rows[row].values[$0] })
   }
 
-  /// Resolves a conflict: returns whether the object's value is saved if a value has changed both in the row and in the object.
+  /// Resolves a conflict in which a value has changed both in the row and in the object. Returns whether the object's value is
+  /// saved.
   ///
   /// - Throws: ``EntityError`` with the code `conflict` if the conflict handling is `.fail`.
   func countsLocal(_ row: Int, _ key: String?, _ columns: [String] = []) throws -> Bool {
@@ -31,8 +32,8 @@ extension EntityWriter {
 
   // MARK: Deleted rows
 
-  /// Drops unchanged objects whose rows were deleted after the objects were fetched. For changed objects and roots, the
-  /// conflict handling decides.
+  /// Drops unchanged objects whose rows were deleted after the fetch. For changed objects and roots, the conflict handling
+  /// decides.
   func dropDeleted() throws {
     guard !nodes.merges, !bases.isEmpty else { return }
     for number in nodes.nodes.indices {
@@ -64,7 +65,7 @@ extension EntityWriter {
 
   // MARK: Columns
 
-  /// Merges the values of an object with its row, relative to the fetched base.
+  /// Merges an object's values with those of the row, relative to the fetched base.
   func merge(
     _ stated: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.RowReference,
     _ type: EntityType,
@@ -81,7 +82,7 @@ extension EntityWriter {
       if try attribute.isSame(local, known) { continue }
       let now = rows[row].original?[attribute.slot]
       if try attribute.isSame(known, now) || attribute.isSame(local, now) {
-        // If another object of the same row has left the value unchanged, there is no clash.
+        // If a different object of the same row has left the value unchanged, there is no clash.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
@@ -110,14 +111,14 @@ extension EntityWriter {
 
   // MARK: Stale objects
 
-  /// Throws `staleSave` if an object without a base would overwrite a row that is synchronized with a server, and `conflict` if
-  /// a row to delete has changed.
+  /// Throws `staleSave` if an object without a base would overwrite a row that is synchronized with a server. Throws `conflict`
+  /// if a row to delete has changed.
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // A row with neither an object nor an owner changes only its position in a list, which needs no check.
+      // A row without an object or an owner changes only its list position, so it needs no check.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
-      // A row of a table of pairs is treated like the owner of the list from which it is removed.
+      // A row of a join table is treated like the owner of the list that loses the row.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
       let isGuarded = table.map { bases.isGuarded($0) } ?? false
       guard isGuarded || !bases.isEmpty else { continue }
@@ -147,7 +148,7 @@ extension EntityWriter {
 
   // MARK: Afterwards
 
-  /// After the commit, makes the saved state the new base of saved objects that are instances of classes.
+  /// Makes the saved state the new base of saved class instances, after the transaction has been committed.
   func moveBases() throws {
     guard !nodes.merges,
       zip(nodes.nodes, rowOfNode).contains(where: {

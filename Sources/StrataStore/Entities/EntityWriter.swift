@@ -10,28 +10,27 @@ package final class EntityWriter {
   let db: Database
   let catalog: EntityCatalog
   private(set) var nodes: EntityNodes
-  /// The names of the keys by which to find existing rows; `nil` for all keys.
+  /// The names of the keys that may be used to find existing rows, or `nil` for all keys.
   let matching: Set<String>?
   /// The fetched states of complete objects.
   let bases: EntityBases
   var rows: [EntityRowState] = []
-  /// The index in `rows` of each node's row; `nil` for a node without a row.
+  /// The index in `rows` of each node's row, or `nil` for a node without a row.
   var rowOfNode: [Int?]
   var report = EntityReport()
-  /// The nodes of objects whose rows were deleted after the objects were fetched, with the primary keys of the rows.
+  /// The nodes whose rows were deleted after the objects were fetched, with the primary keys of the rows.
   var deletedNodes: [Int: PlainKey] = [:]
-  /// The rows that own a changed list.
+  /// The indices of rows that own a changed list.
   var touched = Set<Int>()
-  /// For each row to delete, the rows that must be removed from its lists first.
+  /// For each row to delete, the rows that must first be removed from the lists of that row.
   var rowsLeavingLists: [Int: [Int]] = [:]
   private var rowsByKey: [PlainKey: Int] = [:]
 
-  /// The primary key of a row.
   struct PlainKey: Hashable {
     let table: Int
     let values: [ExactValue]
 
-    /// Returns `nil` if a part of the key is null or unknown.
+    /// Returns `nil` if part of the key is null or unknown.
     init?(table: Int, _ key: [DatabaseValue?]) {
       self.table = table
       values = key.compactMap { value in value.flatMap { $0.isNull ? nil : ExactValue($0) } }
@@ -60,6 +59,8 @@ package final class EntityWriter {
     rowOfNode = [Int?](repeating: nil, count: nodes.nodes.count)
   }
 
+  /// Runs all steps, and returns a report of the changes.
+  ///
   /// - Throws: ``EntityError``, in which case the caller must roll back the transaction.
   package func run() throws -> EntityReport {
     try catalog.versions.run(db)
@@ -83,7 +84,8 @@ package final class EntityWriter {
     return report
   }
 
-  /// Finds the row of each node. This is a separate method so that the lookup tables of the matcher are released early.
+  /// Finds the row of each node. This is a separate method because returning from it releases the matcher's lookup tables
+  /// early.
   private func match() throws -> EntityTargets {
     var matcher = EntityMatcher(self)
     try matcher.run()
@@ -96,14 +98,15 @@ package final class EntityWriter {
 
   func table(of row: Int) -> EntityTable { catalog.tables[rows[row].table] }
 
-  /// Returns the primary key of a node's row; `nil` if the node has no row.
+  /// Returns the primary key of a node's row, or `nil` if the node has no row.
   package func primaryKey(ofNode node: Int) -> [DatabaseValue]? { rowOfNode[node].map(primaryKey) }
 
   func primaryKey(_ row: Int) -> [DatabaseValue] {
     table(of: row).primaryKey.map { rows[row].values[$0] ?? .null }
   }
 
-  /// Returns the index of the existing row with the given values. The row is added to `rows` only once for each primary key.
+  /// Returns the index in `rows` of an existing row with the given column values. Adds the row if its primary key is not in
+  /// `rows` yet.
   func row(_ values: [DatabaseValue], table: Int, type declared: Int?) throws -> Int {
     let key = try PlainKey(values, catalog.tables[table], table)
     let type = try declared.map { try catalog.type(of: values, $0) }
@@ -116,14 +119,15 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// Returns the new value of a column; `nil` if the column is not set, or refers to a row that has not been written yet.
+  /// Returns the new value of a column. Returns `nil` if the column is not set, or if it refers to a row that has not been
+  /// written yet.
   func resolved(_ row: Int, _ slot: Int) -> DatabaseValue? {
     guard let reference = rows[row].references[slot] else { return rows[row].values[slot] }
     let target = rows[reference.row]
     return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
   }
 
-  /// Returns the slots of an existing row that must be updated.
+  /// Returns the column slots of an existing row that must be updated.
   func changedSlots(_ row: Int) -> [Int] {
     table(of: row).columns.indices.filter { slot in
       guard let value = resolved(row, slot) else { return rows[row].references[slot] != nil }
@@ -136,7 +140,6 @@ package final class EntityWriter {
     return rows.count - 1
   }
 
-  /// Returns a copy of the error with the location of a row.
   func located(_ error: EntityError, _ row: Int, key: String? = nil) -> EntityError {
     let path = (rows[row].node.map { nodes.path(of: $0) } ?? []) + (key.map { [.key($0)] } ?? [])
     return error.located(
@@ -149,7 +152,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
   }
 
-  /// Drops nodes that are referenced only from relations that a merge leaves unchanged.
+  /// Drops nodes that are referenced only by relations that a merge leaves unchanged.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -191,12 +194,12 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Records the written columns, for the case that several nodes have the same row.
+    // Records the written columns in case several nodes have the same row.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
-      // Columns that have not been set by an earlier node are set to the incoming value.
+      // Columns that no earlier node has set are set to the incoming value.
       for (attribute, value) in stated where rows[row].values[attribute.slot] == nil {
-        // If the primary key is nil, the database generates it.
+        // If the primary key is nil, the database generates the key.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
@@ -230,7 +233,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The database has generated the primary key, which the object does not know.
+    // The database has generated the primary key, so the object does not contain the key yet.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key
@@ -243,7 +246,7 @@ package final class EntityWriter {
       throw clash("two objects are of one row, and differ; save one of them, or make them agree")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
-      // Two values that are equal under the collation of the index are the same key.
+      // Values that are equal under the collation of the index are the same key.
       for key in type.keys {
         guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
         let collation = key.collations[place]
@@ -262,7 +265,7 @@ package final class EntityWriter {
     rows[row].values[attribute.slot] = value
   }
 
-  /// Returns whether the first node of a row has a value for a column.
+  /// Returns whether the first node of a row has a value for the attribute's column.
   private func firstNodeHasValue(for attribute: EntityType.Attribute, _ row: Int) -> Bool {
     guard let node = rows[row].node.map({ nodes.nodes[$0] }) else { return false }
     let place = catalog.types[node.type].attributes.firstIndex { $0.slot == attribute.slot }
@@ -329,7 +332,7 @@ package final class EntityWriter {
     }
   }
 
-  /// Returns the key of the property that is stored in a column of a row; `nil` if there is none.
+  /// Returns the key of the property stored in a row's column, or `nil` if there is none.
   func key(of slot: Int, _ row: Int) -> String? {
     guard let type = rows[row].type.map({ catalog.types[$0] }) else { return nil }
     if let attribute = type.attribute(of: slot) { return type.schema.fields[attribute.place].key }

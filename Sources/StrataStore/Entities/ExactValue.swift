@@ -1,8 +1,8 @@
 package import GRDB
 package import StrataCore
 
-/// A column value that is compared by storage class and bytes. Texts that are canonically equivalent but have different bytes
-/// are not equal, and neither are 1 and 1.0.
+/// A column value that is compared by storage class and bytes. 1 and 1.0 are not equal. Texts are not equal if they are
+/// canonically equivalent but have different bytes.
 package struct ExactValue: Hashable, Sendable {
   package let value: DatabaseValue
 
@@ -37,7 +37,7 @@ extension DatabaseValue {
   /// Returns whether two values have the same storage class and bytes.
   package func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
 
-  /// The value as an `ArchiveValue`, without conversion.
+  /// The value converted to an `ArchiveValue`, without a change of its type.
   package var archiveValue: ArchiveValue {
     switch storage {
     case .null: .null

@@ -1,13 +1,13 @@
 internal import GRDB
 internal import StrataCore
 
-/// The rows of objects that were fetched together. Relations refer to rows by their number, the index in `rows`.
+/// The rows of objects that were fetched together. Relations refer to rows by number, which is the index in `rows`.
 final class FetchedRows: Sendable {
   struct Row: Sendable {
     let type: Int
-    /// The column values by slot; `nil` for an unknown value.
+    /// The column values by slot. `nil` for an unknown value.
     var values: [DatabaseValue?]
-    /// The numbers of the rows that each relation refers to; `nil` for a relation that was not read.
+    /// The numbers of the rows that each relation refers to. `nil` for a relation that was not read.
     let links: [[Int]?]
     /// The keys of the relations that were not read.
     let unread: Set<String>
@@ -18,7 +18,6 @@ final class FetchedRows: Sendable {
     }
   }
 
-  /// A reference to one of the rows.
   struct RowReference: Sendable {
     let rows: FetchedRows
     let number: Int
@@ -29,7 +28,7 @@ final class FetchedRows: Sendable {
 
   init(_ rows: [Row]) { self.rows = rows }
 
-  /// Creates rows with the values that the objects would have when saved.
+  /// Creates rows with the column values that saving the objects would write.
   init(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws {
     rows = try nodes.nodes.map { node in
       let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))

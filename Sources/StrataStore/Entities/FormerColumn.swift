@@ -1,16 +1,19 @@
 internal import GRDB
 public import StrataCore
 
-/// The column that stored a field in older versions of a model; see ``EntityMigrator/register(_:unrecorded:columns:)``.
+/// The column that stored a field in older versions of a model. It is passed to
+/// ``EntityMigrator/register(_:unrecorded:columns:)``.
 public struct FormerColumn: Sendable {
   let column: EntityColumn
   let version: Int
   private let type: Any.Type?
 
+  /// Creates the description of a former column.
+  ///
   /// - Parameters:
-  ///   - type: the type of the property in those versions. If `nil`, the value of the column is not converted, for instance if
-  ///     it is a foreign key.
-  ///   - column: the column in those versions.
+  ///   - type: the type of the property in the older versions. If `nil`, the column's value is not converted, as for a foreign
+  ///     key.
+  ///   - column: the column in the older versions.
   ///   - version: the first version in which the property has a different column or type.
   public init(
     _ type: (any (Archivable & SendableMetatype).Type)? = nil, in column: EntityColumn, before version: Int

@@ -1,10 +1,10 @@
 internal import StrataCore
 
-/// The effects that migration steps since an older version have on the keys of a model, as far as they can be determined from
-/// the steps' operations.
+/// The effects of a model's migration steps on the model's keys, starting from an older version. The effects are derived from
+/// the operations of the steps.
 struct KeyHistory {
-  /// The move of a value from one key to another. `target` is `nil` if the value is removed, and `source` is `nil` if it is
-  /// created.
+  /// The move of a value from one key to another. `target` is `nil` if a step removes the value, and `source` is `nil` if a
+  /// step creates it.
   private struct Change {
     let source: String?
     let target: String?
@@ -15,8 +15,8 @@ struct KeyHistory {
   /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
-  /// Creates the history of a row's class and superclasses. Former keys that are declared in fields count as renamed after all
-  /// steps.
+  /// Creates the history of a row's class and superclasses. Former keys declared in fields are treated as if a last step
+  /// renamed them.
   init(_ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]) {
     for level in schema.superclasses.reversed() + [schema] {
       for step in level.migration?.steps ?? [] where step.fromVersion >= part.version(of: level) {
@@ -35,7 +35,7 @@ struct KeyHistory {
     case .convert(let path, _):
       changes.append(Change(source: path.firstKey, target: path.firstKey, isConverted: path.onlyKey != nil))
     case .custom(_, let keys, _):
-      // A closure declares only the keys that it changes; it may read any key.
+      // A closure declares only the keys that it changes, but it may read any key.
       hasClosures = true
       for key in keys ?? [] { changes.append(Change(source: key, target: key, isConverted: true)) }
     case .rename, .move, .drop, .setDefault:
@@ -54,14 +54,13 @@ struct KeyHistory {
   /// Returns whether any step may read the key.
   func reads(_ key: String) -> Bool { hasClosures || mentions(key) }
 
-  /// Returns whether the key may exist in the old version. It does not exist there if the first operation that refers to it
+  /// Returns whether the key may exist in the old version. The key does not exist if the first operation that refers to it
   /// creates it.
   func mayExist(_ key: String) -> Bool {
     changes.first { $0.source == key || $0.target == key }.map { $0.source == key } ?? true
   }
 
-  /// Returns the key of the current version that has the value of a key of the old version; `nil` if a step removes or converts
-  /// the value.
+  /// Returns the current key that has the value of a key in the old version, or `nil` if a step removes or converts the value.
   func destination(of key: String) -> String? {
     changes.reduce(key) { key, change in
       guard let key, change.source == key || change.target == key else { return key }
@@ -69,7 +68,7 @@ struct KeyHistory {
     }
   }
 
-  /// Returns the key of the old version whose value a key of the current version has; `nil` if a step creates the value.
+  /// Returns the key in the old version that has the value of a current key, or `nil` if a step creates the value.
   func origin(of key: String) -> String? {
     changes.reversed().reduce(key) { key, change in
       guard let key, change.source == key || change.target == key else { return key }

@@ -1,7 +1,8 @@
 internal import GRDB
 public import StrataCore
 
-/// The state of an object's row when the object was fetched. It is the base for merging the object with the row on a save.
+/// The state of an object's row when the object was fetched. A save uses this state as the base for merging the object with the
+/// row.
 ///
 ///     @Model(version: 1)
 ///     struct Todo {
@@ -10,10 +11,11 @@ public import StrataCore
 ///       var fetched = RowBase()
 ///     }
 ///
-/// If an entity has a stored property of this type, saving a fetched object writes only the changes made since the fetch: see
-/// ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property when it fetches an
-/// object, and updates it after each save of an instance of a class. Objects that are fetched by GRDB alone have no base. The
-/// property has no column, is not part of archives and JSON, and is ignored when objects are compared.
+/// If an entity has a stored property of this type, saving a fetched object writes only the changes made since the fetch, as
+/// described for ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property when
+/// it fetches an object. After a save, the store updates the property of class instances. Objects that GRDB fetches without an
+/// ``EntityStore`` have no base. The property has no column, is not part of archives and JSON, and is ignored when objects are
+/// compared.
 public struct RowBase: Sendable, Hashable {
   let box: Box
 
@@ -22,10 +24,11 @@ public struct RowBase: Sendable, Hashable {
 
   init(_ box: Box) { self.box = box }
 
-  /// Whether the base is known, because the object was fetched or, for an instance of a class, saved.
+  /// Whether the base is known. True if the object was fetched, or if it is a class instance that was saved.
   public var isKnown: Bool { box.place != nil }
 
-  /// The keys of the relations that were not read when the object was fetched; see ``EntityStore/fetchAll(_:including:)``.
+  /// The keys of the relations that were not read when the object was fetched, as described for
+  /// ``EntityStore/fetchAll(_:including:)``.
   public var unread: Set<String> { box.place?.row.unread ?? [] }
 
   public static func == (left: RowBase, right: RowBase) -> Bool { true }
@@ -33,7 +36,7 @@ public struct RowBase: Sendable, Hashable {
 }
 
 extension RowBase {
-  /// The storage of a base. Copies of a structure share one box; each instance of a class has its own.
+  /// The storage of a base. Copies of a structure share one box. Each class instance has its own box.
   final class Box: Sendable {
     private struct Live {
       var last: Int64 = 0
@@ -59,7 +62,7 @@ extension RowBase {
 
     func move(to place: FetchedRows.RowReference) { state.withLock { $0.place = place } }
 
-    /// The number that represents the box in the fields of a model, while the model is decomposed for a merge or a copy.
+    /// A number that represents the box in the field values of a model while the model is decomposed for a merge or a copy.
     var token: Int64 {
       state.withLock { state in
         if let token = state.token { return token }
@@ -76,7 +79,7 @@ extension RowBase {
     static func of(_ token: Int64) -> Box? { live.withLock { $0.boxes[token]?.box } }
   }
 
-  /// Returns the box for the token in a field of a model.
+  /// Returns the box for the token in a model's field value.
   static func box(of value: ArchiveValue?) -> Box? {
     guard case .array(let values)? = value, values.count == 1, case .int(let token) = values[0] else { return nil }
     return Box.of(token)
@@ -95,7 +98,7 @@ extension RowBase: Archivable {
       return RowBase(Box(.init(rows: rows, number: Int(number))))
     }
     guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
-    // A copy of an object is saved independently of the original, so it gets a separate box.
+    // A copy of an object is saved independently of the original, so the copy gets a separate box.
     return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
   }
 }
@@ -103,6 +106,6 @@ extension RowBase: Archivable {
 extension RowBase: LibraryField {}
 
 extension RowBase: CustomStringConvertible {
-  /// One line, without values.
+  /// One line that does not contain column values.
   public var description: String { isKnown ? "fetched" : "not fetched" }
 }

@@ -3,18 +3,18 @@ internal import StrataCore
 
 /// Upgrades rows of one class from one version to the current version, without accessing the database.
 struct RowUpgrader {
-  /// A key of the old version and the column that contains its value.
+  /// A key in the old version with the column that contains its value.
   private struct Source {
     let key: String
     let slot: Int
     var coding: ColumnCoding
-    /// Whether the column stores the value in the form that the current mapping uses.
+    /// Whether the column stores the value in the form of the current mapping.
     var isCurrent = false
     /// Whether null in the column means that the key is absent, because the property cannot be nil.
     var nullIsAbsent = false
   }
 
-  /// A new value of a column.
+  /// A new value for a column.
   typealias Change = (slot: Int, value: DatabaseValue)
 
   private let type: EntityType
@@ -22,7 +22,7 @@ struct RowUpgrader {
   /// The fields that have a column: first the attributes, then the to-one relations.
   private let columns: [EntityType.Attribute]
   private let sources: [Source]
-  /// The slots whose values are stored in the form that the current mapping uses.
+  /// The slots whose values are stored in the form of the current mapping.
   private let current: Set<Int>
   /// The columns of keys that migration steps create, with the columns' default values. A row with a different value in such a
   /// column is refused.
@@ -33,7 +33,7 @@ struct RowUpgrader {
   ///   - table: the table, in which each column to read is assigned a slot.
   ///   - unused: the columns that are not part of any mapping.
   ///   - part: the model versions of the rows.
-  ///   - former: the columns that the app has registered, by keys of the old version.
+  ///   - former: the columns that the app has registered, by key in the old version.
   /// - Throws: ``EntityError`` with the code `invalidMapping` if it cannot be determined which column has the value of a key.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
@@ -57,7 +57,7 @@ struct RowUpgrader {
       if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
         let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
         if case .archive = target.coding.conversion {
-          // Migration steps receive the records in an archive in the versions that they were archived with.
+          // Migration steps receive archived records in the versions that the archives contain.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
@@ -87,7 +87,8 @@ struct RowUpgrader {
         created.append((column.slot, try table.initialValue(of: column.slot, db)))
       }
     }
-    // The record also needs the keys of lists and of properties without a column, because migration steps may rename them.
+    // The record also needs the keys of lists and of properties without a column, because migration steps may rename these
+    // keys.
     let held = columns.map { type.key(of: $0) }
     let absent = schema.allKeys.filter { !held.contains($0) }.compactMap { key in
       history.mayExist(key) ? key : history.origin(of: key)
@@ -159,8 +160,8 @@ struct RowUpgrader {
     if let slot = changes.first(where: { table.primaryKey.contains($0.slot) })?.slot {
       throw refused("a step changes the primary key; change it in a migration of the database", slot: slot)
     }
-    // Checks that the model can be created from the row. This is skipped for entities with relations, because without them an
-    // object may be incomplete or break its rules.
+    // Checks that the model can be created from the row. Skips entities with relations, because without its relations an object
+    // may be incomplete or break its rules.
     guard type.relations.isEmpty else { return changes }
     let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
     func check<E: Entity>(_ type: E.Type) throws {
@@ -182,8 +183,8 @@ struct RowUpgrader {
     return record
   }
 
-  /// Returns the value of a property, converted to its type, and the new value of its column; `nil` if the column does not
-  /// change.
+  /// Returns the value of a property, converted to the property's type, and the new column value. The column value is `nil` if
+  /// the column does not change.
   private func value(
     of column: EntityType.Attribute, _ value: ArchiveValue?, _ old: DatabaseValue, _ context: DecodingContext
   ) throws -> (ArchiveValue, DatabaseValue?) {
@@ -197,7 +198,7 @@ struct RowUpgrader {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // The column keeps an unknown case, and the property gets its default when the model is read.
+        // The column keeps an unknown case. The property gets its default when the model is read.
         if case .archive = column.coding.conversion { return (value, nil) }
       }
     }
@@ -208,15 +209,15 @@ struct RowUpgrader {
       return (value, nil)
     }
     let stored = try column.coding.stored(value)
-    // An archive of an older version is equal to its upgraded form after decoding, so values that are not in the current form
-    // are compared exactly.
+    // An archive of an older version equals its upgraded form after decoding. Therefore, values that are not in the current
+    // form are compared exactly.
     let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
     return (value, isSame ? nil : stored)
   }
 }
 
 extension EntityTable {
-  /// Returns the default value of a column, which is a constant, because `ALTER TABLE` does not allow other defaults.
+  /// Returns the default value of a column. The default is a constant, because `ALTER TABLE` does not allow other defaults.
   fileprivate func initialValue(of slot: Int, _ db: Database) throws -> DatabaseValue {
     let column = try db.columns(in: name).first { $0.name == columns[slot].name }
     guard let text = column?.defaultValueSQL else { return .null }

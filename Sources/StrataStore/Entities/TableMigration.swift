@@ -1,25 +1,25 @@
 internal import GRDB
 internal import StrataCore
 
-/// Migrates the rows of one table in batches, in the order of its primary key.
+/// Migrates the rows of one table in batches, in primary key order.
 struct TableMigration {
-  /// The total size of texts and blobs, in bytes, after which a batch ends. The last row of a batch may exceed it.
+  /// The limit on the size of a batch, in bytes of text and blobs. A batch ends with the row that reaches the limit.
   private static let bytes = 8 << 20
 
   private let registered: [String: EntityMigrator.Registration]
   private let catalog: EntityCatalog
-  /// The index of the root entity, whose mapping determines the class of each row.
+  /// The index of the root entity. Its mapping determines the class of each row.
   private let root: Int
-  /// The schemas of all classes of the rows and of their superclasses.
+  /// The schemas of the classes of all rows, including superclasses.
   private let schemas: [ModelSchema]
   private var table: EntityTable
   /// The columns that are not part of any mapping.
   private let unused: [EntityTable.Column]
-  /// The parts of the table when this value was created.
+  /// The parts of the table at the time when this value was created.
   private var parts: [Part] = []
-  /// Whether the database has a record that all rows have the current versions.
+  /// Whether the database records that all rows have the current versions.
   private(set) var isRecorded = false
-  /// The upgraders by entity, for the versions of the part that was prepared last.
+  /// The upgraders by entity index, for the versions of the part that was prepared last.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
@@ -58,7 +58,7 @@ struct TableMigration {
 
   var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
-  /// Whether only some of the rows have been migrated.
+  /// Whether a migration has stopped after only some of the rows.
   var isInterrupted: Bool { isOld && parts.count > 1 }
 
   /// An empty report for this table.
@@ -68,7 +68,7 @@ struct TableMigration {
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// Returns the parts of the table, with the recorded versions or else the registered ones.
+  /// Returns the parts of the table, with the recorded versions. Versions without a record are taken from the registration.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {
@@ -99,8 +99,8 @@ struct TableMigration {
 
   // MARK: Batches
 
-  /// Migrates the next batch of rows, in the transaction of the caller. If the table has no rows to migrate, only records its
-  /// versions.
+  /// Migrates the next batch of rows, in the caller's transaction. If the table has no rows to migrate, only records the
+  /// versions of the table.
   ///
   /// - Returns: whether all rows of the table have been migrated.
   mutating func advance(_ batch: Int, _ report: inout EntityMigrationReport.Table, _ db: Database) throws -> Bool {
@@ -115,7 +115,7 @@ struct TableMigration {
     return isFinished
   }
 
-  /// Upgrades all rows that have not been migrated, in memory only.
+  /// Upgrades all rows that have not been migrated, only in memory.
   mutating func dryRun(_ report: inout EntityMigrationReport.Table, _ db: Database) throws {
     var parts = parts
     while let place = parts.firstIndex(where: { !isCurrent($0) }) {
@@ -123,9 +123,9 @@ struct TableMigration {
     }
   }
 
-  /// Upgrades the next rows of a part, and moves them to the preceding part.
+  /// Upgrades the next rows of a part, and moves these rows to the preceding part.
   ///
-  /// - Parameter writes: whether to update the rows and throw the first failure. Otherwise, the rows are not written and
+  /// - Parameter writes: whether to update the rows and throw the first failure. If false, the rows are not written and
   ///   failures are added to the report.
   private mutating func upgrade(
     _ parts: inout [Part], _ place: Int, _ limit: Int, _ report: inout EntityMigrationReport.Table, writes: Bool,

@@ -8,36 +8,37 @@ public struct StoreBackup: Sendable, Hashable {
   public let url: URL
   /// The size of the backup in bytes.
   public let size: Int
-  /// The ``StoreRevision/sequence`` of the last save in the backup; 0 if the store is empty.
+  /// The ``StoreRevision/sequence`` of the last save in the backup, or 0 if the store is empty.
   public let sequence: Int64
 }
 
 extension StoreBackup: CustomStringConvertible {
-  /// One line: the name and the size of the file, and the sequence of the last save.
+  /// The name and the size of the file, and the sequence of the last save, in one line.
   public var description: String {
     "\(url.lastPathComponent), \(size.counting("byte")), up to sequence \(sequence)".onOneLine
   }
 }
 
 extension SnapshotStore {
-  /// Writes the current state of the store to a single file. The store can be in use meanwhile, and other readers and writers
+  /// Writes the current state of the store to a single file. The store can be used during the backup. Other readers and writers
   /// do not wait for the backup.
   ///
   /// The backup contains every save that returned before the call. It is a complete store without a separate write-ahead log.
-  /// The backup is checked (`PRAGMA quick_check`) before it replaces an existing file; if the backup fails, the existing file
+  /// The backup is checked (`PRAGMA quick_check`) before it replaces an existing file. If the backup fails, the existing file
   /// is kept. When this method returns, the backup has been written to disk. For a store in the app's own database, the whole
   /// database is backed up.
   ///
   /// - Parameter url: the file of the backup, which must not be the file of an open store.
-  /// - Throws: ``StoreError`` with the code `invalid` if `url` is the file of this store, or has a write-ahead log and so
-  ///   belongs to an open store; `damaged` if the copy fails the check; `full`, `busy`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` if the copy fails the check, `full`, `busy` or `fileSystem`. The code is
+  ///   `invalid` if `url` is the file of this store, or if the file has a write-ahead log and therefore belongs to an open
+  ///   store.
   /// - Complexity: linear in the size of the file. The write-ahead log cannot be truncated until the backup is done.
   @discardableResult
   public func backup(to url: URL) async throws -> StoreBackup {
     try await StoreWork.run { try StoreBackup.create(self, url, $0) }
   }
 
-  /// Like ``backup(to:)-(URL)``, for synchronous code.
+  /// Writes a backup like ``backup(to:)-(URL)``, for synchronous code.
   @discardableResult
   public func backup(to url: URL) throws -> StoreBackup {
     try StoreWork.runNow { try StoreBackup.create(self, url, $0) }
@@ -48,8 +49,8 @@ extension StoreBackup {
   static func create(_ store: SnapshotStore, _ url: URL, _ work: StoreWork) throws -> StoreBackup {
     let (sequence, size) = try DatabaseFile.backup(to: url, of: store.journal?.path) { copy in
       try store.read { transaction in
-        // This query starts the read transaction. All steps of the copy then see the same snapshot, and saves by others do not
-        // restart the backup.
+        // This query starts the read transaction, so that all steps of the copy see the same snapshot and concurrent saves do
+        // not restart the backup.
         _ = try store.lastSequence(in: transaction.db)
         try DatabaseFile.copy(transaction.db, to: copy, work)
       }

@@ -2,12 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The write-ahead log (WAL) next to the file of a store. Truncates the log when it becomes too large, and provides its size
-/// and readers.
+/// The write-ahead log (WAL) next to the file of a store. Truncates the log when it becomes too large, and provides the log's
+/// size and readers.
 ///
-/// SQLite restarts the log only if no one is reading from it during a commit, so overlapping readers would let the log grow
-/// without limit. If the log exceeds a limit, the store therefore waits briefly until its current readers have finished, while
-/// new readers read from the file.
+/// SQLite restarts the log only if no connection reads from it during a commit, so overlapping readers would let the log grow
+/// without limit. If the log exceeds a limit, the store therefore waits briefly until its current readers have finished. During
+/// this wait, new readers read from the file.
 final class StoreJournal: Sendable {
   /// The size in bytes above which the log is checkpointed and truncated.
   static let limit = 8 << 20
@@ -15,13 +15,13 @@ final class StoreJournal: Sendable {
   private static let patience = 100
 
   let path: String
-  /// The size in bytes above which the next attempt is made. It is raised after a failed attempt, so that a long-running reader
-  /// does not cause an attempt after each commit.
+  /// The log size in bytes above which the next attempt to truncate is made. A failed attempt raises the size. Otherwise a
+  /// long-running reader would cause an attempt after each commit.
   private let next = Mutex(StoreJournal.limit)
 
   init(of file: String) { path = file }
 
-  /// The size of the log in bytes; 0 if there is none.
+  /// The size of the log in bytes, or 0 if there is no log.
   var size: Int {
     // An error means that the log does not exist, because the database is closed or was never written to.
     (try? FileStatus(ofPath: path + "-wal"))?.size ?? 0
@@ -36,7 +36,7 @@ final class StoreJournal: Sendable {
     note(isDone)
   }
 
-  /// Like ``shorten(_:)-(DatabaseWriter)``, but without blocking a thread.
+  /// Truncates the log like ``shorten(_:)-(DatabaseWriter)``, but without blocking a thread.
   func shorten(_ writer: any DatabaseWriter) async {
     guard isTooLong else { return }
     // On failure, or if the task is cancelled, a later commit tries again.
@@ -52,7 +52,7 @@ final class StoreJournal: Sendable {
     let timeout = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
     try db.execute(sql: "PRAGMA busy_timeout = \(min(timeout, patience))")
     defer {
-      // The error is ignored: the statement only sets a number, and fails only if the connection is closed.
+      // Ignores the error, because the statement only sets a number and fails only if the connection is closed.
       try? db.execute(sql: "PRAGMA busy_timeout = \(timeout)")
     }
     do {
@@ -68,12 +68,12 @@ final class StoreJournal: Sendable {
     next.withLock { $0 = isDone ? Self.limit : max(size, Self.limit) + Self.limit }
   }
 
-  /// The identifiers of the processes that are currently reading from the log; `nil` if unknown.
+  /// The identifiers of the processes that are currently reading from the log, or `nil` if unknown.
   ///
-  /// On Linux, these are the processes that hold locks on the read marks in the index of the log (`-shm`).
+  /// On Linux, these are the processes that hold locks on the read marks in the index file of the log (`-shm`).
   var readers: [Int]? {
     #if os(Linux)
-      // If the index does not exist, there are no readers.
+      // If the index file does not exist, there are no readers.
       guard let index = try? FileStatus(ofPath: path + "-shm") else { return [] }
       // If the system's table of locks cannot be read, the readers are unknown.
       guard let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
@@ -84,7 +84,7 @@ final class StoreJournal: Sendable {
         guard words.count >= 8, let process = Int(words[4]), let first = Int(words[6]), let last = Int(words[7]),
           words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == index.inode, process > 0
         else { continue }
-        // Byte 123 is locked by readers that use only the database file, not the log.
+        // Readers that use only the database file, and not the log, lock byte 123.
         if last >= 124, first <= 127 { found.insert(process) }
       }
       return found.sorted()

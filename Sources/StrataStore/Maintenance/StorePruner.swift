@@ -2,10 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes revisions for a page of keys at a time. A key with a long history is pruned in several parts.
+/// Removes the revisions that the rules do not keep, in one transaction per page of keys. A key with a long history is pruned
+/// in several transactions.
 struct StorePruner {
   /// `keys` is the maximum number of keys in a transaction. `revisions` is the number of removed revisions after which a
-  /// transaction ends. It is also the length of a history above which a key is pruned in separate transactions.
+  /// transaction ends. A key whose history is longer than `revisions` is pruned in separate transactions.
   private static let keys = 64, revisions = 250
   /// The maximum number of pages that are freed in one transaction.
   private static let pages = 1024
@@ -80,21 +81,23 @@ struct StorePruner {
 
   private enum Page {
     case end
-    /// The page was processed, up to and including this key.
+    /// All keys of the page up to and including this key were processed.
     case upTo(Data)
-    /// The next key has a long history and must be pruned in parts.
+    /// The next key has a long history, so it must be pruned in several transactions.
     case long(Removal)
   }
 
-  /// A key, its revisions to remove, and the total number of its revisions.
+  /// A key with the revisions to remove and the total number of its revisions.
   private struct Removal {
     var key: StoredKey
     var entries: [(id: Int64, seq: Int64)]
     var count: Int
   }
 
-  /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision, in which case it is
-  ///   unknown which revision must be kept.
+  /// Returns the revisions of a key to remove.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision. It is then unknown which
+  ///   revision must be kept.
   private func removal(_ key: StoredKey, _ transaction: StoreTransaction) throws -> Removal {
     let outline = try transaction.outline(ofKey: key.id)
     try key.check()
@@ -147,7 +150,7 @@ struct StorePruner {
     return final.map { .upTo($0) } ?? .end
   }
 
-  /// Returns whether an error concerns only one key, which can be skipped.
+  /// Returns whether an error concerns only one key, so that the prune can skip the key.
   private static func isUnreadable(_ error: any Error) -> Bool {
     error is ArchiveError || (error as? StoreError)?.code == .damaged
   }
@@ -172,8 +175,8 @@ struct StorePruner {
   /// remaining revisions can be read.
   private mutating func prune(_ removal: Removal, _ progress: ((StorePruneReport) -> Void)?) throws {
     let key = removal.key
-    // The store compares keys by bytes, but the report's dictionary compares them by canonical equivalence, so another key may
-    // share this entry.
+    // The store compares keys by bytes, but the report's dictionary compares them by canonical equivalence. Several keys may
+    // therefore share this entry.
     let others = report.removed[key.name] ?? []
     var removed: [Int] = []
     do {
@@ -192,7 +195,7 @@ struct StorePruner {
           }
           // Revisions that have been labelled in the meantime are kept.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
-          // Another prune may have removed some of them in the meantime.
+          // A concurrent prune may have removed some revisions in the meantime.
           let gone = try part.filter { try !labelled.contains($0.id) && transaction.revision($0.id) != nil }
           _ = try transaction.remove(gone.map(\.id))
           return (part.count, gone.map { Int($0.seq) })
@@ -234,14 +237,14 @@ struct StorePruner {
     _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
   }
 
-  /// Shortens the file by its free pages. This is done in steps, so that the write-ahead log stays small.
+  /// Shortens the file by its free pages. Works in steps, so that the write-ahead log stays small.
   private mutating func freePages() throws {
     while true {
       try work.check()
       let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.withStoreErrors {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-          // In other modes, which the app's own database may use, free pages stay in the file and are reused by later saves.
+          // In other modes, which the app's own database may use, free pages stay in the file and later saves reuse them.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
             let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
           else { return (before, before, 0) }

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import StrataCore
 
-/// A rule that determines which revisions a prune keeps. A revision is kept if at least one rule applies to it. The last
-/// revision of each key and revisions with labels are always kept.
+/// A rule that determines which revisions a prune keeps. A revision is kept if at least one rule applies to the revision. The
+/// last revision of each key and revisions with labels are always kept.
 ///
 ///     try await store.prune([.keepLast(20), .daily(7), .weekly(8)])
 public enum RetentionRule: Sendable, Hashable {
-  /// Keeps the last `n` revisions of each key; none if `n` is 0 or less.
+  /// Keeps the last `n` revisions of each key. Keeps none if `n` is 0 or less.
   case keepLast(Int)
   /// Keeps the last revision of each of the last `n` days (UTC) on which the key was saved.
   case daily(Int)
   /// Keeps the last revision of each of the last `n` weeks (beginning on Monday, UTC) in which the key was saved.
   case weekly(Int)
-  /// Keeps revisions that are not older than the given duration, measured with ``StoreOptions/clock``. Revisions with a time in
-  /// the future are kept too.
+  /// Keeps revisions that are not older than the given duration, measured with ``StoreOptions/clock``. Revisions with a future
+  /// time are kept as well.
   case within(Duration)
 }
 
@@ -23,12 +23,12 @@ public struct StorePruneReport: Sendable {
   public let isDryRun: Bool
   /// The numbers of the removed revisions, by key. Keys that differ only in Unicode normalization share an entry.
   public internal(set) var removed: [String: [Int]] = [:]
-  /// The number of remaining revisions of the keys with the prefix; in a dry run, the number that would remain.
+  /// The number of remaining revisions of the keys with the prefix. In a dry run, the number that would remain.
   public internal(set) var kept = 0
-  /// A finding for each key that was skipped because it is damaged. No revisions of such a key were removed.
+  /// A finding for each key that was skipped because it is damaged. No revisions of skipped keys were removed.
   public internal(set) var skipped: [StoreFinding] = []
-  /// The number of bytes by which the file was shortened. Always 0 in a dry run, and in the app's own database unless it uses
-  /// incremental `auto_vacuum`.
+  /// The number of bytes by which the file was shortened. Always 0 in a dry run. In the app's own database, always 0 unless the
+  /// database uses incremental `auto_vacuum`.
   public internal(set) var freedBytes = 0
 
   /// The number of revisions that were removed, or that would be removed in a dry run.
@@ -36,7 +36,7 @@ public struct StorePruneReport: Sendable {
 }
 
 extension StorePruneReport: CustomStringConvertible {
-  /// One line, like `12 revisions of 3 keys removed, 40 kept, 8192 bytes freed`.
+  /// One line, such as `12 revisions of 3 keys removed, 40 kept, 8192 bytes freed`.
   public var description: String {
     let keys = removed.count.counting("key")
     var parts = [
@@ -49,12 +49,13 @@ extension StorePruneReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Removes the revisions that no rule keeps, and releases their space in the file.
+  /// Removes the revisions that no rule keeps, and frees their space in the file.
   ///
   /// The last revision of each key and each revision with a label are always kept. The numbers and contents of kept revisions
-  /// do not change: a kept revision that is stored as a delta of a removed one is first stored again without it. Each
-  /// transaction processes a page of keys, or a part of a long history, and the file is shortened in steps, so that others can
-  /// save in between. If a prune is interrupted or cancelled, its finished transactions are kept, and the next prune continues.
+  /// do not change. If a kept revision is stored as a delta of a removed revision, the kept revision is first stored again
+  /// without this delta. Each transaction processes a page of keys or a part of a long history, and the file is shortened in
+  /// steps. Other tasks and processes can save between the transactions. If a prune is interrupted or cancelled, its finished
+  /// transactions are kept, and the next prune continues.
   ///
   /// - Parameters:
   ///   - rules: the rules for the revisions to keep.
@@ -63,9 +64,9 @@ extension SnapshotStore {
   ///   - force: whether to prune even if the rules do not keep any revision, in which case only last and labelled revisions
   ///     remain.
   ///   - progress: a closure that is called with the current report after each transaction, on any thread.
-  /// - Throws: ``StoreError`` with the code `invalid` if the rules do not keep any revision and `force` is false; `readOnly`,
-  ///   `busy`, `full`; `CancellationError` if the task was cancelled. If a revision of a key is damaged, no error is thrown:
-  ///   the key is skipped and listed in ``StorePruneReport/skipped``.
+  /// - Throws: ``StoreError`` with the code `invalid` if the rules do not keep any revision and `force` is false, `readOnly`,
+  ///   `busy` or `full`, or `CancellationError` if the task was cancelled. No error is thrown for a key with a damaged
+  ///   revision. The key is skipped and listed in ``StorePruneReport/skipped``.
   /// - Complexity: linear in the number of revisions. Memory is bounded by the metadata of one key's history, plus the numbers
   ///   of all removed revisions, which the report contains.
   @discardableResult
@@ -78,7 +79,7 @@ extension SnapshotStore {
     }
   }
 
-  /// Like ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``, for synchronous code.
+  /// Prunes the store like ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``, for synchronous code.
   @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
@@ -103,7 +104,7 @@ extension [RetentionRule] {
     for rule in self {
       switch rule {
       case .keepLast(let count): kept.formUnion(times.indices.suffix(Swift.max(0, count)))
-      // Weeks are shifted by 3 days, because January 1, 1970 was a Thursday.
+      // Shifts weeks by 3 days, because January 1, 1970 was a Thursday.
       case .daily(let count): kept.formUnion(Self.lasts(times.map { $0.floored(by: Self.day) }, count))
       case .weekly(let count):
         kept.formUnion(Self.lasts(times.map { ($0.floored(by: Self.day) + 3).floored(by: 7) }, count))
@@ -117,8 +118,8 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// Returns the index of the last revision of each of the last `count` days or weeks. A day counts only once, even if the
-  /// clock was set back so that its revisions are not consecutive.
+  /// Returns the index of the last revision of each of the last `count` days or weeks. A day counts only once, even if its
+  /// revisions are not consecutive because the clock was set back.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
     var indices: [Int] = []

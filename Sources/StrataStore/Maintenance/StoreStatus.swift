@@ -4,15 +4,15 @@ internal import StrataCore
 
 /// Statistics of a store: its types, revisions, format and file sizes.
 public struct StoreStatus: Sendable {
-  /// The number of revisions of one type and version.
+  /// The number of revisions of one type and model version.
   public struct TypeCount: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The model version of the revisions; `nil` if the type is not a model.
+    /// The model version of the revisions, or `nil` if the type is not a model.
     public let modelVersion: Int?
     /// The number of revisions.
     public let revisions: Int
-    /// The number of revisions that are the last revision of their key.
+    /// The number of keys whose last revision has this type and model version.
     public let heads: Int
   }
 
@@ -20,25 +20,25 @@ public struct StoreStatus: Sendable {
   public let types: [TypeCount]
   /// The number of revisions that an upgrade could not rewrite.
   public let failedUpgrades: Int
-  /// The ``StoreRevision/sequence`` of the last save; 0 if nothing has been saved.
+  /// The ``StoreRevision/sequence`` of the last save, or 0 if nothing has been saved.
   public let sequence: Int64
   /// The version of the store's format.
   public let format: Int
-  /// The format version that a program must at least support to read the store.
+  /// The lowest format version that a program must support to read the store.
   public let minimumReader: Int
-  /// The format version that a program must at least support to write to the store.
+  /// The lowest format version that a program must support to write to the store.
   public let minimumWriter: Int
-  /// Whether the store refuses saves; see ``SnapshotStore/isReadOnly``.
+  /// Whether the store refuses saves. See ``SnapshotStore/isReadOnly``.
   public let isReadOnly: Bool
   /// The size in bytes of the store's file, or of the app's whole database.
   public let fileSize: Int
   /// The number of unused bytes in the file, which later saves reuse.
   public let freeBytes: Int
-  /// The size in bytes of the write-ahead log; `nil` if the store is in memory or in the app's own database.
+  /// The size in bytes of the write-ahead log, or `nil` if the store is in memory or in the app's own database.
   public let journalSize: Int?
-  /// The identifiers of the processes that are currently reading from the write-ahead log, possibly including this process.
-  /// Reading prevents the log from being truncated. `nil` if the store is in memory or in the app's own database, or if the
-  /// system does not provide the identifiers.
+  /// The identifiers of the processes that are currently reading from the write-ahead log, possibly including this process. A
+  /// process that reads from the log prevents truncation. `nil` if the store is in memory or in the app's own database, or if
+  /// the system does not provide the identifiers.
   public let journalReaders: [Int]?
 
   /// The number of revisions, not counting deletions.
@@ -48,7 +48,7 @@ public struct StoreStatus: Sendable {
 }
 
 extension StoreStatus.TypeCount: CustomStringConvertible {
-  /// One line, like `Note 2: 12 revisions, 3 of them the last ones of their keys`.
+  /// One line, such as `Note 2: 12 revisions, 3 of them the last ones of their keys`.
   public var description: String {
     let version = modelVersion.map { " \($0)" } ?? ""
     return "\(typeName)\(version): \(revisions.counting("revision")), \(heads) of them the last ones of their keys"
@@ -57,7 +57,7 @@ extension StoreStatus.TypeCount: CustomStringConvertible {
 }
 
 extension StoreStatus: CustomStringConvertible {
-  /// One line: the numbers of keys and revisions, and the size of the file.
+  /// The numbers of keys and revisions, and the size of the file, in one line.
   public var description: String {
     "\(keys.counting("key")), \(revisions.counting("revision")), \(fileSize.counting("byte")), sequence \(sequence)"
       + (failedUpgrades > 0 ? ", \(failedUpgrades.counting("failed upgrade"))" : "") + (isReadOnly ? ", read-only" : "")
@@ -71,13 +71,13 @@ extension SnapshotStore {
   /// - Complexity: linear in the number of types and of revisions that could not be upgraded.
   public func status() async throws -> StoreStatus { try await StoreWork.run { _ in try StoreStatus(of: self) } }
 
-  /// Like ``status()``, for synchronous code.
+  /// Returns statistics of the store like ``status()``, for synchronous code.
   public func status() throws -> StoreStatus { try StoreWork.runNow { _ in try StoreStatus(of: self) } }
 }
 
 extension StoreStatus {
   init(of store: SnapshotStore) throws {
-    // The readers are determined first, so that this call's own transaction is not among them.
+    // Determines the readers first, so that this call's own transaction is not among them.
     let size = store.journal?.size, readers = store.journal?.readers
     self = try store.read { transaction in
       let db = transaction.db

@@ -18,12 +18,12 @@ extension StoreTransaction {
   /// Rewrites kept revisions of a key that are deltas of revisions to remove, in ascending order.
   ///
   /// - Parameters:
-  ///   - removed: the revisions to remove.
+  ///   - removed: the identifiers of the revisions to remove.
   ///   - seq: the revision number after which to begin.
   ///   - chain: the kept revisions up to that number.
   ///   - limit: the maximum number of revisions to examine.
   ///   - most: the number of written bytes after which to stop.
-  /// - Returns: the number of the last examined revision; `nil` if no revisions were left.
+  /// - Returns: the number of the last examined revision, or `nil` if no revisions were left.
   /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read, in which case the caller must roll back.
   func rewriteKept(
     _ key: StoredKey, without removed: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,
@@ -32,10 +32,10 @@ extension StoreTransaction {
     let outline = try outline(ofKey: key.id, after: seq, limit: limit)
     var bytes = 0
     for entry in outline {
-      // All revisions are read, even those to remove, because a key with a damaged revision is not pruned.
+      // Reads all revisions, even those to remove, because a key with a damaged revision is not pruned.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
       guard !removed.contains(entry.id) else { continue }
-      // Throws if this kept revision is damaged. In that case, the revisions to remove may be the only readable ones.
+      // Throws if this kept revision is damaged. In that case, the revisions to remove may be the only readable revisions.
       _ = try content(of: row)
       if !chain.holds(row) {
         row = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == key.head)
@@ -49,8 +49,8 @@ extension StoreTransaction {
   }
 
   /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
-  /// If a kept delta of a removed revision was saved after ``rewriteKept(_:without:after:_:limit:bytes:)``, it is rewritten as
-  /// a whole row.
+  /// A concurrent save may have added a delta of a removed revision after ``rewriteKept(_:without:after:_:limit:bytes:)``. Such
+  /// a delta is rewritten as a whole row.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {
@@ -75,21 +75,21 @@ extension StoreTransaction {
       definitions.append(row.definition)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
-    // The counts are changed last, because they are kept in memory and would not be rolled back if a previous step failed.
+    // Changes the counts last, because they are kept in memory and would not be rolled back if a previous step failed.
     for definition in definitions { count(definition, revisions: -1, heads: 0) }
     return bytes
   }
 
-  /// Returns the identifiers of the revisions that are stored as deltas of a revision. There may be many: if saves and
-  /// deletions alternate, a sixteenth of all revisions of the key are deltas of the first one.
+  /// Returns the identifiers of the revisions that are stored as deltas of a revision. There may be many. If saves and
+  /// deletions alternate, a sixteenth of all revisions of the key are deltas of the first revision.
   func deltas(of id: Int64) throws -> [Int64] {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
   }
 
-  /// Returns a revision that is stored as a delta, and its content without the head. Does not change `inflations`.
+  /// Returns a revision that is stored as a delta, with its content without the head. Does not change `inflations`.
   ///
   /// - Parameter bytes: the content of the base, without its head.
-  /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` if the compressed data is damaged.
+  /// - Throws: ``StoreError`` with the code `damaged`, or `ArchiveError` if the compressed data is damaged.
   func delta(_ id: Int64, of base: StoredRow, _ bytes: [UInt8]) throws -> (row: StoredRow, bytes: [UInt8]) {
     guard let row = try revision(id) else { throw missingRow(nil) }
     guard let content = row.content, row.form == .delta, row.key == base.key, row.seq > base.seq else {
@@ -98,12 +98,12 @@ extension StoreTransaction {
     return (row, try RowDelta.apply(content, to: bytes, limits: store.options.limits))
   }
 
-  /// Returns the error for a revision that an index contains but the table does not.
+  /// Returns the error for a revision that is in an index but not in the table.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
   }
 
-  /// Returns the approximate size of a revision in bytes, including all shared content that it refers to.
+  /// Returns the approximate size of a revision in bytes, including all shared content that the revision refers to.
   func size(ofRevision id: Int64) throws -> Int {
     try Int.fetchOne(
       statement(
@@ -115,6 +115,8 @@ extension StoreTransaction {
         """), arguments: [id]) ?? 0
   }
 
+  /// Removes the references from a revision to separately stored strings and data.
+  ///
   /// - Returns: the identifiers of the blobs that the revision referred to.
   func removePieces(of revision: Int64) throws -> [Int64] {
     let blobs = try Int64.fetchAll(

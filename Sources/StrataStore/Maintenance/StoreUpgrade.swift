@@ -2,7 +2,8 @@ internal import Foundation
 internal import GRDB
 public import StrataCore
 
-/// A summary of the revisions of a store, with the number that an upgrade would rewrite in the current model versions.
+/// A summary of the revisions of a store. It includes the number of revisions that an upgrade would rewrite in the current
+/// model versions.
 public struct StoreUpgradePlan: Sendable {
   /// The effect of an upgrade on a group of revisions.
   public enum State: String, Sendable, Hashable {
@@ -20,7 +21,7 @@ public struct StoreUpgradePlan: Sendable {
   public struct Part: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The model version of the revisions; `nil` if the type is not a model.
+    /// The model version of the revisions, or `nil` if the type is not a model.
     public let modelVersion: Int?
     /// The effect of an upgrade on these revisions.
     public let state: State
@@ -30,10 +31,10 @@ public struct StoreUpgradePlan: Sendable {
 
   /// The groups of revisions by type, version and state.
   public internal(set) var parts: [Part] = []
-  /// The number of old revisions that an earlier upgrade failed to rewrite and set aside. Later upgrades skip them by default.
+  /// The number of old revisions that an earlier upgrade failed to rewrite. Later upgrades skip these revisions by default.
   public internal(set) var failed = 0
 
-  /// The number of revisions to upgrade: the old ones, except those that were set aside.
+  /// The number of revisions to upgrade. These are the old revisions except those that an earlier upgrade failed to rewrite.
   public var pending: Int { max(0, parts.reduce(0) { $0 + ($1.state == .old ? $1.revisions : 0) } - failed) }
 }
 
@@ -53,14 +54,14 @@ public struct StoreUpgradeReport: Sendable {
 }
 
 extension StoreUpgradePlan.Part: CustomStringConvertible {
-  /// One line, like `Note 1: 12 revisions, old`.
+  /// One line, such as `Note 1: 12 revisions, old`.
   public var description: String {
     "\(typeName)\(modelVersion.map { " \($0)" } ?? ""): \(revisions.counting("revision")), \(state.rawValue)".onOneLine
   }
 }
 
 extension StoreUpgradePlan: CustomStringConvertible {
-  /// One line: the number of revisions to upgrade, followed by the parts.
+  /// The number of revisions to upgrade, followed by the groups, in one line.
   public var description: String {
     (["\(pending) to upgrade"] + (failed > 0 ? ["\(failed) set aside"] : []) + parts.map(\.description)).joined(
       separator: "; ")
@@ -68,7 +69,7 @@ extension StoreUpgradePlan: CustomStringConvertible {
 }
 
 extension StoreUpgradeReport: CustomStringConvertible {
-  /// One line, like `10 of 12 upgraded, 1 unchanged, 1 failed`.
+  /// One line, such as `10 of 12 upgraded, 1 unchanged, 1 failed`.
   public var description: String {
     var parts = ["\(upgraded) of \(total) upgraded"]
     if unchanged > 0 { parts.append("\(unchanged) unchanged") }
@@ -82,32 +83,33 @@ extension SnapshotStore {
   /// Returns a summary of the revisions that `upgrade(_:retryFailed:progress:)` would rewrite. Reads only the store's counts,
   /// not the revisions.
   ///
-  /// - Parameter types: the types of the current program. Each model includes its optional type, and arrays, sets and
+  /// - Parameter types: the types of the current program. A model type also covers its optional type, and arrays, sets and
   ///   dictionaries of the model.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
-  /// - Complexity: linear in the number of definitions and of revisions that an earlier upgrade set aside.
+  /// - Complexity: linear in the number of definitions, plus the revisions that an earlier upgrade failed to rewrite.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
     try await StoreWork.run { _ in try StoreUpgrader(self, types).plan() }
   }
 
-  /// Like ``upgradePlan(_:)``, for synchronous code.
+  /// Returns a summary like ``upgradePlan(_:)``, for synchronous code.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) throws -> StoreUpgradePlan {
     try StoreWork.runNow { _ in try StoreUpgrader(self, types).plan() }
   }
 
   /// Rewrites the revisions of a store in the current versions of their models.
   ///
-  /// An upgrade is optional, because old revisions are upgraded whenever they are read. After an upgrade, the program does not
-  /// need old migration steps and hooks any more. Revisions are decoded on all cores, and rewritten in transactions of up to
-  /// 512 revisions, between which others can save. The number, time, author, note and labels of a revision are kept. If a
-  /// revision cannot be upgraded, it stays unchanged and is recorded with its error. If an upgrade is killed or cancelled, the
-  /// next one continues with the remaining revisions. An upgrade without anything to do does not write to the store.
+  /// An upgrade is optional, because old revisions are upgraded whenever they are read. After an upgrade, the program no longer
+  /// needs old migration steps and hooks. Revisions are decoded on all cores, and rewritten in transactions of up to 512
+  /// revisions. Other tasks and processes can save between the transactions. The number, time, author, note and labels of a
+  /// revision are kept. If a revision cannot be upgraded, it stays unchanged and is recorded with its error. If an upgrade is
+  /// killed or cancelled, the next upgrade continues with the remaining revisions. If there is nothing to upgrade, the method
+  /// does not write.
   ///
   /// - Parameters:
   ///   - types: the types of the current program, as for `upgradePlan(_:)`.
-  ///   - retryFailed: whether to retry the revisions that an earlier upgrade set aside.
+  ///   - retryFailed: whether to retry the revisions that an earlier upgrade failed to rewrite.
   ///   - progress: a closure that is called after each transaction, on any thread.
-  /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` if the task was
+  /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full` or `damaged`, or `CancellationError` if the task was
   ///   cancelled. Finished transactions are kept.
   /// - Complexity: linear in the number of revisions. Memory is bounded by the old and new bytes of one batch (8 MiB of
   ///   revisions, plus one revision) and by one decoded value per core.
@@ -121,7 +123,7 @@ extension SnapshotStore {
     }
   }
 
-  /// Like `upgrade(_:retryFailed:progress:)`, for synchronous code.
+  /// Rewrites the revisions of a store like `upgrade(_:retryFailed:progress:)`, for synchronous code.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

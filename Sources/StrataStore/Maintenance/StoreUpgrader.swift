@@ -4,7 +4,7 @@ internal import GRDB
 internal import StrataCore
 
 /// Upgrades the old revisions of a store in the order of their keys and numbers. Each revision is rewritten together with the
-/// revisions that are stored as its deltas, so that after each transaction all revisions can be read.
+/// revisions that are stored as its deltas, so that all revisions can be read after each transaction.
 struct StoreUpgrader {
   /// The number of rows and the number of bytes at which a batch of revisions is complete. The last revision of a batch may
   /// exceed the number of bytes.
@@ -73,7 +73,7 @@ struct StoreUpgrader {
   private struct Old: Sendable {
     let id: Int64, key: Int64, seq: Int64, definition: Int64
     let name: String
-    /// The content of the revision, or the error that occurred when reading it.
+    /// The content of the revision, or the error that occurred while reading the content.
     let read: Result<StoredContent, any Error>
   }
 
@@ -90,7 +90,7 @@ struct StoreUpgrader {
     while report.total > 0 {
       try work.check()
       let after = last
-      // The old definitions are determined again for each batch, because others may have saved in the meantime.
+      // Determines the old definitions again for each batch, because others may have saved in the meantime.
       let (batch, shapes) = try store.read { (try self.batch(after: after, retryFailed, $0), try self.shapes($0)) }
       guard let final = batch.last else { break }
       let upgraded = self.upgraded(batch, shapes)
@@ -107,7 +107,6 @@ struct StoreUpgrader {
     return report
   }
 
-  /// Returns the next batch of old revisions.
   private func batch(
     after last: (key: Int64, seq: Int64), _ retryFailed: Bool, _ transaction: StoreTransaction
   ) throws -> [Old] {
@@ -144,8 +143,8 @@ struct StoreUpgrader {
     return batch
   }
 
-  /// Returns a function that looks up the shapes of the newest definition with a given stamp. Only definitions of current
-  /// versions are included.
+  /// Returns a function that looks up the shapes of the newest definition with a given stamp (type and version). Only
+  /// definitions of current versions are included.
   private func shapes(_ transaction: StoreTransaction) throws -> @Sendable (Stamp) -> [RecordShape] {
     var known: [DefinitionCache.StampKey: [RecordShape]] = [:]
     for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(store.tables.definitions) ORDER BY id") {
@@ -155,7 +154,7 @@ struct StoreUpgrader {
     return { [known] in known[DefinitionCache.StampKey($0)] ?? [] }
   }
 
-  /// Decodes revisions and encodes them again in the current versions, on all cores.
+  /// Decodes revisions and encodes them in the current versions, on all cores.
   private func upgraded(_ batch: [Old], _ shapes: @escaping @Sendable (Stamp) -> [RecordShape]) -> [Upgraded] {
     let found = Mutex<[Int: Upgraded]>([:])
     let types = types
@@ -173,7 +172,7 @@ struct StoreUpgrader {
   private func write(
     _ old: Old, _ upgraded: Upgraded, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    // Skips a revision that was pruned or upgraded in the meantime. If a prune has only rewritten it, its content and its
+    // Skips a revision that was pruned or upgraded in the meantime. If a prune has only rewritten the revision, its content and
     // definition are unchanged.
     let current = try Int64.fetchOne(
       transaction.statement("SELECT definition FROM \(transaction.tables.revisions) WHERE id = ?"), arguments: [old.id])
@@ -190,8 +189,8 @@ struct StoreUpgrader {
     transaction.inflations = 0
     do {
       if !deltas.isEmpty { base = try transaction.plainBytes(of: row) }
-      // Reads all deltas before changing anything, to be sure that they are undamaged. They are read again when they are
-      // rewritten, so that only one is in memory at a time.
+      // Reads all deltas before any change, to be sure that they are undamaged. The deltas are read again when they are
+      // rewritten, so that only one delta is in memory at a time.
       for id in deltas { _ = try transaction.delta(id, of: before, base) }
     } catch  where StoreError.isDamage(error, transaction.db) {
       let reason = "a later revision, which is stored as what differs from this one, cannot be read"
@@ -199,8 +198,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // Deltas of deltas are not rewritten. So that they stay within their limit, this revision and its deltas must not need more
-    // inflations than before.
+    // Deltas of deltas are not rewritten, so this revision and its deltas must not need more inflations than before. Otherwise
+    // deltas of deltas could exceed the limit on inflations.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)
@@ -225,7 +224,7 @@ struct StoreUpgrader {
     report.upgraded += 1
   }
 
-  /// Records that a revision could not be upgraded, so that later upgrades skip it.
+  /// Records that a revision could not be upgraded, so that later upgrades skip the revision.
   private func setAside(
     _ old: Old, _ error: any Error, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {

@@ -1,10 +1,12 @@
 internal import Dispatch
 internal import StrataCore
 
-/// A long operation on a whole store, which runs outside of the threads of Swift tasks and can be cancelled.
+/// A long operation on a whole store. It can be cancelled, and it does not run on the threads of Swift tasks.
 final class StoreWork: Sendable {
   private let isCancelled = Mutex(false)
 
+  /// Throws if the operation was cancelled.
+  ///
   /// - Throws: `CancellationError` if the task that waits for the operation was cancelled.
   func check() throws { if isCancelled.withLock({ $0 }) { throw CancellationError() } }
 
@@ -22,7 +24,7 @@ final class StoreWork: Sendable {
     }
   }
 
-  /// Runs `body` synchronously, without cancellation.
+  /// Runs `body` synchronously. The operation cannot be cancelled.
   static func runNow<R>(_ body: (StoreWork) throws -> R) throws -> R {
     do { return try body(StoreWork()) } catch { throw StoreError.ofFile(error) }
   }

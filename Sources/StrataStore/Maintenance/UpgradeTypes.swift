@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The types of the current program. They determine which rows must be upgraded, and upgrade them.
+/// Determines which rows have an older version than the types of the current program, and upgrades these rows.
 struct UpgradeTypes: Sendable {
   private let roots: [any (Archivable & SendableMetatype).Type]
   private let options: StoreOptions
@@ -10,7 +10,7 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// Returns the type as which archives with the given type name are decoded; `nil` if there is none.
+  /// Returns the type to decode archives with the given type name, or `nil` if there is none.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     ArchivedType.index(of: name, in: roots).map { roots[$0] }
   }
@@ -36,9 +36,10 @@ struct UpgradeTypes: Sendable {
     return isOld ? .old : .current
   }
 
-  /// Returns the content encoded in the current versions.
+  /// Returns the content, encoded in the current versions.
   ///
-  /// - Parameter shapes: a closure that returns the shapes of the newest current definition with a given stamp.
+  /// - Parameter shapes: a closure that returns the shapes of the newest current definition with a given stamp (type and
+  ///   version).
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.definition.content.typeName) else {
       throw StoreError(.invalid, "its type is not one of those given", key: content.key, revision: content.revision)

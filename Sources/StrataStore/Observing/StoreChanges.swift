@@ -2,17 +2,18 @@ internal import Foundation
 internal import GRDB
 
 extension SnapshotStore {
-  /// Returns a sequence of the revisions that are saved from now on, or after a given sequence, by this program or other
-  /// processes.
+  /// Returns a sequence of the revisions that this program or other processes save from now on, or that were saved after a
+  /// given ``StoreRevision/sequence``.
   ///
   ///     for try await revision in store.changes() { print(revision.key, revision.number) }
   ///
   /// Each revision is returned exactly once, in the order of the saves, even to a slow reader. Saves by this program are
-  /// returned immediately, and saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when its task
-  /// is cancelled.
+  /// returned immediately, and saves by other processes within ``StoreOptions/pollInterval``. The sequence ends when the task
+  /// that iterates over it is cancelled.
   ///
-  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; by default the store's last one. A program that
-  ///   remembers the sequence of the last revision it has processed misses no revisions, except pruned ones.
+  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin. The default is the sequence of the store's last
+  ///   revision. To miss no revisions except pruned revisions, remember the sequence of the last revision that was processed,
+  ///   and pass it to the next call.
   public func changes(since sequence: Int64? = nil) -> StoreChanges {
     // If the last sequence cannot be read, the first call of `next()` throws the error. Otherwise, saves would be skipped
     // silently.
@@ -21,7 +22,7 @@ extension SnapshotStore {
   }
 }
 
-/// A sequence of the revisions that are saved to a store, see ``SnapshotStore/changes(since:)``.
+/// A sequence of the revisions that are saved to a store. It is created by ``SnapshotStore/changes(since:)``.
 public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreRevision
 
@@ -30,16 +31,17 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, last: since) }
 
-  /// The iterator of ``StoreChanges``.
+  /// An iterator of the sequence.
   public struct Iterator: AsyncIteratorProtocol {
     /// The maximum number of revisions that are read in one transaction.
     private static let page = 256
 
     let store: SnapshotStore
-    /// The sequence after which to continue, or the error of determining it; `nil` to continue with the next save.
+    /// The sequence after which to continue, or the error that occurred while determining it. `nil` to continue with the next
+    /// save.
     var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    /// The value of ``StoreSignal/saves`` at the last failure; `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` at the last failure, or `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, last: Result<Int64, any Error>) {
@@ -47,13 +49,15 @@ public struct StoreChanges: AsyncSequence, Sendable {
       self.last = last
     }
 
-    /// Waits for the next revision, and returns it; `nil` if the task was cancelled.
+    /// Waits for the next revision, and returns it. Returns `nil` if the task was cancelled.
     ///
-    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, in which case the next call
-    ///   continues with the following revision; `notFound` if the store has not reached the sequence after which to begin, for
-    ///   example because it is an older copy; errors of the database, in which case the next call waits for at most
-    ///   ``StoreOptions/pollInterval`` and tries again. If `changes` itself could not read the last sequence, the first call
-    ///   throws the error, and the second call begins with the next save.
+    /// If a revision is damaged, the next call continues with the following revision. If the database fails, the next call
+    /// waits for at most ``StoreOptions/pollInterval`` and tries again. If `changes` itself could not read the last sequence,
+    /// the first call throws the error, and the second call begins with the next save.
+    ///
+    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, or `notFound` if the store has not
+    ///   reached the sequence after which to begin, for example because the store is an older copy. Errors of the database are
+    ///   also thrown.
     public mutating func next() async throws -> StoreRevision? {
       if let seen = failed {
         // Waits before retrying, because an immediate retry would probably fail with the same error.

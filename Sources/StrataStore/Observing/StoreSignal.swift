@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// Wakes tasks that wait for a save. They are woken immediately after a save by this store object, and after a timeout in case
-/// another process has saved.
+/// Wakes tasks that wait for a save. Tasks are woken immediately after a save by this store object. They are also woken after a
+/// timeout, because another process may have saved.
 final class StoreSignal: Sendable {
   private struct Waiter {
     let continuation: CheckedContinuation<Void, Never>
@@ -17,7 +17,8 @@ final class StoreSignal: Sendable {
 
   private let state = Mutex(State())
 
-  /// The number of notified saves. Read it before reading the store, and pass it to ``wait(after:atMost:)``.
+  /// The number of saves that were signalled. Read this number before reading the store, and pass it to
+  /// ``wait(after:atMost:)``.
   var saves: UInt64 { state.withLock { $0.saves } }
 
   func notify() {
@@ -29,7 +30,7 @@ final class StoreSignal: Sendable {
     for waiter in waiting { end(waiter) }
   }
 
-  /// Waits until the number of saves differs from `seen`, the time has elapsed, or the task is cancelled.
+  /// Waits until the number of saves differs from `seen`, the time in seconds has elapsed, or the task is cancelled.
   func wait(after seen: UInt64, atMost time: TimeInterval) async {
     let number = state.withLock { state in
       state.nextWaiter &+= 1

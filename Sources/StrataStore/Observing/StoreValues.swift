@@ -3,24 +3,24 @@ internal import GRDB
 public import StrataCore
 
 extension SnapshotStore {
-  /// Returns a sequence of the values of a key: first the current value, then the new value after each change by this program
-  /// or another process.
+  /// Returns a sequence of the values of a key. It yields the current value, then the new value after each change by this
+  /// program or another process.
   ///
   ///     for try await issue in store.values(Issue.self, for: "issue/7") { show(issue) }
   ///
-  /// An element is `nil` if the key has no value. A slow reader may skip intermediate values, but always gets the latest one;
-  /// ``changes(since:)`` returns all revisions. Changes by this program are returned immediately, and changes by other
-  /// processes within ``StoreOptions/pollInterval``. The sequence ends when its task is cancelled.
+  /// An element is `nil` if the key has no value. A slow reader may skip intermediate values, but always receives the latest
+  /// value. To receive all revisions, use ``changes(since:)``. Changes by this program are returned immediately, and changes by
+  /// other processes within ``StoreOptions/pollInterval``. The sequence ends when the task that iterates over it is cancelled.
   ///
   /// - Parameters:
   ///   - type: the type that the values are decoded as.
-  ///   - key: the key, which need not exist yet.
+  ///   - key: the key. It need not exist yet.
   public func values<T: Archivable>(_ type: T.Type = T.self, for key: String) -> StoreValues<T> {
     StoreValues(store: self, key: key)
   }
 }
 
-/// A sequence of the values of a key, see ``SnapshotStore/values(_:for:)``.
+/// A sequence of the values of a key. It is created by ``SnapshotStore/values(_:for:)``.
 public struct StoreValues<Value: Archivable>: AsyncSequence {
   public typealias Element = Value?
 
@@ -29,13 +29,14 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, key: key) }
 
-  /// The iterator of ``StoreValues``.
+  /// An iterator of the sequence.
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let key: String
-    /// The identifier of the last returned revision: `nil` before the first one, and `.some(nil)` if the key did not exist.
+    /// The identifier of the last returned revision. `nil` before the first revision, and `.some(nil)` if the key did not
+    /// exist.
     private var last: Int64??
-    /// The value of ``StoreSignal/saves`` at the last failure; `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` at the last failure, or `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, key: String) {
@@ -43,10 +44,13 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
       self.key = key
     }
 
-    /// Waits for the next value, and returns it; `nil` if the task was cancelled, and `.some(nil)` if the key has no value.
+    /// Waits for the next value, and returns it. Returns `nil` if the task was cancelled, and `.some(nil)` if the key has no
+    /// value.
     ///
-    /// - Throws: ``StoreError``, as for reading the value. If the value cannot be decoded, the next call waits for the next
-    ///   change. If the store cannot be read, the next call waits for at most ``StoreOptions/pollInterval`` and tries again.
+    /// If the value cannot be decoded, the next call waits for the next change. If the store cannot be read, the next call
+    /// waits for at most ``StoreOptions/pollInterval`` and tries again.
+    ///
+    /// - Throws: ``StoreError`` with the codes of reading the value.
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
         // Waits before retrying, because an immediate retry would probably fail with the same error.

@@ -22,22 +22,22 @@ public struct StoreRevision: Sendable, Hashable {
   /// The number of the revision within the history of its key, counted from 1. Prunes and upgrades do not change it.
   public let number: Int
   /// The number of the revision among all revisions of the store. Each save has a higher sequence than all earlier saves,
-  /// regardless of its time. Sequences are never reused, so those of pruned revisions are missing.
+  /// regardless of its time. Sequences are never reused, so the sequences of pruned revisions are missing.
   public let sequence: Int64
   /// The time of the save according to the clock of the saving program, in whole milliseconds. Revisions are ordered by
   /// ``sequence``, not by time.
   public let time: Date
-  /// The author of the save; `nil` if none was given.
+  /// The author of the save, or `nil` if none was given.
   public let author: String?
-  /// The reason for the save; `nil` if none was given.
+  /// The reason for the save, or `nil` if none was given.
   public let note: String?
   /// The action that created the revision.
   public let action: Action
-  /// For a restore, an undo or a redo, the number of the revision whose state this revision repeats; otherwise `nil`.
+  /// For a restore, an undo or a redo, the number of the revision whose state this revision repeats. Otherwise `nil`.
   public let origin: Int?
-  /// The registered name of the saved type; `nil` for a deletion.
+  /// The registered name of the saved type, or `nil` for a deletion.
   public let typeName: String?
-  /// The version of the saved model; `nil` if the type is not a model, and for a deletion.
+  /// The version of the saved model. `nil` for a deletion, or if the type is not a model.
   public let modelVersion: Int?
 
   /// Whether the revision is a deletion and has no value.
@@ -54,7 +54,7 @@ extension StoreRevision {
 }
 
 extension StoreRevision: CustomStringConvertible {
-  /// One line: the key, the number, the action, the type and the sequence, without the value.
+  /// The key, number, action, type and sequence of the revision in one line, without its value.
   public var description: String {
     let type = typeName.map { ", \($0)\(modelVersion.map { " \($0)" } ?? "")" } ?? ""
     let origin = origin.map { " of revision \($0)" } ?? ""
@@ -62,15 +62,15 @@ extension StoreRevision: CustomStringConvertible {
   }
 }
 
-/// A point in the history of a key, which selects one of its revisions.
+/// A point in the history of a key. It selects one of the key's revisions.
 public enum StorePoint: Sendable, Hashable {
   /// The last revision.
   case latest
   /// The revision with this number.
   case revision(Int)
-  /// The state at a time. This selects the last revision before the first revision that has a later time, so the result is
-  /// well-defined even if the clock was set back. If that revision was pruned, the last remaining revision before it is
-  /// selected. If none remains, `notFound` is thrown, because the state is unknown.
+  /// The state at a time. Selects the last revision before the first revision with a later time, so the result is well-defined
+  /// even if the clock was set back. If the selected revision was pruned, the last remaining revision before it is selected. If
+  /// none remains, `notFound` is thrown, because the state is unknown.
   case time(Date)
   /// The revision with this label.
   case label(String)
@@ -80,9 +80,9 @@ public enum StorePoint: Sendable, Hashable {
 public enum SaveCondition: Sendable, Hashable {
   /// No condition.
   case always
-  /// The key has no value: it does not exist, or its last revision is a deletion.
+  /// The key has no value. Either the key does not exist, or its last revision is a deletion.
   case isAbsent
-  /// The last revision still has this number. Pass the number of the revision that was read, and the save fails if the key was
-  /// saved since.
+  /// The last revision still has this number. Pass the number of the revision that was read. The save fails if the key has been
+  /// saved since then.
   case isStill(Int)
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The data that rows of the same type and shape share: the stamp of their archives and the shapes of their records.
-/// Definitions are immutable, so a cached definition stays valid.
+/// The data that rows of the same type and shape share: the stamp (type and version) of their archives and the shapes of their
+/// records. Definitions are immutable, so a cached definition stays valid.
 struct Definition: Sendable {
   let id: Int64
   let content: Content
@@ -11,16 +11,17 @@ struct Definition: Sendable {
     var typeName: String
     var modelVersion: Int?
     var fingerprint: UInt64
-    /// Whether the `count` in an archive's stamp is the number of elements of the root collection. Otherwise it is 1.
+    /// Whether the `count` in an archive's stamp is the number of elements of the root collection. If false, the count is 1.
     var countsElements: Bool
-    /// Whether rows are stored without the first bytes (the head) of their root, which is a record of the first shape.
+    /// Whether the first bytes of each row (the head) are not stored. The head is the same for all rows, because the root of
+    /// each row is a record of the first shape.
     var leavesHeadOut: Bool
     var shapes: [RecordShape]
   }
 
-  /// The head: the first bytes of every row, which are not stored in the row; empty if rows are stored completely.
+  /// The first bytes of every row (the head), which are not stored in the row. Empty if rows are stored completely.
   let prefix: [UInt8]
-  /// The record definitions that are known to the decoder before it decodes a row.
+  /// The record definitions that the decoder knows before it decodes a row.
   let records: [ArchiveReader.Definition]
 
   init(id: Int64, content: Content) {
@@ -55,7 +56,7 @@ extension Definition.Content {
       shapes: row.parts.shapes)
   }
 
-  /// Returns the content in its stored form, which is CBOR.
+  /// Returns the content in its stored form, CBOR.
   func bytes() throws -> [UInt8] {
     var writer = ArchiveWriter()
     let hasFloors = shapes.contains { $0.floors != nil }
@@ -135,7 +136,7 @@ extension Definition.Content {
 }
 
 extension ArchiveValue {
-  /// The number of elements if the value is a collection; otherwise `nil`.
+  /// The number of elements if the value is a collection, otherwise `nil`.
   var elementCount: Int? {
     switch self {
     case .array(let elements), .set(let elements): elements.count

@@ -3,7 +3,7 @@ internal import StrataCore
 /// A cache of definitions for all connections of a store. It contains only committed definitions, because an uncommitted
 /// definition may be rolled back and its identifier reused.
 final class DefinitionCache: Sendable {
-  /// The fields of a stamp, except the count, as a dictionary key.
+  /// The fields of a stamp except the count, for use as a dictionary key.
   struct StampKey: Hashable {
     let typeName: String
     let modelVersion: Int?

@@ -6,18 +6,20 @@ package import StrataCore
 ///
 ///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
 ///
-/// The script begins with the number of copies. For each copy follow the number of new bytes before the copy, the length of the
-/// copy, and its offset relative to the end of the previous copy. The script ends with all new bytes. Numbers are encoded as
-/// LEB128, and relative offsets as zigzag LEB128. If the size of the script is not 0, the script is compressed with DEFLATE,
-/// with the base as the dictionary, so that new text can repeat words of the base. If the size is 0, the script is
-/// uncompressed.
+/// The script begins with the number of copies. Each copy is described by three numbers: the number of new bytes before the
+/// copy, the length of the copy, and the copy's offset relative to the end of the previous copy. The script ends with all new
+/// bytes. Numbers are encoded as LEB128, and relative offsets as zigzag LEB128. If the size of the script is not 0, the script
+/// is compressed with DEFLATE. The base is the dictionary, so that new text can repeat words of the base. If the size is 0, the
+/// script is uncompressed.
 ///
 /// Copies can have any offset, so the delta for a small change is short even in a large document. Only the dictionary is
 /// limited to the window of DEFLATE.
 package enum RowDelta {
+  /// Returns a delta that creates the target from the base.
+  ///
   /// - Parameter deflates: whether the script may be compressed.
-  /// - Returns: the delta; `nil` if it would save less than an eighth of the target. The script is compressed only if that
-  ///   saves more than an eighth of the script, because the number of inflations in a chain is limited.
+  /// - Returns: the delta, or `nil` if the delta would save less than an eighth of the target. The script is compressed only if
+  ///   compression saves more than an eighth of the script, because the number of inflations in a chain is limited.
   package static func encode(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
@@ -38,7 +40,7 @@ package enum RowDelta {
     return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
   }
 
-  /// The size in bytes up to which a script is not compressed, because that would not save space.
+  /// The size in bytes up to which a script is not compressed, because compression would not save space.
   private static let shortest = 16
 
   /// Returns whether the script of a delta is compressed. The result for a damaged delta is arbitrary.
@@ -50,7 +52,7 @@ package enum RowDelta {
 
   /// Applies a delta to its base, and returns the target.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` if the compressed data is damaged.
+  /// - Throws: ``StoreError`` with the code `damaged`, or `ArchiveError` if the compressed data is damaged.
   package static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
     var input = RowNumberReader(Array(delta))
     guard let size = input.number(), size <= limits.inflatedSize, let crc = input.crc(),
@@ -128,14 +130,14 @@ package enum RowDelta {
     return output.bytes
   }
 
-  /// Returns the parts of the target that also occur in the base. Finds them by comparing words of eight bytes.
+  /// Returns the parts of the target that also occur in the base. Finds them by comparing eight-byte words.
   ///
   /// - Complexity: linear in the sizes of both arrays.
   private static func copies(of target: [UInt8], from base: [UInt8]) -> [Copy] {
     let words = BaseWords(base)
     var copies: [Copy] = []
     var position = 0, written = 0
-    // The distance from the target to the base in the last copy, which the next copy usually shares.
+    // The distance from the target to the base in the last copy. The next copy usually has the same distance.
     var shift = 0
     while position + BaseWords.size <= target.count {
       guard let found = words.place(of: target, at: position, expected: position + shift) else {
@@ -159,13 +161,13 @@ package enum RowDelta {
   }
 }
 
-/// A hash table of the words of eight bytes in the base.
+/// A hash table of the eight-byte words in the base.
 private struct BaseWords {
   static let size = 8
   private static let mostEntries = 1 << 16
 
   private let base: [UInt8]
-  /// For each hash, the offset of a word in the base plus one; 0 if there is none.
+  /// For each hash, 1 plus the offset of a word in the base, or 0 if there is none.
   private var table: [Int32]
   private let shift: UInt64
 
@@ -183,8 +185,8 @@ private struct BaseWords {
     }
   }
 
-  /// Returns an offset in the base of the word that the target has at `position`; `nil` if none is found. The expected offset
-  /// is tried first.
+  /// Returns an offset in the base of the word that is at `position` in the target, or `nil` if none is found. Tries the
+  /// expected offset first.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }
@@ -198,13 +200,13 @@ private struct BaseWords {
   }
 }
 
-/// Encodes numbers as LEB128: seven bits per byte, lowest bits first.
+/// An encoder for LEB128 numbers, which have seven bits per byte, lowest bits first.
 private struct RowNumbers {
   var bytes: [UInt8] = []
 
   mutating func append(_ number: Int) { append(UInt64(number)) }
 
-  /// Appends a possibly negative number in zigzag encoding, which has the sign in the lowest bit.
+  /// Appends a possibly negative number in zigzag encoding, with the sign in the lowest bit.
   mutating func append(distance: Int) { append(UInt64(bitPattern: Int64(distance << 1 ^ distance >> 63))) }
 
   private mutating func append(_ number: UInt64) {

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import StrataCore
 
-/// The revisions of a key that a prune keeps, with the cost of reading each. The bases of later deltas are chosen from these
-/// revisions.
+/// The revisions of a key that a prune keeps, with the cost of reading each revision. The bases of later deltas are chosen from
+/// these revisions.
 ///
-/// If revisions are numbered from 0, reading revision i needs at most as many deltas as the sum of the hexadecimal digits of i.
-/// If all previous revisions satisfy this limit, the base that a save chooses keeps it. If no revision is missing, the chain
-/// chooses the same base as a save.
+/// If revisions are numbered from 0, the number of deltas needed to read revision i is at most the sum of the hexadecimal
+/// digits of i. If all previous revisions satisfy this limit, the base chosen by a save satisfies it too. If no revision is
+/// missing, the chain chooses the same base as a save.
 struct StoreChain {
   /// The cost of reading a revision.
   private struct Cost {
@@ -15,11 +15,11 @@ struct StoreChain {
   }
 
   private var costs: [Int64: Cost] = [:]
-  /// For each number of deltas, the last revision that is read with this number of deltas.
+  /// For each number of deltas, the last revision that is read with exactly this number of deltas.
   private var last: [(id: Int64, seq: Int64)?] = []
 
-  /// Returns whether a row can keep its form. A delta can if its base is in the chain and the limits of deltas and inflations
-  /// are kept.
+  /// Returns whether a row can keep its form. A delta can keep its form if its base is in the chain and the limits on deltas
+  /// and inflations are met.
   func holds(_ row: StoredRow) -> Bool {
     guard row.form == .delta else { return true }
     guard let base = row.base, let cost = costs[base] else { return false }
@@ -37,14 +37,15 @@ struct StoreChain {
     last[cost.deltas] = (row.id, row.seq)
   }
 
-  /// Returns the identifier of the nearest earlier revision that can be the base of the row's delta; `nil` if there is none.
+  /// Returns the identifier of the nearest earlier revision that can be the base of the row's delta, or `nil` if there is none.
   func base(of row: StoredRow) -> Int64? {
     last.prefix(row.mostDeltas).compactMap { $0 }.max { $0.seq < $1.seq }?.id
   }
 }
 
 extension StoredRow {
-  /// The maximum number of deltas in the row's chain: the sum of the hexadecimal digits of the row's number, counted from 0.
+  /// The maximum number of deltas in the row's chain. This is the sum of the hexadecimal digits of the row's number, counted
+  /// from 0.
   var mostDeltas: Int {
     var rest = seq - 1, sum = 0
     while rest > 0 {
@@ -57,12 +58,11 @@ extension StoredRow {
   /// The maximum number of inflations (DEFLATE decompressions) for reading the row: ⌈log2 n⌉ + 1 for revision n.
   var mostInflations: Int { Int64.bitWidth - max(0, seq - 1).leadingZeroBitCount + 1 }
 
-  /// Whether the row's own delta is compressed.
   var isDeflated: Bool { content.map { RowDelta.isDeflated($0) } ?? false }
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision again. It becomes a delta of a revision in the chain if that saves space.
+  /// Stores the content of a revision again. If this saves space, the content becomes a delta of a revision in the chain.
   ///
   /// - Parameters:
   ///   - bytes: the content without its head.
@@ -72,16 +72,16 @@ extension StoreTransaction {
     try storing(bytes, in: row, from: isHead ? nil : chain.base(of: row).flatMap { try revision($0) })
   }
 
-  /// Stores the content of a revision again. It becomes a delta of `base` if that saves space.
+  /// Stores the content of a revision again. If this saves space, the content becomes a delta of `base`.
   ///
-  /// - Parameter most: the maximum number of inflations for reading the row. The revision's own limit applies too.
+  /// - Parameter most: the maximum number of inflations for reading the row. The revision's own limit also applies.
   func storing(
     _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
   ) throws -> StoredRow {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row, inflations: most)
     }
-    // Such a short delta always saves space, so the comparison with the whole form can be skipped.
+    // A delta of this size always saves space, so the comparison with the whole form can be skipped.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }
@@ -89,7 +89,7 @@ extension StoreTransaction {
     return row.with(delta, of: base)
   }
 
-  /// Returns a row that is stored whole as a delta of an earlier one; `nil` if that would not save space.
+  /// Converts a row that is stored whole to a delta of an earlier row. Returns `nil` if this would not save space.
   func shortened(_ row: StoredRow, _ bytes: [UInt8], from base: StoredRow) throws -> StoredRow? {
     guard let delta = try delta(of: bytes, row, from: base), try saves(delta, row, bytes) else { return nil }
     return row.with(delta, of: base)

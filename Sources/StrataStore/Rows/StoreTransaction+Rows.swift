@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The complete content of a revision, which can be decoded without access to the database.
+/// The complete content of a revision. It can be decoded without access to the database.
 struct StoredContent: Sendable {
   /// The key and the number of the revision, for error messages.
   var key = ""
   var revision = 0
   let definition: Definition
-  /// The bytes of the row, including its head.
+  /// The bytes of the row, including the head.
   let bytes: [UInt8]
   let contents: RowContents
 }
@@ -18,7 +18,7 @@ extension StoreTransaction {
 
   private var selectRow: String { "SELECT \(StoredRow.columns) FROM \(tables.revisions)" }
 
-  /// Returns the identifier and the last revision of a key; `nil` if the key does not exist.
+  /// Returns the identifier and the last revision of a key, or `nil` if the key does not exist.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
     try Self.checkText(key, "a key")
     return try first(of: .head, { $0.bind(key) }) { row in
@@ -46,7 +46,7 @@ extension StoreTransaction {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq = ?"), [key, seq])
   }
 
-  /// Returns the last revision of a key with a number below `seq`.
+  /// Returns the last revision of a key whose number is below `seq`, or `nil` if there is none.
   func revision(ofKey key: Int64, before seq: Int64) throws -> StoredRow? {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT 1"), [key, seq])
   }
@@ -56,7 +56,7 @@ extension StoreTransaction {
     try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
 
-  /// Returns the revision at a point of the key's history; `nil` if the key does not exist, or did not exist at that time.
+  /// Returns the revision at a point of the key's history, or `nil` if the key does not exist or did not exist at that time.
   ///
   /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that does not exist.
   func row(of key: String, at point: StorePoint) throws -> StoredRow? {
@@ -75,7 +75,7 @@ extension StoreTransaction {
       }
       return row
     case .time(let time):
-      // The whole row is read to verify its checksum, because a damaged time could select the wrong revision.
+      // Reads the whole row to verify its checksum, because a damaged time could select the wrong revision.
       let later = try StoredRow.fetch(
         statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
       guard let later else { return head.row }
@@ -95,7 +95,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns the identifier of the revision with a label; `nil` if the label does not exist.
+  /// Returns the identifier of the revision with a label, or `nil` if the label does not exist.
   private func revision(ofLabel name: String, key: Int64) throws -> Int64? {
     try Self.checkText(name, "a label")
     return try StatementRow.first(
@@ -109,7 +109,7 @@ extension StoreTransaction {
 
   // MARK: Content
 
-  /// Returns the content of a revision; `nil` for a deletion.
+  /// Returns the content of a revision, or `nil` for a deletion.
   func content(of row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -120,8 +120,8 @@ extension StoreTransaction {
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
-  /// Returns whether a row may refer to separately stored strings and data. This is the case if its bytes contain the tag of
-  /// such references.
+  /// Returns whether a row may refer to separately stored strings and data. This is the case if the row's bytes contain the tag
+  /// of such references.
   private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
     let tag = RowParts.contentTag
     return bytes.withUnsafeBytes { bytes in
@@ -179,10 +179,10 @@ extension StoreTransaction {
       .damaged, "a row lacks parts of its content; check the store, then salvage it", revision: Int(row.seq))
   }
 
-  /// Stores content without its head, either in the row itself or, if it is long, as a blob.
+  /// Stores content without its head. Long content is stored as a blob, other content in the row itself.
   ///
-  /// - Parameter most: the maximum number of inflations for reading the row. Reading a blob needs one, so with 0 the content is
-  ///   stored in the row regardless of its length.
+  /// - Parameter most: the maximum number of inflations for reading the row. Reading a blob needs one inflation, so with 0 the
+  ///   content is stored in the row regardless of its length.
   /// - Returns: the row with the new form and either the content or the blob.
   func storing(_ bytes: [UInt8], in row: StoredRow, inflations most: Int = .max) throws -> StoredRow {
     var row = row
@@ -197,8 +197,8 @@ extension StoreTransaction {
     return row
   }
 
-  /// Converts a revision that is not the last one any more to a delta, if that saves space. If the revision or its base cannot
-  /// be read, nothing is changed.
+  /// Converts a revision that is no longer the last revision to a delta, if this saves space. If the revision or its base
+  /// cannot be read, nothing is changed.
   func shorten(_ row: StoredRow) throws {
     guard row.form == .whole || row.form == .blob else { return }
     let shortened: StoredRow?
@@ -210,10 +210,11 @@ extension StoreTransaction {
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// Returns the revision to use as the base of a revision's delta. If revisions are numbered from 0, the base has the number
-  /// of the revision with the last nonzero hexadecimal digit decremented. The step is repeated until a revision with content is
-  /// found. So most revisions are deltas of the previous one, and a chain has at most as many deltas as the sum of the number's
-  /// hexadecimal digits.
+  /// Returns the revision to use as the base of a revision's delta.
+  ///
+  /// If revisions are numbered from 0, the base's number is the revision's number with the last nonzero hexadecimal digit
+  /// decremented. The step is repeated until a revision with content is found. As a result, most revisions are deltas of the
+  /// previous revision, and a chain has at most as many deltas as the sum of the number's hexadecimal digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
@@ -223,7 +224,7 @@ extension StoreTransaction {
     return nil
   }
 
-  /// Inserts a key, or updates the identifier of its last revision.
+  /// Inserts a key, or updates the identifier of an existing key's last revision.
   func put(_ name: String, id: Int64, head: Int64, isNew: Bool) throws {
     let crc = Int64(StoredKey.checksum(name, id: id, head: head))
     if isNew {
@@ -283,7 +284,6 @@ extension StoreTransaction {
     return RowContents(contents)
   }
 
-  /// Returns the content of a blob.
   func blob(_ id: Int64) throws -> Data {
     let damage = StoreError(.damaged, "shared content of rows is missing or damaged; check the store, then salvage it")
     let row = try StatementRow.first(
@@ -300,13 +300,13 @@ extension StoreTransaction {
     return Data(output)
   }
 
-  /// Returns the stored size of a blob in bytes.
+  /// Returns the stored size of a blob in bytes, after compression.
   func storedSize(ofBlob id: Int64) throws -> Int {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// Returns the identifier of the blob with the given content, and creates the blob if it does not exist. If the blob is
-  /// damaged, its bytes are restored, which repairs all rows that refer to it.
+  /// Returns the identifier of the blob with the given content, and creates the blob if it does not exist. Restores the bytes
+  /// of a damaged blob, which repairs all rows that refer to the blob.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
     let known = try StatementRow.first(
@@ -328,7 +328,7 @@ extension StoreTransaction {
     return db.lastInsertedRowID
   }
 
-  /// Returns whether a blob is undamaged, by its size and checksum, without inflating it.
+  /// Returns whether a blob is undamaged. Checks its size and checksum without inflating the blob.
   private static func isWhole(_ row: StatementRow, size: Int) throws -> Bool {
     do {
       let bytes: Data = try row.column(3)
@@ -345,7 +345,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Removes a blob if no revision refers to it.
+  /// Deletes a blob if no revision refers to it.
   func removeUnused(_ blob: Int64) throws {
     try execute(
       """

@@ -4,18 +4,18 @@ internal import StrataCore
 
 /// A row of the table of keys.
 struct StoredKey {
-  /// The UTF-8 bytes of the name, by which keys are sorted. If the row is damaged, they may be invalid UTF-8.
+  /// The UTF-8 bytes of the name. Keys are sorted by these bytes. If the row is damaged, they may be invalid UTF-8.
   let bytes: Data
   let id: Int64
-  /// The identifier of the last revision.
+  /// The identifier of the key's last revision.
   let head: Int64
   /// Whether the checksum matches the name, the identifier and the last revision.
   private let isIntact: Bool
 
   static let damage = "the checksum of a key is wrong; check the store, then salvage it"
 
-  /// The SQL columns of a key, qualified with the table alias `k`. The name is read as a blob, so that the bytes of a damaged
-  /// name are not changed.
+  /// The SQL columns of a key, qualified with the table alias `k`. The name is read as a blob, because reading a damaged name
+  /// as text could change its bytes.
   static let columns = "CAST(k.name AS BLOB), k.id, k.head, k.crc"
 
   /// Reads a key from a row in which the key's columns begin at the given index.
@@ -27,7 +27,7 @@ struct StoredKey {
     isIntact = try Int64(Self.checksum(id, head) { $0.append(bytes.bytes) }) == row.column(index + 3) as Int64
   }
 
-  /// The name of the key, with invalid UTF-8 replaced.
+  /// The name of the key. Invalid UTF-8 is replaced.
   var name: String { String(decoding: bytes, as: UTF8.self) }
 
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
@@ -60,9 +60,9 @@ struct StoredKey {
 }
 
 extension StoreTransaction {
-  /// Checks a text that is to be saved or looked up.
+  /// Checks a text before it is saved or looked up.
   ///
-  /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, at which SQLite would truncate it.
+  /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, because SQLite would truncate the text there.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(.invalid, "\(what) must not have a NUL (U+0000); SQLite would end it there", key: key)

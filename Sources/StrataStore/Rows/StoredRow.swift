@@ -4,7 +4,7 @@ internal import StrataCore
 
 /// A row of the table of revisions.
 struct StoredRow {
-  /// The form in which the content of a revision is stored.
+  /// The form in which a row stores the content of its revision.
   enum Form: Int {
     /// The row itself contains the content, unchanged.
     case whole = 0
@@ -28,7 +28,7 @@ struct StoredRow {
   var content: Data?
   var base: Int64?
   var blob: Int64?
-  /// The number of the revision whose state this revision repeats; `nil` if there is none.
+  /// The number of the revision whose state this revision repeats, or `nil` if there is none.
   var origin: Int64?
   var author: String?
   var note: String?
@@ -65,7 +65,7 @@ struct StoredRow {
 extension StoredRow {
   /// Reads a row whose first columns are ``columns``.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong, or a column has an invalid value.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong or a column has an invalid value.
   init(_ row: StatementRow) throws {
     let kind: Int = try row.column(5)
     guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {
@@ -84,7 +84,7 @@ extension StoredRow {
     }
   }
 
-  /// Returns the first row of a statement; `nil` if there is none.
+  /// Returns the first row of a statement, or `nil` if there is none.
   static func fetch(_ statement: Statement, _ arguments: StatementArguments) throws -> StoredRow? {
     try StatementRow.first(of: statement, arguments) { try StoredRow($0) }
   }
@@ -98,7 +98,7 @@ extension Date {
 }
 
 extension Int64 {
-  /// Creates the nearest integer to a value; 0 for NaN.
+  /// Creates the integer nearest to a value. NaN becomes 0.
   fileprivate init(clamping value: Double) {
     guard !value.isNaN else {
       self = 0

@@ -2,20 +2,20 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// Access to the system's errors for the files of a connection. SQLite's result codes are not precise enough: a page that the
-/// system fails to read (`EIO`) is reported as corruption, and only some cases of a full disk are reported as `SQLITE_FULL`.
+/// Access to the system errors for the files of a connection. SQLite's result codes are not precise enough. SQLite reports a
+/// page that the system fails to read (`EIO`) as corruption, and only some cases of a full disk as `SQLITE_FULL`.
 extension Database {
-  /// The last `errno` values of the system for the file and its journal, without zeros. `sqlite3_system_errno` does not include
+  /// The last `errno` values for the database file and its journal, without zeros. `sqlite3_system_errno` does not include
   /// errors of a commit.
   var systemErrors: [Int32] { files.map(Self.lastError).filter { $0 != 0 } }
 
   /// Resets the connection's `errno` values and runs `body`. If `body` fails, the values show whether the cause is damage or a
-  /// failure of the system. Both are thrown as a ``StoreError``.
+  /// system failure. Throws a ``StoreError`` in both cases.
   ///
-  /// - Parameter other: a second connection that `body` uses; `nil` if it uses only this one.
+  /// - Parameter other: a second connection that `body` uses, or `nil` if `body` uses only this connection.
   func withStoreErrors<R>(beside other: Database? = nil, _ body: () throws -> R) throws -> R {
     for file in files + (other?.files ?? []) where Self.lastError(file) != 0 {
-      // A read past the end of the file is not a system error, so it resets the value to 0.
+      // A read past the end of the file is not a system error, so it resets the `errno` value to 0.
       var size: sqlite3_int64 = 0, byte: UInt8 = 0
       guard let methods = file.pointee.pMethods?.pointee, methods.xFileSize?(file, &size) == SQLITE_OK else { continue }
       _ = methods.xRead?(file, &byte, 1, size)
@@ -27,7 +27,7 @@ extension Database {
     }
   }
 
-  /// Returns the problems that a page check (`quick_check` or `integrity_check`) finds; empty if there are none.
+  /// Returns the problems found by a page check (`quick_check` or `integrity_check`). Empty if there are none.
   ///
   /// - Throws: ``StoreError`` with the code `fileSystem` if the system fails to read the file.
   func pageProblems(_ check: String) throws -> [String] {
@@ -44,7 +44,7 @@ extension Database {
     guard let sqliteConnection else { return [] }
     return [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].compactMap { operation in
       var file: UnsafeMutablePointer<sqlite3_file>?
-      // Skips files that do not exist, for instance of a database in memory.
+      // Skips files that do not exist, such as those of an in-memory database.
       guard sqlite3_file_control(sqliteConnection, nil, operation, &file) == SQLITE_OK, file?.pointee.pMethods != nil
       else { return nil }
       return file
@@ -53,7 +53,7 @@ extension Database {
 
   private static func lastError(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
     var number: Int32 = 0
-    // Other kinds of files do not support the request.
+    // Some kinds of files do not support this request.
     guard file.pointee.pMethods?.pointee.xFileControl?(file, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK else {
       return 0
     }

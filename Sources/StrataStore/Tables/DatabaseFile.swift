@@ -2,10 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Operations on SQLite database files that use temporary connections, separate from those of a store.
+/// Operations on SQLite database files with temporary connections, which are separate from the connections of a store.
 enum DatabaseFile {
-  /// Opens a connection to a database. If the system fails to read the file, GRDB alone would report damage; this method throws
-  /// `fileSystem`.
+  /// Opens a connection to a database. Throws `fileSystem` if the system fails to read the file. GRDB alone would report damage
+  /// in this case.
   static func open(_ path: String, _ configuration: Configuration = Configuration()) throws -> DatabaseQueue {
     do { return try connection(path, configuration) } catch { throw failure(error, ofFile: path) }
   }
@@ -16,8 +16,8 @@ enum DatabaseFile {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Returns the error to throw if a connection has failed and is not available any more. If SQLite has reported damage, a new
-  /// connection checks the file. If that check finds no damage, the cause was a failure of the system.
+  /// Returns the error to throw if a connection has failed and is no longer available. If SQLite has reported damage, checks
+  /// the file with a new connection. If that check finds no damage, the cause was a system failure.
   static func failure(_ error: any Error, ofFile path: String) -> any Error {
     guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else { return error }
     var configuration = Configuration()
@@ -34,13 +34,13 @@ enum DatabaseFile {
     _ = try db.withStoreErrors { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
   }
 
-  /// Closes a copy of a database, after converting it to a single file without journals.
+  /// Converts a copy of a database to a single file without journals, and closes the copy.
   ///
-  /// - Returns: the first problem that is found in the pages of the copy; `nil` if there is none.
+  /// - Returns: the first problem found in the pages of the copy, or `nil` if there is none.
   static func close(copy: DatabaseQueue) throws -> String? {
     let problem = try copy.writeWithoutTransaction { db in
       try db.withStoreErrors {
-        // The copy has inherited the journal mode of its source.
+        // The copy has inherited the journal mode of the source.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
           throw StoreError(.fileSystem, "the copy could not be put in a single file")
         }
@@ -56,7 +56,7 @@ enum DatabaseFile {
   /// Writes a backup to a file. An existing file is replaced only if the backup is complete and undamaged.
   ///
   /// - Parameters:
-  ///   - path: the file of the database; `nil` if the database has none.
+  ///   - path: the path of the database file, or `nil` if the database has no file.
   ///   - body: a closure that copies the database to the given connection.
   /// - Returns: the result of `body`, and the size of the backup in bytes.
   static func backup<R>(to url: URL, of path: String?, _ body: (DatabaseQueue) throws -> R) throws -> (R, size: Int) {
@@ -81,7 +81,7 @@ enum DatabaseFile {
     } catch { throw StoreError.ofFile(error, "the backup could not be written") }
   }
 
-  /// Copies the snapshot of the source's current transaction to another database.
+  /// Copies the snapshot of the source's current transaction to a different database.
   static func copy(_ source: Database, to queue: DatabaseQueue, _ work: StoreWork) throws {
     try queue.writeWithoutTransaction { target in
       try target.withStoreErrors { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
@@ -95,17 +95,18 @@ enum DatabaseFile {
     {
       throw StoreError(.invalid, "a database cannot be backed up to itself; name another file")
     }
-    // An existing journal is refused, because SQLite would apply it to the new file.
+    // Returns whether the backup file has a journal. An existing journal is refused, because SQLite would apply it to the new
+    // file.
     func hasJournal() throws -> Bool {
       try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
     }
     guard try hasJournal() else { return }
-    // Changing the journal mode removes a stale journal, unless another connection has the file open. Errors are ignored here,
+    // Changing the journal mode removes a stale journal, unless another connection has the file open. Errors are ignored
     // because the check below detects a remaining journal.
     if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
-      // Ignored, as above.
+      // Ignores the error, because the check below detects a remaining journal.
       _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
-      try? old.close()  // as above
+      try? old.close()  // the check below detects a remaining journal
     }
     guard try !hasJournal() else {
       throw StoreError(

@@ -4,27 +4,27 @@ internal import StrataCore
 
 /// Upgrades the tables of a store to the format that this program writes.
 ///
-/// All steps run in one transaction, so that after a failure or a crash the store still has the old format. Before the steps,
-/// the file is copied to a safety copy, `NAME.before-schema-N`. After the commit, a new connection checks the file. Until the
-/// check has finished, a row of the table `meta` marks the change as unfinished, and no program can save
+/// All steps run in one transaction, so the store still has the old format after a failure or a crash. Before the steps, the
+/// file is copied to a safety copy, `NAME.before-schema-N`. After the commit, a new connection checks the file. Until the check
+/// has finished, a row of the table `meta` marks the change as unfinished, and no program can save
 /// (``StoreVersions/checkWritable()``). If the process ends before the check, the next program that opens the store finds this
-/// row and checks the file. If the check fails, the safety copy is restored. This loses no saves, because none were possible
-/// since.
+/// row and checks the file. If the check fails, the safety copy is restored. This loses no saves, because no program could save
+/// in the meantime.
 struct SchemaChange {
   let tables: StoreTables
-  /// The path of the store's file; `nil` for a store in memory or in the app's own database, for which no safety copy is
-  /// written.
+  /// The path of the store's file, or `nil` for a store in memory or in the app's own database. Without a path, no safety copy
+  /// is written.
   let path: String?
-  /// The time in seconds to wait for another process that is finishing a change.
+  /// The time in seconds to wait while another process finishes a change.
   let busyTimeout: TimeInterval
 
-  /// Returns the path of the safety copy that is written before a change to a format.
+  /// Returns the path of the safety copy that is written before a change to the given format.
   private static func copyPath(_ path: String, format: Int) -> String { "\(path).before-schema-\(format)" }
 
   /// Finishes an interrupted change, then upgrades the tables if they have an older format.
   ///
-  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, in which case the store has its old state again, unless the
-  ///   safety copy was lost; errors of the database.
+  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, in which case the store has its old state again unless the
+  ///   safety copy was lost. Errors of the database are also thrown.
   func run(in writer: any DatabaseWriter) throws {
     // First finishes a change that was interrupted after its commit.
     try finish(in: writer)
@@ -32,7 +32,7 @@ struct SchemaChange {
     do { try change(writer) } catch let error as StoreError { throw error } catch let error as DatabaseError
       where error.resultCode != .SQLITE_CONSTRAINT && error.resultCode != .SQLITE_ERROR
     {
-      // Errors of the system are thrown with their own codes, such as `busy` or `full`. The store is unchanged.
+      // System errors are thrown with their own codes, such as `busy` or `full`. The store is unchanged.
       throw StoreError.ofDatabase(error)
     } catch { throw Self.failed("the store is as it was", error) }
     try tables.schema.afterCommit()
@@ -55,12 +55,12 @@ struct SchemaChange {
   }
 
   private func change(_ writer: any DatabaseWriter, _ db: Database) throws {
-    // Turns off foreign keys, because a step may replace a table with a new one of the same name, without affecting the rows
-    // that refer to it. The setting can only be changed outside of a transaction.
+    // Turns off foreign keys, because a step may replace a table with a new table of the same name while rows of other tables
+    // refer to it. The setting can only be changed outside of a transaction.
     let hadKeys = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? true
     try db.execute(sql: "PRAGMA foreign_keys = OFF")
     defer {
-      // The error is ignored: the statement only changes a setting, and fails only if the connection is closed.
+      // Ignores the error, because the statement only changes a setting and fails only if the connection is closed.
       try? db.execute(sql: "PRAGMA foreign_keys = \(hadKeys ? "ON" : "OFF")")
     }
     try db.inTransaction(.immediate) {
@@ -77,13 +77,13 @@ struct SchemaChange {
     }
   }
 
-  /// Returns the first problem of the store's tables; `nil` if there is none. Other tables of the app's database are not
-  /// checked.
+  /// Returns the first problem of the store's tables, or `nil` if there is none. Does not check other tables of the app's
+  /// database.
   private func problem(_ db: Database) throws -> String? {
     let names = try String.fetchAll(
       db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
-    // A store in its own file is checked as a whole, including the free list, which does not belong to any table.
+    // A store in its own file is checked as a whole, because the free list of the file does not belong to any table.
     for name in tables.prefix.isEmpty ? ["1"] : names.map(\.quotedDatabaseIdentifier) {
       if let problem = try db.pageProblems("quick_check(\(name))").first { return problem }
     }
@@ -102,7 +102,7 @@ struct SchemaChange {
       try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
         let target = try DatabaseFile.open(copy.path)
-        // Copies with a separate connection, which sees only committed data.
+        // Copies with a separate connection, because it sees only committed data.
         let source = try DatabaseFile.open(path)
         try source.backup(to: target)
         try source.close()
@@ -117,7 +117,7 @@ struct SchemaChange {
 
   /// Checks a store whose format was changed, and restores the safety copy if the store is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
-    // Uses the format in the file, because a different program may have made the change, to a different format.
+    // Uses the format recorded in the file, because a different program may have made the change, to a different format.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }
     let copyPath = Self.copyPath(path, format: versions.format)
     // The lock on the safety copy ensures that only one process at a time finishes the change.
@@ -139,15 +139,16 @@ struct SchemaChange {
     do {
       let reader = try DatabaseFile.open(path)
       defer {
-        // An error is ignored: the connection was only used for reading, and is closed when it is deallocated at the latest.
+        // Ignores the error, because the connection was only used for reading and is closed at the latest when it is
+        // deallocated.
         try? reader.close()
       }
       return try reader.read { db in try db.withStoreErrors { try problem(db) } }
     } catch  where StoreError.isDamage(error) { return "SQLite cannot read it" }
   }
 
-  /// Runs `body` while holding a write lock on an SQLite database, which others can still read. If the file does not exist,
-  /// `body` runs without a lock.
+  /// Runs `body` while holding a write lock on an SQLite database. Other connections can still read the database. If the file
+  /// does not exist, `body` runs without a lock.
   private func withLock(onFile path: String, _ body: (_ exists: Bool) throws -> Void) throws {
     guard try FileStatus(ofPath: path) != nil else { return try body(false) }
     var configuration = Configuration()

@@ -2,20 +2,20 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// Binds the arguments of a statement, in the order of its parameters.
+/// Binds the arguments of a statement, in the order of the statement's parameters.
 ///
-/// This is faster than GRDB's `StatementArguments`, which create two arrays of values for each run of a statement.
+/// This is faster than GRDB's `StatementArguments`, because that type creates two arrays of values for each run of a statement.
 struct StatementBinder {
   private let statement: SQLiteStatement
   private var index: CInt = 0
   private var code = SQLITE_OK
 
-  /// `SQLITE_TRANSIENT`, with which SQLite copies the bound bytes.
+  /// `SQLITE_TRANSIENT`, which tells SQLite to copy the bound bytes.
   private static let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
   private init(_ statement: SQLiteStatement) { self.statement = statement }
 
-  /// Binds all arguments of a statement, so that it can run without `StatementArguments`.
+  /// Binds all arguments of a statement, so that the statement can run without `StatementArguments`.
   ///
   /// - Throws: `DatabaseError` if SQLite refuses a value, for example because it is too long.
   static func bind(_ statement: Statement, _ body: (inout StatementBinder) -> Void) throws {

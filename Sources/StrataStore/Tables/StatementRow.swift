@@ -1,9 +1,9 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// The current row of a statement, whose columns are read by index. It is valid only until the next step of the statement.
+/// The current row of a statement. Its columns are read by index. The row is valid only until the next step of the statement.
 ///
-/// This is faster than GRDB's `Row`, which creates a table of column names each time a statement runs.
+/// This is faster than GRDB's `Row`, because a `Row` creates a table of column names each time a statement runs.
 struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   private let statement: SQLiteStatement
 
@@ -26,7 +26,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
     return value
   }
 
-  /// Returns the value of a column; `nil` if it is null.
+  /// Returns the value of a column, or `nil` if the value is null.
   func nullable<T: StatementColumnConvertible>(_ index: Int) throws -> T? {
     guard sqlite3_column_type(statement, CInt(index)) != SQLITE_NULL else { return nil }
     guard let value = T(sqliteStatement: statement, index: CInt(index)) else { throw Self.damage(index) }
@@ -36,8 +36,8 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   /// Returns the value of a column without conversion.
   func value(_ index: Int) -> DatabaseValue { DatabaseValue(sqliteStatement: statement, index: CInt(index)) }
 
-  /// Returns the value of a column, and adds the size of a text or blob to `bytes`. Returns `nil` for a text with a NUL or
-  /// invalid UTF-8, because `String` would change it.
+  /// Returns the value of a column, and adds the size of a text or blob to `bytes`. Returns `nil` for text that contains a NUL
+  /// or invalid UTF-8, because `String` would change it.
   func exactValue(_ index: Int, _ bytes: inout Int) -> DatabaseValue? {
     let value = value(index)
     switch value.storage {
@@ -53,26 +53,26 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
     }
   }
 
-  /// Returns the integer in a column; `nil` if the value is not an integer.
+  /// Returns the integer in a column, or `nil` if the value is not an integer.
   func integer(_ index: Int) -> Int64? {
     guard sqlite3_column_type(statement, CInt(index)) == SQLITE_INTEGER else { return nil }
     return sqlite3_column_int64(statement, CInt(index))
   }
 
-  // The error has no underlying error, because GRDB's would contain the value.
+  // The error has no underlying error, because GRDB's error would contain the value.
   private static func damage(_ index: Int) -> StoreError {
     StoreError(.damaged, "column \(index) of a row has a value of the wrong type; check the store, then salvage it")
   }
 }
 
 extension StatementRow {
-  /// Returns the result of `body` for the first row of a statement; `nil` if the statement returns no rows.
+  /// Returns the result of `body` for the first row of a statement, or `nil` if the statement returns no rows.
   static func first<R>(
     of statement: Statement, _ arguments: StatementArguments? = nil, _ body: (StatementRow) throws -> R
   ) throws -> R? {
     let rows = try fetchCursor(statement, arguments: arguments)
     guard let row = try rows.next() else { return nil }
-    // The cursor must stay alive while `body` runs, because it resets the statement when it is released.
+    // The cursor must stay alive while `body` runs, because releasing the cursor resets the statement.
     return try withExtendedLifetime(rows) { try body(row) }
   }
 

@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Opens stores. Never writes to a file before it has been identified as a store.
+/// Opens stores. Before a file has been identified as a store, nothing is written to it.
 struct StoreOpening {
   /// The size in bytes to which SQLite truncates the write-ahead log (`PRAGMA journal_size_limit`).
   private static let journalLimit = 32 << 20
-  /// The value of `PRAGMA synchronous` for `FULL`, with which each commit waits for the disk.
+  /// The value `FULL` of `PRAGMA synchronous`, which makes each commit wait for the disk.
   private static let full = 2
 
   let options: StoreOptions
@@ -65,8 +65,8 @@ struct StoreOpening {
 
   /// Opens a file for salvage. SQLite must be able to find the tables of a store in the file.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if the file is a different database, `newerStore`; an error that
-  ///   indicates damage if the tables cannot be found.
+  /// - Throws: ``StoreError`` with the code `notAStore` if the file is a different database, or `newerStore`. If the tables
+  ///   cannot be found, throws an error that indicates damage.
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
@@ -85,13 +85,13 @@ struct StoreOpening {
       throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-      // If the format cannot be read, the first format is assumed, with which all stores begin.
+      // If the format cannot be read, assumes the first format, because all stores begin with it.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
-      // Assumes the first format, as above.
+      // The format cannot be read, so the first format is assumed.
     }
   }
 
-  /// Resolves a symbolic link to the store, because SQLite writes the journal next to the file itself. The file need not exist
+  /// Resolves a symbolic link to the store, because SQLite writes the journal next to the linked file. The file need not exist
   /// yet.
   static func resolved(_ path: String) throws -> String {
     do { return try AtomicFile.target(of: path).path } catch { throw StoreError.ofFile(error) }
@@ -103,22 +103,22 @@ struct StoreOpening {
     configuration.busyMode = .timeout(options.boundedBusyTimeout)
     configuration.label = "StrataStore"
     configuration.prepareDatabase { db in
-      // This setting is effective only before the first table is created, so it must precede the journal mode, which GRDB sets
-      // later.
+      // This setting is effective only before the first table is created. It must therefore precede the journal mode, which
+      // GRDB sets later.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try DatabaseFile.readSchema(of: db)
     }
     return configuration
   }
 
-  /// Reads the versions of a file without changing it; `nil` if the file does not exist or is empty.
+  /// Reads the format versions of a file without changing the file. Returns `nil` if the file does not exist or is empty.
   private func versions(ofFile path: String, _ tables: StoreTables) throws -> StoreVersions? {
     guard let size = try FileStatus(ofPath: path)?.size else { return nil }
     guard size > 0 else {
       try checkJournal(ofFile: path, .damaged)
       return nil
     }
-    // SQLite treats such a short file as empty, and would overwrite it.
+    // SQLite treats a file of less than 512 bytes as empty, and would overwrite it.
     guard size >= 512 else {
       throw StoreError(.notAStore, "the file is not an SQLite database; it is too short for one")
     }
@@ -150,12 +150,12 @@ struct StoreOpening {
   }
 
   private func closeQuietly(_ queue: DatabaseQueue) {
-    // An error is ignored: the connection was only used for reading, and is closed when it is deallocated at the latest.
+    // Ignores the error, because the connection was only used for reading and is closed at the latest when it is deallocated.
     try? queue.close()
   }
 
-  /// Makes each commit wait for the disk. This cannot be part of the configuration, because a pool sets a weaker mode after it
-  /// has prepared its connection.
+  /// Makes each commit wait for the disk. The setting cannot be part of the configuration, because a pool sets a weaker mode
+  /// after it has prepared its connection.
   private func prepare(_ pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { db in
       try db.withStoreErrors {

@@ -1,9 +1,9 @@
-/// The formats of a store's tables, defined by the steps from each format to the next. There is only one format so far, so
-/// there are no steps.
+/// The formats of a store's tables. Each step changes one format to the next. So far there is only one format, so there are no
+/// steps.
 package struct StoreSchema: Sendable {
   /// A change of the tables from one format to the next.
   package struct Step: Sendable {
-    /// The formats that a program must at least support to read and to write the store after this step.
+    /// The lowest formats that a program must support to read and to write the store after this step.
     let minimumReader, minimumWriter: Int
     private let change: @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
 
@@ -17,22 +17,21 @@ package struct StoreSchema: Sendable {
       (self.minimumReader, self.minimumWriter, self.change) = (minimumReader, minimumWriter, change)
     }
 
-    /// Runs the step.
     package func run(_ prefix: String, _ execute: (String) throws -> Void) throws { try change(prefix, execute) }
   }
 
   /// The formats that this program supports.
   package static let today = StoreSchema(steps: [])
 
-  /// The steps in ascending order. The first one changes format 1 to format 2.
+  /// The steps in ascending order. The first step changes format 1 to format 2.
   let steps: [Step]
-  /// A closure that runs between the commit of a change and its final check. Tests use it to simulate failures and damage.
+  /// A closure that runs after the commit of a change and before the final check. Tests use it to simulate failures and damage.
   let afterCommit: @Sendable () throws -> Void
 
   package init(steps: [Step], afterCommit: @escaping @Sendable () throws -> Void = {}) {
     (self.steps, self.afterCommit) = (steps, afterCommit)
   }
 
-  /// The format that this program writes, which is also the highest one that it supports.
+  /// The format that this program writes. It is also the highest format that this program supports.
   var format: Int { steps.count + 1 }
 }

@@ -1,7 +1,7 @@
 internal import GRDB
 
-/// The names and the structure of a store's tables (Docs/StoreFormat.md). In the app's own database, the names begin with a
-/// prefix.
+/// The names and the structure of a store's tables, which Docs/StoreFormat.md describes. In the app's own database, the names
+/// begin with a prefix.
 struct StoreTables: Sendable {
   /// The `PRAGMA application_id` of a store's file: "Stra" in ASCII.
   static let applicationID = 0x5374_7261
@@ -57,7 +57,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Creates the tables in the first format, and changes them to the current format.
+  /// Creates the tables in the first format, and then upgrades them to the current format.
   func create(in db: Database) throws {
     try db.execute(
       sql: """
@@ -103,7 +103,7 @@ struct StoreTables: Sendable {
     try apply(from: 1, in: db)
   }
 
-  /// Changes the tables from the given format to the one that this program writes.
+  /// Upgrades the tables from the given format to the format that this program writes.
   func apply(from format: Int, in db: Database) throws {
     let steps = schema.steps.dropFirst(format - 1)
     guard var versions = try versions(in: db), !steps.isEmpty else { return }
@@ -132,9 +132,9 @@ struct StoreTables: Sendable {
       arguments: [Self.change])
   }
 
-  /// Checks that the counts and their sums are plausible, because counts have no checksum.
+  /// Checks that the stored counts of revisions and their sums are plausible, because counts have no checksum.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged` if they are implausible.
+  /// - Throws: ``StoreError`` with the code `damaged` if the counts are implausible.
   func checkCounts(in db: Database) throws {
     let most = 1 << 53
     let isRight = try Bool.fetchOne(
@@ -150,7 +150,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Returns the format versions that the store's tables contain; `nil` if the tables do not exist.
+  /// Returns the format versions recorded in the store's tables, or `nil` if the tables do not exist.
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }
     let rows = try StatementRow.all(
@@ -166,12 +166,13 @@ struct StoreTables: Sendable {
   }
 }
 
-/// The format of a store, and the formats that a program must at least support to read and to write the store.
+/// The format of a store, and the lowest formats that a program must support to read and to write the store.
 struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
   var minimumWriter: Int
-  /// Whether a change of the format is unfinished: a program has changed the tables, but the store has not been checked yet.
+  /// Whether a change of the format is unfinished. If so, a program has changed the tables, but the store has not been checked
+  /// yet.
   var isChanging = false
   /// The highest format that this program supports.
   var known: Int
