@@ -162,17 +162,12 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
-<<<<<<< HEAD
   /// The synchronous ``write(_:)``, for asynchronous code that saves objects that are not `Sendable`. Blocks the thread until
   /// the changes have been written to disk.
   public func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
 
-  /// Saves as part of the app's own transaction, so that the saves and the app's changes to other tables are committed
-  /// together.
-=======
   /// Runs `body` as part of the app's own transaction, so that the saves in `body` and the app's changes to other tables are
   /// committed together.
->>>>>>> 25f956dedc00307a0f98128f819daec297c28d33
   ///
   ///     try await pool.write { db in
   ///       try order.insert(db)
