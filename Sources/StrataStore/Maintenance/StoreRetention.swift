@@ -25,7 +25,8 @@ public struct StorePruneReport: Sendable {
   public internal(set) var removed: [String: [Int]] = [:]
   /// The number of remaining revisions of the keys with the prefix. In a dry run, the number that would remain.
   public internal(set) var kept = 0
-  /// A finding for each key that was skipped because it is damaged. No revisions of skipped keys were removed.
+  /// A finding for each key that was skipped because it is damaged. ``removed`` contains the revisions that were removed before the
+  /// damage was found.
   public internal(set) var skipped: [StoreFinding] = []
   /// The number of bytes by which the file was shortened. Always 0 in a dry run. In the app's own database, always 0 unless the
   /// database uses incremental `auto_vacuum`.

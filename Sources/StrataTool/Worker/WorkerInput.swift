@@ -6,12 +6,7 @@ struct WorkerInput {
   enum Frame {
     /// The bytes of a request, without the length that precedes them.
     case request(ArraySlice<UInt8>)
-<<<<<<< HEAD
     /// A request that was skipped because it is longer than the limit.
-=======
-    /// A request that was skipped because it is too long. Its number is the greatest possible number if the frame is
-    /// too short to contain a number.
->>>>>>> 13318f6b5e2941258f87fab78fcf8a60dc7e0ea7
     case tooLong(number: UInt64, length: Int)
   }
 
