@@ -28,8 +28,8 @@ public struct ArchiveError: Error, Sendable {
     case missingValue
     /// The value names a case that the enum does not have.
     case unknownCase
-    /// The value has the right kind, but the code of its type or a transformer rejected it. Also used for references that form a
-    /// cycle which the type cannot represent.
+    /// The value has the right kind, but its type's own code or a transformer rejected the value. Also used if references form a
+    /// cycle that the type cannot represent.
     case rejected
     // Validating
     /// The value breaks rules of its model; ``ArchiveError/failures`` lists them.
@@ -57,7 +57,7 @@ public struct ArchiveError: Error, Sendable {
     // Files
     /// Reading or writing a file failed; ``ArchiveError/underlyingError`` is the error of the operating system.
     case fileSystem
-    /// Another writer is using the file, or has changed it in the meantime.
+    /// Another writer is using the file, or has changed the file in the meantime.
     case fileInUse
   }
 
@@ -90,7 +90,8 @@ public struct ArchiveError: Error, Sendable {
     var fileName: String?
   }
 
-  /// A box on the heap that keeps the error one word in size, so that throwing functions stay cheap.
+  /// A heap allocation for the details of an error. It keeps the error one word in size, because throwing functions are slower if
+  /// their errors are large.
   private final class Storage: Sendable {
     let details: Details
 
@@ -130,15 +131,15 @@ public struct ArchiveError: Error, Sendable {
   public var typeName: String? { details.typeName }
   /// The model version or format version of the data.
   public var foundVersion: Int? { details.foundVersion }
-  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion` it is the oldest
-  /// version that the model can upgrade, or the version of the other side of a merge. For a failed migration step it is the
-  /// version after the step.
+  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion`, the oldest version
+  /// that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, the version
+  /// after the step.
   public var supportedVersion: Int? { details.supportedVersion }
   /// The limit that was exceeded.
   public var limit: ArchiveLimits.Limit? { details.limit }
   /// The byte offset of the failure in the inflated data, or in the file if no data was inflated yet.
   public var byteOffset: Int? { details.byteOffset }
-  /// The error that a hook, a step, a `Codable` type or the operating system threw.
+  /// The error that a hook, a migration step, a `Codable` type or the operating system threw.
   public var underlyingError: (any Error)? { details.underlying }
 }
 

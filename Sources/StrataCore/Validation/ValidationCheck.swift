@@ -56,7 +56,7 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
 extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
   /// Checks that the whole text matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
-    // Protected by a lock, because a regular expression may contain code that is not safe to share.
+    // A lock protects the regular expression, because it may contain code that is not safe to share between threads.
     let pattern = Mutex(regex)
     return Self { text in
       let text = text[...]
@@ -67,7 +67,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-// These declarations replace the compiler's own error for an unsuitable type, which only names a missing constraint.
+// With these declarations, the compiler explains why a type is unsuitable. Its own error would only name a missing constraint.
 extension ValidationCheck {
   /// Produces a compile-time error with a suggested fix for a value that is not a collection.
   @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
@@ -85,11 +85,11 @@ extension ValidationCheck {
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
 
-/// Returns a range as it is spelled in code.
+/// Returns a range as it is written in Swift code.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 
-/// Describes a number of elements or characters that is out of range.
+/// Returns a message for a number of elements or characters that is out of range.
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
@@ -100,7 +100,7 @@ func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   }
 }
 
-/// A range with only one bound. Its spelling is needed, because its own description shows the stored properties.
+/// A range with only one bound. Messages contain `spelling`, because the range's own description shows its stored properties.
 private protocol OneSidedRange {
   var spelling: String { get }
 }
