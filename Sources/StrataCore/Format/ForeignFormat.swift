@@ -1,4 +1,4 @@
-/// The format of data that was passed to the wrong reader. It is detected from the first bytes of the data.
+/// The format of data that was passed to the wrong reader, detected from the first bytes of the data.
 package enum ForeignFormat {
   case json, binaryPropertyList, xml, gzip
 
@@ -26,7 +26,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// Returns whether the text begins like JSON. Returns `false` for a number on its own.
+  /// Returns whether the text begins like JSON. A number on its own does not count.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     let next = text.dropFirst().first { !spaces.contains($0) }
     switch text.first {
@@ -38,7 +38,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// The likely format, and the API that reads this format, for error messages.
+  /// A sentence for error messages with the likely format and the API that reads this format.
   package var advice: String {
     switch self {
     case .json: "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"

@@ -7,8 +7,8 @@ package enum Gzip {
 
   /// Appends one member. After an error, `output` is unchanged.
   ///
-  /// Sets the plain size in the stamp to the size of `body`. The stamp of an ``Stamp/Kind/end`` member is not
-  /// changed, and its body must be empty.
+  /// Sets the plain size in the stamp to the size of `body`. An ``Stamp/Kind/end`` member keeps its stamp unchanged and
+  /// must have an empty body.
   ///
   /// - Parameters:
   ///   - minimumSize: the minimum size of the member in bytes. A smaller member is padded with empty blocks before
@@ -75,7 +75,7 @@ package enum Gzip {
     return (header.stamp, body, nextOffset)
   }
 
-  /// Reads the rest of a member whose header has been read.
+  /// Reads the rest of a member, after its header.
   static func inflateMember(
     _ header: GzipHeader, at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
   ) throws -> (body: [UInt8], nextOffset: Int) {
@@ -97,14 +97,13 @@ package enum Gzip {
       .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
   }
 
-  /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of at least `size` bytes, and at most four bytes
-  /// more.
+  /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of `size` bytes, or up to four bytes more.
   private static func emptyBlocks(_ size: Int) -> [UInt8] {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }
 
-  /// Appends the body as stored blocks (RFC 1951 §3.2.4). zlib is not used, because its blocks depend on the sizes of
-  /// its buffers. These blocks depend only on the body.
+  /// Appends the body as stored blocks (RFC 1951 §3.2.4). These blocks depend only on the body. zlib is not used,
+  /// because its stored blocks depend on the sizes of its buffers.
   private static func appendStored(_ body: RawSpan, to output: inout [UInt8]) {
     output.reserveCapacity(output.count + body.byteCount + (body.byteCount / 0xFFFF + 1) * 5 + trailerSize)
     var position = 0
