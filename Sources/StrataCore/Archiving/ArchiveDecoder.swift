@@ -188,8 +188,7 @@ extension ModelSchema {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns a decoding error. If the model's fields were changed without a new version, the reason of the returned error
-  /// explains it.
+  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
       return error
@@ -202,8 +201,8 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// Returns the error. If it is a type mismatch, and the archive's type is not the expected type, the reason of the returned
-  /// error names both types.
+  /// Returns this error. If this error is a type mismatch, and the archive's type is not the expected type, the reason of the
+  /// returned error names both types.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }

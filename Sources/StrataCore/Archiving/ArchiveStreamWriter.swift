@@ -69,10 +69,10 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///
   /// The existing stream is verified first. Otherwise models could be appended after damage, and readers would not reach them.
   ///
-  /// A killed writer or a power failure can leave bytes after the last end of the stream. By default, a file with such bytes is rejected.
-  /// With `recovering`, the bytes are cut off if the whole stream before them is intact and no later end follows, because no call of
-  /// ``finish()`` has committed their models. The bytes are first copied to ``cutFile``. If a later end follows, the stream is damaged and
-  /// is not changed. Use ``ArchiveSalvage`` instead.
+  /// A killed writer or a power failure can leave bytes after the end of the stream. By default, a file with such bytes is rejected. With
+  /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no other end, because no call of
+  /// ``finish()`` has committed their models. The bytes are first copied to ``cutFile``. If they contain another end, the stream is damaged
+  /// and is not changed. Use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
@@ -164,7 +164,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // Strings and definitions of the failed model are already numbered, so the current member must not contain any models after it.
+      // Strings and definitions of the failed model are already numbered, so no more models may be added to the current member.
       writer.cut(to: mark)
       isClosed = true
       // The model may be within the limits if it is the first model of a member.
@@ -215,7 +215,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       let least = writer.leastFileSize
       let body = writer.buffer.takeData()
       writer.buffer = ByteBuffer(minimumCapacity: Self.bufferSize)
-      // Only `writeMember()` sets the position of the member, because the sizes of the earlier members are not known before.
+      // `writeMember()` sets the position of the member later, because the sizes of the earlier members are not known yet.
       let link = file.link.map { _ in StreamLink(at: 0, after: []) }
       members.add(weight: body.count) { [next, compression] in
         var bytes: [UInt8] = []

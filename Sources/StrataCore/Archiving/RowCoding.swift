@@ -60,7 +60,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the first bytes of a row if its root is a record with this shape, and the shape has the number 0.
+  /// Returns the first bytes of a row whose root is a record with this shape. The number of the shape is 0.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))

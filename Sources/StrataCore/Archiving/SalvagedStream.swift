@@ -1,6 +1,6 @@
 import Foundation
 
-/// A stream that ``ArchiveSalvage`` writes. The first added member or ``finish(_:)`` creates its file.
+/// A stream that ``ArchiveSalvage`` writes. Adding the first member or calling ``finish(_:)`` creates its file.
 final class SalvagedStream {
   let url: URL
   /// The stamp of the first member.

@@ -2,7 +2,7 @@ extension Stamp {
   /// Sets the stamp's count for a value of the stamp's type. The count of an array, a set or a dictionary is the number
   /// of its elements.
   package mutating func setCount(of value: ArchiveValue) {
-    // The count of any other value is 1. An optional is not a collection, although it has an element type.
+    // The count is 1 if the value is not a collection. An optional is not a collection, although it has an element type.
     let isCollection = !typeName.hasSuffix("?") && ArchivedType.element(of: typeName[...]) != nil
     guard isCollection || count != 1 else { return }
     let root = if case .graph(let graph) = value { graph.root } else { value }

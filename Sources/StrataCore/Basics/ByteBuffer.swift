@@ -31,7 +31,7 @@ package struct ByteBuffer: ~Copyable {
     base = Self.resized(base, to: capacity)
   }
 
-  /// Uses `realloc`, because it moves the pages of a large block instead of copying them.
+  /// Allocates or resizes memory. `realloc` moves the pages of a large block instead of copying them.
   private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
     guard let memory = realloc(base, size) else {
       // Swift itself also terminates the program if it cannot allocate memory.

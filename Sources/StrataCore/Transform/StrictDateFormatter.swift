@@ -25,7 +25,7 @@ final class StrictDateFormatter {
     if writes(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
-    // Only Foundation recognizes the time zone, so it cannot be removed from the text. In this case, only spaces around the text
+    // If only Foundation recognizes the time zone, it cannot be removed from the text. In this case, only spaces around the text
     // are rejected.
     guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
     let isSaid = zones.contains { range, zone in
