@@ -18,7 +18,7 @@ struct CodingKeyCases {
 
   /// The raw value of each case, by the name of its property. A `nil` value means that the case has no raw value.
   private var rawValues: [String: String?] = [:]
-  /// The part of the declaration because of which the keys cannot be determined, with its syntax node; `nil` if there is none.
+  /// A part of the declaration for which the keys cannot be determined, with its syntax node; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
   /// Whether the model declares `init(from:)` or `encode(to:)` itself.
   private let hasOwnCoding: Bool

@@ -41,7 +41,7 @@ struct EnumCase {
     return ["case \(key.literal):"] + located(["let made: Self = .\(name.text)\(call)", "return made"])
   }
 
-  /// Adds directives, because the compiler must report errors about an associated value at the case.
+  /// Adds `#sourceLocation` directives, because the compiler must report errors about an associated value at the case.
   private func located(_ statements: [String]) -> [String] {
     let statements = values.isEmpty ? statements : SourcePlace.lines([(place, statements)])
     return statements.map { "  " + $0 }

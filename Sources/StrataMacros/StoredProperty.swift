@@ -8,8 +8,8 @@ struct StoredProperty {
     case field
     /// The property that contains the unknown keys.
     case unknownFields
-    /// A property that decoding, encoding and merging ignore. It is not archivable, or is declared with `storage:
-    /// .none`.
+    /// A property that decoding, encoding and merging ignore. It is declared with `storage: .none`, or it
+    /// cannot be archived.
     case unarchived
   }
 

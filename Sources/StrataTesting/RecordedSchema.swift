@@ -113,8 +113,8 @@ package struct RecordedSchema: Codable, Equatable {
     return try Self.checksum(schema.text(isPretty: false))
   }
 
-  /// Returns the schema as JSON. The bytes must be the same on each platform, so Foundation's encoder does not write the text,
-  /// because it sorts keys differently on different platforms.
+  /// Returns the schema as JSON, with the same bytes on each platform. The text is not written by Foundation's own encoder, because
+  /// that encoder sorts keys differently on different platforms.
   private func text(isPretty: Bool) throws -> Data {
     try JSONWriter(isPretty: isPretty, sortsKeys: true).write(JSONReader().read(JSONEncoder().encode(self)))
   }
