@@ -7,7 +7,7 @@ extension ModelDeclaration {
     let hasImplicitInitializer: Bool
     let isFinal: Bool
     let isOpen: Bool
-    /// The superclass as written, such as `Animal.self`, if it is a model.
+    /// The superclass as written, such as `Animal.self`; `nil` if it is not a model.
     let superclass: ExprSyntax?
     /// Whether the superclass is not a model. Its properties are then not archived.
     let excludesSuperclass: Bool
@@ -17,7 +17,8 @@ extension ModelDeclaration {
     /// The first inherited type, if it must be a protocol because the attribute does not name a superclass.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
-    /// Whether the generated members override members of a superclass or can be overridden by subclasses.
+    /// Whether the generated members override members of a superclass, or subclasses can override the generated
+    /// members.
     var isInHierarchy: Bool { !isFinal || superclass != nil }
   }
 

@@ -11,14 +11,14 @@ struct ModelDeclaration {
   }
 
   let kind: Kind
-  /// The name as written.
+  /// The name of the type as written in the source.
   let typeName: String
   let name: ModelName
-  /// The access modifier with a trailing space, `public ` or `package `; empty for any other access level.
+  /// The access modifier with a trailing space: `public `, `package ` or `@usableFromInline `. Empty for any other level.
   let access: String
   let version: String
   let formerNames: ExprSyntax?
-  /// The superclass, if it is a model.
+  /// The superclass; `nil` if it is not a model.
   let superclass: ExprSyntax?
   /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
@@ -165,7 +165,7 @@ struct ModelDeclaration {
     object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
   }
 
-  /// Returns the first inherited type if it must be a protocol; `nil` if it may be a class, such as `NSObject`.
+  /// Returns the first inherited type if the type must be a protocol; `nil` if it may be a class, such as `NSObject`.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {

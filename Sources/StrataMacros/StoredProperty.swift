@@ -183,7 +183,7 @@ extension StringLiteralExprSyntax {
 }
 
 extension ExprSyntax {
-  /// "a tuple" or "a function" if the expression is clearly one of these; `nil` otherwise.
+  /// "a tuple" or "a function" if the expression is clearly of that kind; `nil` otherwise.
   var shapeWithoutArchive: String? {
     if self.is(ClosureExprSyntax.self) { return "a function" }
     guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count != 1 else { return nil }

@@ -12,7 +12,7 @@ struct LockedModel {
   private var name: String { schema.name }
 
   /// - Parameters:
-  ///   - modelNames: the current name of each locked model, by its current and former names.
+  ///   - modelNames: the current names of all locked models. The keys are the current and the former names.
   ///   - subclasses: the locked subclasses of the model.
   ///   - given: values for the fields of generated records, by model and key.
   init(

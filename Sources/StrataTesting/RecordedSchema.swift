@@ -6,9 +6,9 @@ package struct RecordedSchema: Codable, Equatable {
   package enum Kind: String, Codable { case structure, object, enumeration }
 
   package struct Field: Codable, Equatable {
-    /// The type, as spelled by ``RecordedType``.
+    /// The type, as written by ``RecordedType``.
     package var type: String
-    /// The default as text; `nil` if there is none.
+    /// The default of the field as text; `nil` if there is none.
     package var initial: String?
     /// The former keys of the field; `nil` if there are none.
     package var formerly: [String]?
@@ -178,7 +178,7 @@ extension ArchiveValue {
 }
 
 extension [MigrationOperation] {
-  /// The keys that the operations change; `nil` if one of the operations may change any key.
+  /// The keys that the operations change; `nil` if an operation may change any key.
   var changedKeys: Set<String>? {
     let effects = compactMap(\.effect)
     guard effects.count == count else { return nil }

@@ -6,7 +6,7 @@ package struct SchemaChange {
   /// The key whose value a migration step must change or remove; `nil` if data of the older version does not need a
   /// step.
   package let key: String?
-  /// Whether older programs that keep unknown keys can still read the newer version.
+  /// Whether an older program can still read the newer version, provided that it keeps unknown keys.
   let isAddition: Bool
 
   private init(_ text: String, needsStepFor key: String? = nil, isAddition: Bool = false) {

@@ -227,7 +227,6 @@ extension Stamp {
 }
 
 extension GzipHeader {
-  /// Reads the header of an archive.
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
       throw ArchiveError(.notAnArchive, "the data has no bytes; an archive has at least a header", byteOffset: 0)

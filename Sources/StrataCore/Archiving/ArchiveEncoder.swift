@@ -139,7 +139,6 @@ extension ArchiveWriter {
 }
 
 extension Stamp {
-  /// Creates a stamp for values of a type.
   init<T: Archivable>(of type: T.Type, kind: Kind = .single, sequenceNumber: UInt64 = 0, count: UInt64 = 1) {
     let schema = T._rootSchema
     self.init(

@@ -17,8 +17,8 @@ public enum ArchiveSalvage {
     public internal(set) var modelCount: UInt64
     /// The missing parts of a stream, in file order; empty for an archive of one value.
     public internal(set) var gaps: [StreamGap] = []
-    /// The path at which a truncated value ends; everything after that path is missing. Empty if the value is complete, or if
-    /// it is truncated before its first part or inside a key.
+    /// The path at which a truncated value ends. Everything after that path is missing. The path is empty if the value is
+    /// complete, or if it is truncated before its first part or inside a key.
     public internal(set) var cutPath: [ArchiveError.PathComponent] = []
     /// The file with the readable members that are not known to belong to the stream; `nil` if there are no such members.
     public internal(set) var unprovenFile: URL?

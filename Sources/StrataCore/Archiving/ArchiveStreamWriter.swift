@@ -118,7 +118,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } else if recovering {
       let found = try recovery.lastEnd()
       trailer = try MemberReader.trailer(before: found.offset, in: file)
-      // Bytes are cut off only after all checks, so that a rejected stream is not changed.
+      // Bytes are cut off only after all checks, because a rejected stream must not be changed.
       try Element._rootSchema?.check(found.stamp)
       if found.offset < size {
         cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
@@ -243,7 +243,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 }
 
 extension ArchiveWriter {
-  /// Starts an array whose head has a fixed width, so that ``setCount(_:)`` can overwrite the count later.
+  /// Starts an array whose head has a fixed width, because ``setCount(_:)`` overwrites the count later.
   package mutating func beginCountedArray() {
     counts.addCollection(0)
     countPlace = buffer.count + 1

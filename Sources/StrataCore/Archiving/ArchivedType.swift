@@ -4,8 +4,9 @@ package struct ArchivedType {
   package let name: String
 
   /// - Parameters:
-  ///   - root: the root type of the archives; a model also covers optionals and collections of it.
-  ///   - subclasses: classes whose objects can be the root in place of an object of the root's class.
+  ///   - root: the root type of the archives. If it is a model, the archives can also contain optionals and collections
+  ///     of the model.
+  ///   - subclasses: subclasses of the root type whose objects are also accepted as the root.
   ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
     guard let model = TypeShape.model(root) else {

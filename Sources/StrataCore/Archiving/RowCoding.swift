@@ -30,7 +30,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Encodes a value whose type conforms only to `Codable` as a row.
+  /// Encodes a value as a row. The type of the value conforms only to `Codable`.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true

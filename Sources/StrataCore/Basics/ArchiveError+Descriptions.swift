@@ -11,7 +11,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
-    // The message of the operating system is already a part of the reason.
+    // The reason of a file system error already contains the message of the operating system.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }

@@ -2,7 +2,7 @@
 ///
 /// Messages contain keys, types, sizes and versions, but never values.
 public struct ArchiveError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` may change.
+  /// The kind of failure. The codes are stable, but the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
     /// The bytes are not a Strata archive.
@@ -32,12 +32,12 @@ public struct ArchiveError: Error, Sendable {
     /// cycle that the type cannot represent.
     case rejected
     // Validating
-    /// The value breaks rules of its model; ``ArchiveError/failures`` lists them.
+    /// The value breaks rules of its model. ``ArchiveError/failures`` lists the broken rules.
     case invalid
     // Upgrading
     /// The migration steps of a model have a gap or duplicates, or do not end at the current version.
     case invalidMigration
-    /// A migration step or a hook failed; ``ArchiveError/underlyingError`` is the error that it threw.
+    /// A migration step or a hook failed with the error in ``ArchiveError/underlyingError``.
     case migrationFailed
     // Merging
     /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
@@ -55,7 +55,7 @@ public struct ArchiveError: Error, Sendable {
     /// The JSON mapping of a model is invalid, for example because two fields have the same path.
     case invalidMapping
     // Files
-    /// Reading or writing a file failed; ``ArchiveError/underlyingError`` is the error of the operating system.
+    /// Reading or writing a file failed. ``ArchiveError/underlyingError`` is the error of the operating system.
     case fileSystem
     /// Another writer is using the file, or has changed the file in the meantime.
     case fileInUse
@@ -86,7 +86,6 @@ public struct ArchiveError: Error, Sendable {
     var input: (any Sendable)?
     /// Further errors that were collected together with this error.
     var others: [ArchiveError] = []
-    /// The name of the file that was being read.
     var fileName: String?
   }
 
@@ -171,8 +170,8 @@ extension ArchiveError {
 }
 
 extension ArchiveError {
-  /// Returns `error` with `component` inserted at the front of its path. An error that is not an `ArchiveError` is first wrapped
-  /// in one.
+  /// Returns `error` with `component` inserted at the front of its path. An error of any other type is first wrapped in an
+  /// `ArchiveError`.
   package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
     wrap(error).prefixed(by: component)
   }

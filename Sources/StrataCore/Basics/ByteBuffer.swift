@@ -124,7 +124,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 1
   }
 
-  /// Appends two words in native byte order.
+  /// Appends two 64-bit words in native byte order.
   @inline(__always)
   mutating func append(words first: UInt64, _ second: UInt64) {
     reserve(16)
@@ -133,7 +133,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 16
   }
 
-  /// Overwrites earlier bytes with a word in native byte order.
+  /// Overwrites eight earlier bytes with a 64-bit word in native byte order.
   @inline(__always)
   mutating func overwrite(at start: Int, withWord value: UInt64) {
     precondition(start >= 0 && start + 8 <= count)
@@ -174,7 +174,7 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// Returns the bytes and empties the buffer. The bytes are copied only if they are fewer than 64 KiB.
+  /// Returns the bytes and empties the buffer. The bytes are copied only if there are fewer than 64 KiB.
   package mutating func takeData() -> Data {
     guard count >= 65536 else {
       let data = Data(bytes: base, count: count)
@@ -188,7 +188,7 @@ package struct ByteBuffer: ~Copyable {
     return data
   }
 
-  /// Overwrites earlier bytes with a 32-bit integer in network byte order.
+  /// Overwrites four earlier bytes with a 32-bit integer in network byte order.
   package mutating func overwrite(at start: Int, with value: UInt32) {
     precondition(start >= 0 && start + 4 <= count)
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
@@ -258,7 +258,6 @@ package struct ByteBuffer: ~Copyable {
     return isSame ?? string.utf8.elementsEqual(bytes) ? string : nil
   }
 
-  /// Whether all bytes are ASCII.
   @inline(__always)
   package static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }

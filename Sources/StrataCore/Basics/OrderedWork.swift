@@ -23,7 +23,6 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
 
   deinit { _ = queue.state.withLock { $0.stop() } }
 
-  /// Whether the queue has room for another job.
   var hasRoom: Bool { queue.state.withLock { $0.hasRoom } }
 
   /// Adds a job to the end of the queue.
@@ -40,7 +39,6 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
   /// - Throws: the error of the job. The next call runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
-  /// Removes the first job.
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
   /// Removes all jobs, and waits for a running call of the source to return. The source is not called again before the next call of
@@ -121,7 +119,7 @@ extension OrderedWork {
 
     struct Entry: Sendable {
       let weight: Int
-      /// The job; `nil` after it has succeeded, so that the values that it captures are released.
+      /// The job. It is `nil` after the job has succeeded, because the values that the job captures must be released.
       var job: Job?
       var phase = Phase.waiting
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }

@@ -1,5 +1,4 @@
 extension RawSpan {
-  /// Whether both spans contain the same bytes.
   @inline(__always)
   func holdsSameBytes(as other: RawSpan) -> Bool {
     byteCount == other.byteCount && occurs(at: 0, in: other)

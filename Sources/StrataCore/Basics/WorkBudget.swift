@@ -77,13 +77,13 @@ package final class WorkBudget {
   // that can be repeated by reference must not exceed the number of its values. A value that an encoder writes in full takes at least two
   // bits of the file, which allow 16 values.
 
-  /// The additional weight of a collection, which already counts as one value.
+  /// The additional weight of a collection. A collection already counts as one value.
   static let ofCollection = 1
-  /// The weight of a string that is numbered for later references.
+  /// The additional weight of a string that is numbered for later references.
   static let ofText = 4
-  /// The weight of data that is numbered for later references.
+  /// The additional weight of data that is numbered for later references.
   static let ofData = 11
-  /// The weight of a parsed URL, and of a shared number or UUID.
+  /// The additional weight of a parsed URL, and of a number or a UUID that several references share.
   static let ofShared = 14
 
   /// Subtracts the additional weight of values that take more than 16 bytes.
@@ -111,14 +111,14 @@ package final class WorkBudget {
 
   /// Subtracts values that are about to be created.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up, like the other `spend` methods.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up. All other `spend` methods throw the same error.
   @inline(__always)
   package func spend(values count: Int) throws {
     values &-= count
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// Subtracts bytes of text or data that a reference expands to.
+  /// Subtracts bytes of text or data to which a reference expands.
   @inline(__always)
   package func spend(bytes count: Int) throws {
     bytes &-= count

@@ -4,7 +4,7 @@ package enum ForeignFormat {
 
   private static let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
-  /// - Parameter bytes: the data, of which only the first 512 bytes are examined.
+  /// - Parameter bytes: the data. Only the first 512 bytes are examined.
   package init?(_ bytes: RawSpan) {
     var start = bytes.extracting(first: 512).withUnsafeBytes { Array($0) }[...]
     if start.starts(with: [0x1F, 0x8B]) {

@@ -12,7 +12,7 @@ package struct MemberReader: ~Copyable {
 
   private let file: OpenFile
   private let limits: ArchiveLimits
-  /// The read buffer, which has room for the longest header and for the next read.
+  /// The read buffer. It has room for the longest header and for the next read.
   private var buffer = [UInt8](repeating: 0, count: 2 * readSize)
   private var start = 0
   private var end = 0

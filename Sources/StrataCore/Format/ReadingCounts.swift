@@ -27,7 +27,7 @@ struct ReadingCounts {
     if count > largestCount { largestCount = count }
   }
 
-  /// Counts an element of an array whose length is not known yet.
+  /// Counts an element of an array whose length is not yet known.
   @inline(__always)
   mutating func addElement() { values &+= 1 }
 

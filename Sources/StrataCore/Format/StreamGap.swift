@@ -1,4 +1,4 @@
-/// A part of a stream that could not be read and was skipped.
+/// An unreadable part of a stream that a reader skipped.
 public struct StreamGap: Sendable, CustomStringConvertible {
   /// How a reader handles bytes that it cannot read.
   public enum Handling: Sendable, Hashable {

@@ -78,7 +78,7 @@ package struct StreamMembers: ~Copyable {
   package var first: Stamp? { order.first }
   /// The number of models read so far, and the total size of their bodies in bytes.
   package var total: (count: UInt64, plainSize: UInt64) { order.total }
-  /// The number of members that were read so far or are known to be missing.
+  /// The number of members that were read or are known to be missing so far.
   package var memberCount: UInt64 { order.next }
   /// The file offset of the next member.
   package private(set) var offset: Int

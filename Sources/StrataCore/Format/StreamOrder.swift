@@ -71,8 +71,8 @@ package struct StreamOrder {
     next = stamp.sequenceNumber
   }
 
-  /// - Throws: ``ArchiveError`` if the file must not end here: `notAnArchive` if the file is empty, `truncated` if it
-  ///   is a stream without an end member.
+  /// - Throws: ``ArchiveError`` if the archive is incomplete. The code is `notAnArchive` if the file is empty, and
+  ///   `truncated` if the file is a stream without an end member.
   package func finish() throws {
     guard let first else {
       throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)

@@ -4,7 +4,8 @@ public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
   case fail
   /// Uses the given value.
   case use(To)
-  /// Computes the result from the unknown value, for example as a case that keeps the raw text.
+  /// Computes the result from the unknown value. For example, the result can be an enum case that contains the raw
+  /// text.
   case make(@Sendable (From) throws -> To)
 
   fileprivate func value(for unknown: From) throws -> To {

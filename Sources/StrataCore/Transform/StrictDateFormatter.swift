@@ -9,7 +9,7 @@ final class StrictDateFormatter {
   private let local: DateFormatter?
   private let hasFraction: Bool
 
-  /// - Parameter make: creates a formatter for a format.
+  /// - Parameter make: a function that creates a formatter for a format.
   init(_ format: String, _ make: (String) -> DateFormatter) {
     let fields = Self.fields(of: format)
     formatter = make(format)
@@ -37,7 +37,7 @@ final class StrictDateFormatter {
     return isSaid ? date : nil
   }
 
-  /// Whether the formatter writes a date as this text, ignoring case.
+  /// Whether formatting a date gives this text, ignoring case.
   private func writes(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
     // Also tries a date half a millisecond later. Formatters truncate fractions, and the double for .001 may be slightly too

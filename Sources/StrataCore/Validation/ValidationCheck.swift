@@ -2,11 +2,11 @@
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
-  /// Creates a custom check from a closure, which throws an ``InvalidValue`` or any other error if the value is invalid.
+  /// Creates a custom check from a closure. If the value is invalid, the closure throws an ``InvalidValue`` or any other error.
   @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 
-  /// Checks a condition. `reason` describes the problem if the condition does not hold.
+  /// Checks a condition. If the condition does not hold, `reason` describes the problem.
   @inlinable
   public static func that(_ reason: String, _ holds: @escaping @Sendable (Value) throws -> Bool) -> Self {
     Self { if try !holds($0) { throw InvalidValue(reason) } }
@@ -69,17 +69,17 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
 
 // With these declarations, the compiler explains why a type is unsuitable. Its own error would only name a missing constraint.
 extension ValidationCheck {
-  /// Produces a compile-time error with a suggested fix for a value that is not a collection.
+  /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
-  /// Produces a compile-time error with a suggested fix for a value that is not a collection.
+  /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks the elements of a collection; use .range for a number, or .that")
   @_disfavoredOverload
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
-  /// Produces a compile-time error with a suggested fix for a value that is not text.
+  /// Unavailable for a value that is not text. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks text; use .count for a collection, .range for a number, or .that")
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }

@@ -57,7 +57,7 @@ package enum Gzip {
     }
   }
 
-  /// Replaces the link in the header of a member of a stream.
+  /// Replaces the link in a stream member's header.
   static func setLink(_ link: StreamLink, ofMember member: inout [UInt8]) throws {
     let header = try GzipHeader(at: 0, in: member.bytes, fileOffset: 0)
     try member.replaceSubrange(..<header.length, with: GzipHeader.bytes(for: header.stamp, link: link))

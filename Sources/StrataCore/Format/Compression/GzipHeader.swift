@@ -1,7 +1,7 @@
 /// The header of a member, which is a gzip header (RFC 1952 §2.3) with an extra field, a checksum and no other optional
 /// parts.
 package struct GzipHeader: Sendable {
-  /// The number of bytes before the content of the extra field, including the field's length.
+  /// The size in bytes of the fixed part of a header, up to and including the length of the extra field.
   package static let fixedSize = 12
 
   /// The maximum size in bytes of a header that this library writes.

@@ -105,9 +105,9 @@ package enum AtomicFile {
 
   /// Returns the whole content of a file.
   ///
-  /// - Parameter limit: The maximum size of the file in bytes.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded` if it is
-  ///   larger than the limit.
+  /// - Parameter limit: the maximum size of the file in bytes.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded` if the file
+  ///   is larger than the limit.
   package static func read(_ url: URL, limit: Int? = nil) throws -> [UInt8] {
     let file = try OpenFile(reading: url)
     let limit = limit ?? Int.max

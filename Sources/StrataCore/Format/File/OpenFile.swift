@@ -29,7 +29,7 @@ package struct OpenFile: ~Copyable {
     try self.init(path, named: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
-  /// Opens an existing file for overwriting it from the beginning, which is not atomic.
+  /// Opens an existing file to overwrite it from the beginning. Overwriting a file is not atomic.
   package init(writing url: URL) throws { try self.init(url, O_WRONLY) }
 
   /// Opens an existing file for reading and for appending.
@@ -209,7 +209,7 @@ package struct OpenFile: ~Copyable {
     guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .acquired }
     switch errno {
     case EWOULDBLOCK: return .heldByOther
-    // `EBADF`, because NFS can lock only files that are open for writing.
+    // `EBADF` is included, because NFS can lock only files that are open for writing.
     case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .unsupported
     default: throw Self.failure("lock", path)
     }

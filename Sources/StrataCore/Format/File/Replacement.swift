@@ -22,7 +22,7 @@ struct Replacement: ~Copyable {
     }
     // The folder is opened first. If it cannot be opened, nothing has been changed.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
-    // Only the owner may read the content until the permissions of the old file have been copied.
+    // Until the permissions of the old file have been copied, only the owner may read the content.
     let temporary = try TemporaryFiles(of: path).create(named: name, permissions: existing == nil ? 0o666 : 0o600)
     do {
       if let existing { try temporary.file.adopt(existing) }

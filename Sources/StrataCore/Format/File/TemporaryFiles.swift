@@ -45,11 +45,11 @@ package struct TemporaryFiles {
     return try body(URL(fileURLWithPath: made.path, isDirectory: true))
   }
 
-  /// Creates a temporary file, which is locked until it is closed. Also removes temporary files that killed writers left behind.
+  /// Creates a temporary file. The file is locked until it is closed. Also removes temporary files that killed writers left behind.
   ///
   /// - Parameters:
   ///   - name: the path for error messages.
-  ///   - permissions: the permissions of the new file, which the umask of the process restricts.
+  ///   - permissions: the permissions of the new file. The umask of the process restricts them.
   func create(named name: String, permissions: UInt32) throws -> TemporaryFile {
     try create(named: name) { try OpenFile(creating: $0, named: name, permissions: permissions) }
   }

@@ -17,7 +17,7 @@ extension JSONElement {
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// Returns the value of a scalar's token.
+  /// Returns the value of the scalar whose token is at this index.
   @inline(__always)
   func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]

@@ -37,7 +37,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   @inline(__always)
   package var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: head &>> 56)) ?? .null }
 
-  /// The byte offset of the value. For a string, it is the offset after the opening quote.
+  /// The byte offset of the value. For a string, the offset after the opening quote.
   @inline(__always)
   package var offset: Int { Int(truncatingIfNeeded: head & 0xFF_FFFF_FFFF_FFFF) }
 
