@@ -32,8 +32,8 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A hash of the length, the first eight bytes and the last eight bytes. Even the highest bits of the hash differ
-  /// between most keys.
+  /// A hash of the length, the first eight bytes and the last eight bytes. The hashes of most
+  /// keys differ, even in their highest bits.
   @inline(__always)
   var sampledHash: UInt64 {
     let count = byteCount

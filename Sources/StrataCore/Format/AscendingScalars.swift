@@ -14,8 +14,7 @@ struct AscendingScalars {
     last = element
   }
 
-  /// Returns whether the element is a number, a string, data or a simple value in its shortest encoding. No other
-  /// encoding of the same value is accepted here.
+  /// Returns whether the element is a number, a string, data or a simple value in its shortest encoding.
   private static func hasOneEncoding(_ element: Range<Int>, in bytes: RawSpan) -> Bool {
     guard let initial = byte(bytes, element.lowerBound) else { return false }
     switch initial >> 5 {

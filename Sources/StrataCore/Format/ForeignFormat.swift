@@ -26,7 +26,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// Returns whether the text begins like JSON. A number on its own does not count.
+  /// Returns whether the text begins like JSON. A single number is not recognized as JSON.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     let next = text.dropFirst().first { !spaces.contains($0) }
     switch text.first {

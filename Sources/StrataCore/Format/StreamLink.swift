@@ -9,7 +9,7 @@ package struct StreamLink: Sendable, Hashable {
 
   /// The offset of the member in its file.
   private let offset: UInt64
-  /// The CRC-32 of the previous member's trailer, which is directly before the member.
+  /// The CRC-32 of the eight bytes directly before the member, which are the previous member's trailer.
   private let previous: UInt32
 
   /// Creates the link of a member.

@@ -52,8 +52,7 @@ package struct StreamMembers: ~Copyable {
   private var order = StreamOrder()
   /// The unreadable parts skipped so far.
   package private(set) var gaps: [StreamGap] = []
-  /// The start of the current gap, and the error at that offset. `nil` unless damage was found and no member has been read after the
-  /// damage.
+  /// The start of the current gap, and the error at that offset; `nil` if there is no gap, or if a member has been read after the gap.
   private var open: (start: Int, error: ArchiveError)?
   /// The index of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
   private var uncounted = 0
@@ -69,9 +68,9 @@ package struct StreamMembers: ~Copyable {
   private var known = 0
   /// Whether the members of the stream record their positions in their headers.
   private var isLinked = false
-  /// Whether the reader found members that may belong to the stream, closed by an end member.
+  /// Whether the reader found a sequence of members that ends with an end member and may belong to the stream.
   private(set) var hasDoubtfulEnd = false
-  /// Called with the stamp, the body and the file size in bytes of each readable member that is not known to belong to the stream.
+  /// A closure for readable members that are not known to belong to the stream. It receives the stamp, the body and the size in the file.
   var unproven: ((Stamp, [UInt8], Int) throws -> Void)?
 
   /// The stamp of the first member.
@@ -282,7 +281,7 @@ package struct StreamMembers: ~Copyable {
 }
 
 extension ArchiveError {
-  /// Whether the error was caused by wrong or missing bytes.
+  /// Whether wrong or missing bytes caused the error.
   package var isDamage: Bool {
     switch code {
     case .damaged, .truncated, .notAnArchive: true

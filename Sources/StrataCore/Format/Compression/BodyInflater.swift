@@ -5,8 +5,8 @@
 /// ``feed(whole:)`` may reserve the size in the stamp immediately, if the input is large enough to inflate to that size.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
-  /// The number of bytes to inflate at once. It is small, because the checksum is computed while the bytes are still in the
-  /// processor's cache.
+  /// The number of bytes to inflate at once. A small number keeps the bytes in the processor's cache until their checksum is
+  /// computed.
   private static let step = 256 << 10
   /// The maximum body size in bytes for which any compression ratio is accepted, because such a body needs little memory.
   private static let ratioThreshold = 1 << 20

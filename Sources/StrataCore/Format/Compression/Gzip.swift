@@ -1,8 +1,9 @@
 /// Writes and reads the members of an archive, which are gzip members (RFC 1952) with a ``Stamp`` in the header.
 package enum Gzip {
-  /// The size in bytes of the trailer after the deflate data, which contains the CRC-32 and the size of the body.
+  /// The size in bytes of a member's trailer. The trailer follows the deflate data and contains the CRC-32 and the size
+  /// of the body.
   package static let trailerSize = 8
-  /// The deflate data of an empty body, which is the same at every level.
+  /// The deflate data of an empty body. It is the same at every compression level.
   static let emptyBody: [UInt8] = [0x03, 0x00]
 
   /// Appends one member. After an error, `output` is unchanged.

@@ -1,5 +1,5 @@
-/// Deflates data with a dictionary: known bytes, of which the data repeats large parts. For example, the current state of a
-/// document repeats most of the previous state.
+/// Deflates data with a dictionary. The dictionary contains bytes that are likely to occur in the data. For example, the current
+/// state of a document repeats most of the previous state.
 ///
 /// Only repetitions within a distance of ``window`` bytes are found, because deflate (RFC 1951) has this maximum distance.
 package enum PrimedDeflate {

@@ -30,8 +30,8 @@ package enum AtomicFile {
   ///
   /// - Parameter isNew: whether an existing file at `url` is kept instead of replaced.
   /// - Returns: whether the file was moved; `false` if an existing file was kept.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. There is a special case if only synchronizing the folder
-  ///   failed: if `isNew` is true, the file has been removed from `url` again; otherwise it has already replaced the
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed and `isNew` is
+  ///   true, the file has been removed from `url` again. If `isNew` is false, the file has already replaced the
   ///   existing file.
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
@@ -131,8 +131,8 @@ package enum AtomicFile {
     return bytes
   }
 
-  /// Follows the symbolic links at the end of a path. Returns the final path and the file's status; the status is `nil`
-  /// if there is no file at that path.
+  /// Follows the symbolic links at the end of a path. Returns the final path, and the status of the file at that path;
+  /// `nil` if there is no file.
   package static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
     for _ in 0..<mostLinks {

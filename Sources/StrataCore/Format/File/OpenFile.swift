@@ -138,8 +138,8 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Sets the permissions of the file to the permissions in `status`. If the process has the right to, it also sets the
-  /// owner and the group.
+  /// Sets the permissions of the file to the permissions in `status`. Also sets the owner and the group, if the process
+  /// is allowed to set them.
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {

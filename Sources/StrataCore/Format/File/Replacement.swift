@@ -15,7 +15,7 @@ struct Replacement: ~Copyable {
     let (path, existing) = try AtomicFile.target(of: name)
     if let existing {
       guard !existing.isFolder else { throw OpenFile.failure("write", name, EISDIR) }
-      // Only a regular file may be replaced. A device, for example, must not be replaced.
+      // Only a regular file may be replaced. Other kinds of files, such as devices, are rejected.
       guard existing.isRegular else {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }

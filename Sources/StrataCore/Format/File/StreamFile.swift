@@ -85,8 +85,8 @@ final class StreamFile {
     }
   }
 
-  /// Flushes the file to the disk. If it is a new file, it then replaces the existing file. When the method returns, the
-  /// stream survives a power failure.
+  /// Flushes the file to the disk. If the stream was written to a new file, the new file then replaces the existing file. When
+  /// the method returns, the stream survives a power failure.
   ///
   /// - Throws: the same errors as ``write(_:)``. After an error, the original file is unchanged, unless the error
   ///   states otherwise.

@@ -6,8 +6,8 @@ package import Foundation
 /// A writer holds the lock of its temporary file until it has finished. If a temporary file is not locked, a killed writer left it behind,
 /// and the next writer of the same file removes it.
 package struct TemporaryFiles {
-  /// The number of numbered names for each file. Additional simultaneous writers of the same file use random names, and their files are not
-  /// removed after a crash.
+  /// The number of numbered temporary names for each file. Additional simultaneous writers of the file use random names, and their
+  /// temporary files are not removed after a crash.
   private static let most = 16
 
   private let folder: String
