@@ -23,8 +23,8 @@
           writer.beginArray(count: 2)
         }
         try key.write(to: &writer)
-        // Error paths contain the key, although it is user data. Without the key, nobody could locate the failing
-        // value.
+        // Error paths contain the key, although it is user data. Without the key, the failing value could not be
+        // located.
         do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
         if !Self.isKeyed { writer.leave() }
       }

@@ -47,7 +47,7 @@ struct PropertyReader {
   private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
 
   /// Reports constants of a class with a policy that computes a value. A merge sets the properties of the existing
-  /// object, so it cannot change a constant. It replaces the object only if all properties are constants.
+  /// object, so it cannot change a constant. A merge replaces the object only if all properties are constants.
   private mutating func checkConstants() {
     let fields = properties.filter { $0.role == .field }
     guard fields.contains(where: { !$0.isConstant }) else { return }
@@ -190,8 +190,8 @@ extension AttributeListSyntax {
 }
 
 extension VariableDeclSyntax {
-  /// Whether the property may have a property wrapper: an attribute other than `@Field` whose name begins with a
-  /// capital letter.
+  /// Whether the property has an attribute that may be a property wrapper: any attribute other than `@Field` whose name
+  /// begins with a capital letter.
   fileprivate var hasWrapper: Bool {
     attributes.compactMap { $0.as(AttributeSyntax.self) }.map(FieldAttribute.name).contains { name in
       name != "Field" && (name.first?.isUppercase ?? false)

@@ -131,8 +131,8 @@ extension TypeSyntax {
     return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
   }
 
-  /// Whether variables of this type are implicitly initialized to nil. The types `T?` and `T!` are, but `Optional<T>`
-  /// is not.
+  /// Whether variables of this type are implicitly initialized to nil. This applies to `T?` and `T!`, but not to
+  /// `Optional<T>`.
   var isImplicitlyNil: Bool { isOptional && !self.is(IdentifierTypeSyntax.self) }
 
   /// The source text of an expression for the metatype.

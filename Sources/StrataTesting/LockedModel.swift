@@ -63,7 +63,7 @@ struct LockedModel {
 
   /// Compares the model with its recorded versions, and returns the problems.
   ///
-  /// - Parameter allowsMissing: whether it is allowed that the current version is not recorded.
+  /// - Parameter allowsMissing: whether the current version may be missing from the recorded versions.
   /// - Throws: a Foundation error if the folder cannot be read.
   func shapeProblems(allowsMissing: Bool) throws -> [String] {
     var (recorded, edited, problems) = try recorded()
@@ -269,7 +269,7 @@ struct LockedModel {
     }
   }
 
-  /// Returns advice for a model's first migration step: how older archives remain readable.
+  /// Returns advice on how to keep older archives readable when a model gets its first migration step.
   private func firstStepHint(_ version: Int) -> String {
     guard schema.migration == nil, version > 1 else { return "" }
     return

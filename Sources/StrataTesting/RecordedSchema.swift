@@ -187,7 +187,7 @@ extension [MigrationOperation] {
 }
 
 extension MigrationOperation {
-  /// The description of the operation, including its values. For a closure, this is the description that the program gives.
+  /// The description of the operation, including its values. For a closure, the description that the program specifies.
   fileprivate var recordedText: String {
     switch self {
     case .rename(_, _, overwriting: let isOverwriting): description + (isOverwriting ? ", overwriting" : "")

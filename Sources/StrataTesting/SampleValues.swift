@@ -42,7 +42,7 @@ struct SampleValues {
     return try record(of: schema, depth: 0)
   }
 
-  /// Returns the largest number of cases of an enum in a model and its nested models.
+  /// Returns the largest case count of all enums in a model and its nested models.
   func caseCount(of schema: RecordedSchema) -> Int {
     var most = 0
     for schema in reachable(from: schema) {
@@ -276,7 +276,7 @@ extension RecordedType {
     }
   }
 
-  /// The number of cases of an enum. For a container, the largest number of cases of an enum in it.
+  /// The number of cases of an enum. For a container, the largest case count of the enums inside.
   fileprivate var caseCount: Int {
     switch self {
     case .enumeration(_, let cases): cases?.count ?? 0

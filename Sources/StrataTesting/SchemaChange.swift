@@ -96,7 +96,7 @@ package struct SchemaChange {
     of key: String, formerly oldKey: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field,
     _ names: Names
   ) -> [SchemaChange] {
-    // Changes name the old key, because steps use it: former keys are read only after the last step.
+    // Each change contains the old key. Steps use the old key, because former keys are read only after the last step.
     var changes: [SchemaChange] = []
     let oldType = RecordedType(parsing: old.type).renamed(names.models)
     let newType = RecordedType(parsing: new.type).renamed(names.models)

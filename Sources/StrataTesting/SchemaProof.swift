@@ -81,7 +81,8 @@ struct SchemaProof<M: VersionedModel> {
     case .success(let record): upgraded = record
     }
     let expected: ModelRecord
-    // Only values that are equal in two openings are compared, because some defaults differ each time, such as a new UUID.
+    // Only values that are equal after opening the record twice are compared, because some defaults, such as a new UUID, differ
+    // each time.
     var compared: [String]
     do {
       expected = try open(record, .archive)

@@ -206,7 +206,7 @@ extension ArchiveError {
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // An untyped value has a generic type name in its stamp, which would not help the reader of an error.
+    // The type name of an untyped value would not help the reader of an error.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }

@@ -76,7 +76,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
-  ///   - recovering: whether bytes that an earlier writer left behind after the last end are cut off.
+  ///   - recovering: whether to cut off bytes that an earlier writer left behind after the end of the stream.
   ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, in which
   ///     case the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
   ///     section 11) is always verified.

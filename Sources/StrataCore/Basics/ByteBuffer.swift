@@ -246,8 +246,8 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   ///
-  /// `String(decoding:as:)` repairs invalid bytes, in which case the string differs from the input. Comparing the two is several
-  /// times faster than the validating initializer, which is not specialized. ASCII never needs repair.
+  /// `String(decoding:as:)` repairs invalid bytes. The string then differs from the input. Comparing the string with the input is
+  /// several times faster than the validating initializer, which is not specialized. ASCII never needs repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

@@ -50,7 +50,7 @@ extension OrderedWork {
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when the owner stops waiting, because its job or the running call of the source has ended. The result is in ``state``.
+    /// Signalled when the owner can stop waiting, because its job or the running call of the source has ended. The result is in ``state``.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {

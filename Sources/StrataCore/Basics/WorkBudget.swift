@@ -1,4 +1,4 @@
-/// The work that reading one file may still cause: the number of values to create, of bytes that references expand to, and of processing
+/// The remaining work that reading one file may cause. It is counted in values, in bytes to which references expand, and in processing
 /// steps.
 ///
 /// All readers of a file share one budget, and update it once for each container. A budget depends on the size of the file, because a small
@@ -38,7 +38,7 @@ package final class WorkBudget {
     begin(fileSize: fileSize)
   }
 
-  /// Adds the work that a file of this size may cause, or a member of this size in a stream.
+  /// Adds the work that a file, or a member of a stream, may cause if it has this size in bytes.
   ///
   /// The fixed allowance is added only once for each file. Otherwise many small members could cause more work than one large file.
   package func begin(fileSize: Int) {
@@ -65,7 +65,7 @@ package final class WorkBudget {
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// Returns the number of steps that each byte of a file allows. It is also the number of bytes to which references may expand.
+  /// Returns the number of steps that each byte of a file allows. Each byte also allows references to expand to the same number of bytes.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
   /// Returns the number of values that a record definition counts as. A definition takes as much memory as several values. It stays in
