@@ -31,8 +31,8 @@ struct EnumCase {
     return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
-  /// The statements that create the case. The value is first assigned to a constant of type `Self`. In the optional
-  /// result, `.none` and `.some` would otherwise refer to the cases of `Optional`.
+  /// The statements that create the case. The value is first assigned to a constant of type `Self`, because the
+  /// statements return an optional, for which `.none` and `.some` would be the cases of `Optional`.
   var making: [String] {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"

@@ -152,8 +152,8 @@ extension ModelDeclaration {
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
-  /// Returns a method that refers to properties. If one of the properties is deprecated, the method is deprecated too,
-  /// because the generated code must not cause warnings.
+  /// Returns a method that uses the given properties. If one of the properties is deprecated, the method is deprecated,
+  /// too, because the generated code must not cause warnings.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
     function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .unarchived }, lines)
   }

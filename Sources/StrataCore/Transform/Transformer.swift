@@ -46,7 +46,6 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Returns a transformer whose function is `body`. `body` receives this transformer and the input.
   func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
-    // The new transformer has no `kept`, because errors of this transformer already contain an input.
     guard unfinishedBody != nil else {
       return Transformer<In, Out>({ try body(self, $0) }, unfinished: nil, kept: nil)
     }
