@@ -66,7 +66,8 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-  /// Makes a class archivable, without the properties of its superclass. Use this macro if the superclass is not a model.
+  /// Makes a class archivable, without the properties of its superclass. Use this macro if the superclass is not a
+  /// model.
   ///
   ///     @Model(version: 1, superclass: .excluded)
   ///     final class Download: Operation {
