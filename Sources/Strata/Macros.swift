@@ -13,15 +13,15 @@
   ///     let data = try ArchiveEncoder().encode(issue)
   ///     let copy = try ArchiveDecoder().decode(Issue.self, from: data)
   ///
-  /// Every stored property is a field under its own name, in declaration order. If the key is absent, the property gets
-  /// its initial value, or nil if it is optional. If it has neither, the key is required. Computed and static
-  /// properties are not archived. A property of type `UnknownFields` is not a field: it keeps the keys that the model
-  /// does not declare.
+  /// Each stored property becomes a field, in declaration order. The key of the field is the property's name. If an
+  /// archive lacks the key, the property gets its initial value, or nil if it is optional. A property without either
+  /// default is required. Computed and static properties are not archived. A property of type `UnknownFields` is not a
+  /// field. It stores the keys that the model does not declare.
   ///
-  /// A struct or class that is also `Codable` declares its JSON keys only once. The raw value of each `CodingKeys` case
-  /// is the JSON key of the property with the case's name. A property without a case is not in JSON. `@Field(json:)`
-  /// takes precedence over `CodingKeys`. `CodingKeys` must be inside the type's declaration, because the macro does not
-  /// see extensions. Archives do not depend on `CodingKeys`.
+  /// A struct or class that is also `Codable` does not need to repeat its JSON keys. The raw value of each `CodingKeys`
+  /// case is the JSON key of the property with the case's name. A property without a case is not in JSON.
+  /// `@Field(json:)` takes precedence over `CodingKeys`. `CodingKeys` must be inside the type's declaration, because
+  /// the macro does not see extensions. Archives do not depend on `CodingKeys`.
   ///
   /// A struct keeps its memberwise initializer. A class whose properties all have initial values keeps its `init()`.
   /// Generated members have the access level of the type. If imports are internal by default, a public model needs
@@ -34,11 +34,12 @@
   /// A model cannot be isolated to an actor, because archives are read and written on any thread. In a module that
   /// isolates types to the main actor by default, write `nonisolated struct`.
   ///
-  /// A generic model has a separate registered name for each set of arguments: `Box<Int>`. A model or collection as an
-  /// argument is named by its registered name, any other type by its Swift name. The name of a model in an extension of
-  /// a generic type also includes the arguments, as in `Box<Int>.Item`, using the names of the Swift types.
+  /// A generic model has a separate registered name for each set of generic arguments, such as `Box<Int>`. An argument
+  /// that is a model or a collection appears with its registered name, any other argument with its Swift name. If the
+  /// model is nested in an extension of a generic type, its name contains the Swift names of that type's arguments, as
+  /// in `Box<Int>.Item`.
   ///
-  /// Each case of an enum is archived by name. The keys of its associated values are their labels, or `_0`, `_1` and so
+  /// Each case of an enum is archived by name. The keys of the associated values are the labels, or `_0`, `_1` and so
   /// on for values without a label. An enum with raw values does not need the macro: `enum State: String, Archivable`.
   ///
   /// - Parameters:
@@ -47,10 +48,10 @@
   ///   - name: the registered name; by default the type's name, qualified by its enclosing types. It must not change
   ///     when the type is renamed.
   ///   - formerNames: former names of the type. Archives with these names can be read.
-  ///   - oldestReader: the oldest version that may open archives of this version, so that a release can be rolled back.
-  ///     By default, no older version may open them.
-  ///   - oldestWriter: the oldest version that may also save such archives again. By default, no older version may save
-  ///     them.
+  ///   - oldestReader: the oldest model version that may open archives of this version. Set it if a release may be
+  ///     rolled back. By default, no older version may open them.
+  ///   - oldestWriter: the oldest model version that may open and save archives of this version. By default, no older
+  ///     version may save them.
   @attached(
     member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf),
     prefixed(_rootOf),
@@ -65,7 +66,8 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-  /// Makes a class archivable whose superclass is not a model. The properties of the superclass are not archived.
+  /// Makes a class archivable, without the properties of its superclass. Use this macro if the superclass is not a
+  /// model.
   ///
   ///     @Model(version: 1, superclass: .excluded)
   ///     final class Download: Operation {
@@ -82,10 +84,10 @@
   ///   - formerNames: former names of the class. Archives with these names can be read.
   ///   - superclass: `.excluded`. A direct subclass of `NSObject` does not need this argument, because `NSObject` has
   ///     no properties.
-  ///   - oldestReader: the oldest version that may open archives of this version, so that a release can be rolled back.
-  ///     By default, no older version may open them.
-  ///   - oldestWriter: the oldest version that may also save such archives again. By default, no older version may save
-  ///     them.
+  ///   - oldestReader: the oldest model version that may open archives of this version. Set it if a release may be
+  ///     rolled back. By default, no older version may open them.
+  ///   - oldestWriter: the oldest model version that may open and save archives of this version. By default, no older
+  ///     version may save them.
   @attached(
     member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf),
     prefixed(_rootOf),
@@ -101,8 +103,8 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-  /// Makes a subclass of a model archivable. Its fields are archived together with the inherited fields. Each class has
-  /// its own version and its own migration steps.
+  /// Makes a subclass of a model archivable. An archive contains the subclass's own fields and the inherited fields.
+  /// Each class has its own version and its own migration steps.
   ///
   ///     @Model(version: 2, superclass: Animal.self)
   ///     final class Dog: Animal {
@@ -110,8 +112,8 @@
   ///     }
   ///
   /// The superclass must not be final, and must also have `@Model`. The macro adds `init(fields:)`, so the subclass
-  /// does not inherit initializers; declare those that you need. To decode the subclass where the superclass is
-  /// expected, pass it to the decoder, as in `ArchiveDecoder(subclasses: [Dog.self])`, or declare it once with
+  /// does not inherit initializers. Declare the initializers that you need. To decode the subclass where the superclass
+  /// is expected, pass it to the decoder, as in `ArchiveDecoder(subclasses: [Dog.self])`, or declare it once with
   /// `ModelHierarchy`.
   ///
   /// - Parameters:
@@ -119,10 +121,10 @@
   ///   - name: the registered name; by default the class's name, qualified by its enclosing types.
   ///   - formerNames: former names of the class. Archives with these names can be read.
   ///   - superclass: the superclass, as in `Animal.self`.
-  ///   - oldestReader: the oldest version that may open archives of this version, so that a release can be rolled back.
-  ///     By default, no older version may open them.
-  ///   - oldestWriter: the oldest version that may also save such archives again. By default, no older version may save
-  ///     them.
+  ///   - oldestReader: the oldest model version that may open archives of this version. Set it if a release may be
+  ///     rolled back. By default, no older version may open them.
+  ///   - oldestWriter: the oldest model version that may open and save archives of this version. By default, no older
+  ///     version may save them.
   @attached(
     member, names: named(schema), prefixed(_schemaOf), named(init(fields:)), named(encodeFields(to:)),
     named(readField(_:from:)), named(adoptObject(_:)), named(archivedUnknownFields))
@@ -142,7 +144,7 @@
   /// - Parameters:
   ///   - archive: `.excluded` keeps the property out of archives. The property must then have an initial value or be
   ///     optional. Lazy properties, unowned references, weak references to types that are not models, functions and
-  ///     tuples must be excluded. Merging does not change them.
+  ///     tuples must be excluded. Merging does not change excluded properties.
   ///   - storage: `.transitory` keeps the field out of equality, hashing and descriptions that are derived from the
   ///     fields (see `FieldEquatable`). `.none` means that the property is not a field at all. It must then have an
   ///     initial value or be an optional variable.
@@ -150,8 +152,8 @@
   ///   - merge: how `mergeValues(from:)` merges the field.
   ///   - json: the path of the field in JSON, such as `"user.login"`, or a mapping (see `JSONField`). By default, the
   ///     JSON key is the raw value in `CodingKeys`, or the property's name if there are no `CodingKeys`.
-  ///   - unknown: with `.useDefault`, an enum case that this program does not know is read as the initial value or nil,
-  ///     and a merge does not change the property.
+  ///   - unknown: `.useDefault` reads an unknown enum case as the property's initial value or nil. A merge ignores an
+  ///     incoming unknown case.
   @attached(peer)
   public macro Field(
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, formerly: String...,

@@ -2,7 +2,7 @@
   public import DequeModule
   public import StrataCore
 
-  /// A deque has the form of an array of its elements in archives, in JSON and in merges.
+  /// A deque is archived, written to JSON and merged like an array of its elements.
   extension Deque: Archivable where Element: Archivable {
     public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
     public static func read(from reader: inout ArchiveReader) throws -> Deque {

@@ -2,16 +2,17 @@
   public import OrderedCollections
   public import StrataCore
 
-  /// An ordered dictionary is archived in its own order. If its keys are text, it becomes an object. Otherwise it
-  /// becomes an array of pairs, because maps do not preserve the order of their entries (Docs/Format.md, section 8).
+  /// The entries of an ordered dictionary are archived in order. A dictionary whose keys are text becomes an object.
+  /// Any other dictionary becomes an array of pairs, because maps do not preserve the order of their entries
+  /// (Docs/Format.md, section 8).
   ///
   /// An ordered dictionary can be decoded from an archived dictionary, in the order of the archive. A dictionary can be
   /// decoded from an archived ordered dictionary whose keys are text. In JSON, an ordered dictionary is an object or an
-  /// array of pairs. It is merged key by key: local keys keep their order, and new keys are appended in the order of
+  /// array of pairs. Entries are merged by key: local keys keep their order, and new keys are appended in the order of
   /// the server.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys have the same encoding; errors of keys and
-    ///   values.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys have the same encoding, and any error of
+    ///   writing a key or a value.
     public func write(to writer: inout ArchiveWriter) throws {
       try writer.enter()
       try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }
@@ -22,7 +23,8 @@
           writer.beginArray(count: 2)
         }
         try key.write(to: &writer)
-        // A key is user data, but without it the location of an error would be unknown.
+        // Error paths contain the key, although it is user data. Without the key, the failing value could not be
+        // located.
         do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
         if !Self.isKeyed { writer.leave() }
       }
@@ -62,7 +64,6 @@
     }
   }
 
-  /// Determines whether keys of a type are archived as text.
   private enum TextKey {
     static func isText(_ type: Any.Type) -> Bool {
       if type == String.self { return true }

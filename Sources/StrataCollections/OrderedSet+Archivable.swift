@@ -2,12 +2,12 @@
   public import OrderedCollections
   public import StrataCore
 
-  /// An ordered set is archived as the array of its elements, and has the same form in JSON. It can be decoded from
-  /// archived arrays and sets. If an element occurs more than once, an archive counts as damaged, whereas in JSON and
-  /// in merges the first occurrence is kept. An ordered set is merged like an array.
+  /// An ordered set is archived and written to JSON as the array of its elements. It can be decoded from archived
+  /// arrays and sets. An archive with duplicate elements is rejected as damaged. JSON and merges keep the first of
+  /// several equal elements. An ordered set is merged like an array.
   extension OrderedSet: Archivable where Element: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements have the same encoding; errors of
-    ///   elements.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements have the same encoding, and any error of
+    ///   writing an element.
     public func write(to writer: inout ArchiveWriter) throws {
       try CanonicalOrder.checkDifferent(elements, "elements of an ordered set", in: writer) { $0 }
       try elements.write(to: &writer)

@@ -1,24 +1,24 @@
 import SwiftSyntax
 
-// The expansion of a class in a hierarchy. All members are in the body of the class, where subclasses can override
-// them. The fields of a subclass come before the inherited fields, which matches the order of initialization.
+// The expansion of a class. All members are generated in the body of the class, because subclasses must be able to
+// override them. The fields of a subclass come before the inherited fields, which is also the order of initialization.
 extension ModelDeclaration {
-  /// The properties of a class declaration that determine how its hierarchy is handled.
   struct ClassForm {
     let hasImplicitInitializer: Bool
     let isFinal: Bool
     let isOpen: Bool
-    /// The superclass as written, such as `Animal.self`, if it is a model.
+    /// The superclass as written, such as `Animal.self`; `nil` if it is not a model.
     let superclass: ExprSyntax?
-    /// Whether the superclass is not a model, so that its properties are not archived.
+    /// Whether the superclass is not a model. Its properties are then not archived.
     let excludesSuperclass: Bool
     /// Whether the class declares `init(fields:)` itself.
     let readsItself: Bool
     let place: SourcePlace?
-    /// The first inherited type, if it has to be a protocol because the attribute does not name a superclass.
+    /// The first inherited type, if it must be a protocol because the attribute does not name a superclass.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
-    /// Whether the generated members override members of a superclass or can be overridden by subclasses.
+    /// Whether the generated members override members of a superclass, or subclasses can override the generated
+    /// members.
     var isInHierarchy: Bool { !isFinal || superclass != nil }
   }
 
@@ -41,15 +41,16 @@ extension ModelDeclaration {
     return members
   }
 
-  /// Returns the member for unknown keys, in a root class or in a subclass with a property for unknown keys.
+  /// Returns the member that stores unknown keys. Only a root class, and a subclass with a property for unknown keys,
+  /// have this member.
   private func unknownFields(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
     let own = properties.first { $0.role == .unknownFields }?.access
     guard own != nil || form.superclass == nil else { return [] }
     return [function("\(head(form))var archivedUnknownFields: _StrataUnknownFields", [own ?? "_StrataUnknownFields()"])]
   }
 
-  /// Returns a declaration that has no effect if the first inherited type is a protocol, and does not compile if it is
-  /// a class. It must be the first member, so that its error is reported first.
+  /// Returns a declaration that compiles only if the first inherited type is a protocol. It must be the first member,
+  /// because its error must be reported first.
   func rootCheck(_ form: ClassForm) -> [String] {
     guard let (type, place) = form.protocolOnly else { return [] }
     let refused =
@@ -86,7 +87,7 @@ extension ModelDeclaration {
       reads(properties) + above + superclassInitializer(form))
   }
 
-  /// Returns the call of an excluded superclass's initializer. The compiler reports errors about the call at the class.
+  /// Returns the call of the excluded superclass's initializer. The compiler reports errors in the call at the class.
   func superclassInitializer(_ form: ClassForm) -> [String] {
     form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }
@@ -121,13 +122,14 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
-  /// Returns a call to the superclass's implementation. The indices of the inherited fields follow those of this class.
+  /// Returns a call to the superclass's implementation. The indices of inherited fields follow the indices of this
+  /// class's own fields.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]
   }
 
-  /// Returns the method that sets a single field, which is used for objects in reference cycles.
+  /// Returns the method that sets a single field. The method is used for objects in reference cycles.
   ///
   /// - Parameter schema: the expression for this class's schema.
   func settingOne(

@@ -4,7 +4,7 @@ import SwiftSyntaxBuilder
 
 /// The cases of `CodingKeys` in the declaration of a model. They determine the JSON keys of its properties.
 struct CodingKeyCases {
-  /// How the `json` argument of a property is determined.
+  /// The JSON key of a property.
   enum Key {
     /// The JSON key is the property's own name.
     case automatic
@@ -12,13 +12,13 @@ struct CodingKeyCases {
     case declared(ExprSyntax)
     /// The property has no case, so JSON does not contain it.
     case absent
-    /// The property has no case, but the type has its own coding, which may still read and write the property.
+    /// The property has no case. The type's own coding may still read and write the property.
     case unknown
   }
 
-  /// The raw value of each case, by the name of its property. The inner value is `nil` if the case has no raw value.
+  /// The raw value of each case, by the name of its property. A `nil` value means that the case has no raw value.
   private var rawValues: [String: String?] = [:]
-  /// A part of the declaration that prevents the keys from being determined, with its syntax node; `nil` if there is none.
+  /// A part of the declaration for which the keys cannot be determined, with its syntax node; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
   /// Whether the model declares `init(from:)` or `encode(to:)` itself.
   private let hasOwnCoding: Bool
@@ -54,10 +54,10 @@ struct CodingKeyCases {
           obstacle = ("raw values of the type '\(type?.trimmedDescription ?? "")'", Syntax(element))
         }
         let name = element.name.text.withoutBackticks
-        // `nil` for a literal with interpolation, which the compiler rejects.
+        // `nil` for a literal with an interpolation. The compiler rejects such a raw value.
         let rawValue = text?.representedLiteralValue
         rawValues[name] = .some(rawValue)
-        // `@Observable` stores `title` in `_title`, so `Codable` needs a case named `_title`.
+        // `@Observable` stores the property `title` in `_title`, so `Codable` needs a case named `_title`.
         if name.hasPrefix("_"), !properties.contains(name) { stored[String(name.dropFirst())] = rawValue ?? name }
       }
     }
@@ -68,7 +68,7 @@ struct CodingKeyCases {
     guard obstacle == nil else { return .automatic }
     guard let rawValue = rawValues[property] else { return hasOwnCoding ? .unknown : .absent }
     guard let rawValue else { return .automatic }
-    // A raw value is a single key, so characters that have a meaning in JSON paths are escaped.
+    // The raw value is a single key, so characters with a special meaning in JSON paths are escaped.
     let path = rawValue.unicodeScalars.map { ".[\\".unicodeScalars.contains($0) ? "\\\($0)" : "\($0)" }.joined()
     let text = ["*", "\"\""].contains(rawValue) ? "\\" + path : path
     return .declared(ExprSyntax(StringLiteralExprSyntax(content: text)))
@@ -76,10 +76,10 @@ struct CodingKeyCases {
 }
 
 extension MemberBlockItemListSyntax {
-  /// The `init(from:)` and `encode(to:)` that the type declares, each with its name.
+  /// The declarations of `init(from:)` and `encode(to:)`, with their names.
   var codingMethods: [(name: String, token: TokenSyntax)] { withConditions.compactMap(\.decl.codingMethod) }
 
-  /// All declarations, including those inside `#if`, each with whether it is inside `#if`.
+  /// All declarations. `isConditional` is true for declarations inside `#if`.
   var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
     flatMap { member -> [(decl: DeclSyntax, isConditional: Bool)] in
       guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { return [(member.decl, false)] }
@@ -92,8 +92,7 @@ extension MemberBlockItemListSyntax {
 }
 
 extension DeclSyntax {
-  /// The name and token of the declaration, if it is `init(from:)` of `Decodable` or `encode(to:)` of `Encodable`;
-  /// `nil` otherwise.
+  /// The name and the token of a declaration of `init(from:)` or `encode(to:)`; `nil` for any other declaration.
   fileprivate var codingMethod: (name: String, token: TokenSyntax)? {
     if let initializer = self.as(InitializerDeclSyntax.self) {
       return initializer.signature.isCoding("from", "Decoder") ? ("init(from:)", initializer.initKeyword) : nil
@@ -111,7 +110,7 @@ extension DeclSyntax {
 }
 
 extension FunctionSignatureSyntax {
-  /// Whether the function has a single parameter with this label and this type, with or without `any`.
+  /// Whether the function has a single parameter with this label and this type. The type may be written with `any`.
   fileprivate func isCoding(_ label: String, _ type: String) -> Bool {
     guard let parameter = parameterClause.parameters.first, parameterClause.parameters.count == 1,
       parameter.firstName.text == label

@@ -5,7 +5,7 @@ import SwiftSyntax
 struct EnumCase {
   /// The name as written, including backticks.
   let name: TokenSyntax
-  /// The archive key of each associated value, and its label in code if there is one.
+  /// The archive key of each associated value, and its label in code; the label is `nil` if there is none.
   let values: [(key: String, label: String?)]
   let formerly: [ExprSyntax]
   /// The types of the associated values, as written.
@@ -31,8 +31,8 @@ struct EnumCase {
     return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
-  /// The statements that create the case. The value is first assigned to a constant of type `Self`, because in the
-  /// optional result `.none` and `.some` would refer to the cases of `Optional`.
+  /// The statements that create the case. The value is first assigned to a constant of type `Self`, because the
+  /// statements return an optional, for which `.none` and `.some` would be the cases of `Optional`.
   var making: [String] {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
@@ -41,13 +41,13 @@ struct EnumCase {
     return ["case \(key.literal):"] + located(["let made: Self = .\(name.text)\(call)", "return made"])
   }
 
-  /// Adds directives that make the compiler report errors about an associated value at the case.
+  /// Adds `#sourceLocation` directives, because the compiler must report errors about an associated value at the case.
   private func located(_ statements: [String]) -> [String] {
     let statements = values.isEmpty ? statements : SourcePlace.lines([(place, statements)])
     return statements.map { "  " + $0 }
   }
 
-  /// Returns the label as it is written in a call, where only few keywords need backticks.
+  /// Returns the label as it is written in a call. In a call, only a few keywords need backticks.
   private static func argumentLabel(_ label: String) -> String {
     let plain = label.withoutBackticks
     let isWord = plain.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

@@ -1,10 +1,10 @@
 import SwiftSyntax
 
-// The code that a model expands to. The body of the type sees all names that the model's properties use. An extension
-// of a nested type does not see the declarations around that type, so the generated extension contains no names of
+// The code that a model expands to. Code in the body of the type sees all names that the model's properties use. An
+// extension of a nested type does not see the declarations around that type, so the generated extension must not name
 // types.
 extension ModelDeclaration {
-  /// The static property for the schema, with the name, the version, and the fields or cases.
+  /// The static property for the schema, which contains the name, the version, and the fields or cases.
   var schema: String {
     let lines: [String]
     switch kind {
@@ -15,7 +15,7 @@ extension ModelDeclaration {
     return schemaProperty("\(access)static", "schema", lines)
   }
 
-  /// Returns a property for the schema. In a type that may be generic, the property looks up the schema in a cache.
+  /// Returns a property for the schema. If the type may be generic, the property looks up the schema in a cache.
   func schemaProperty(_ head: String, _ property: String, _ lines: [String]) -> String {
     let call = schemaCall(lines)
     guard name.mayBeGeneric else { return "\(head) let \(property) = \(call)" }
@@ -28,7 +28,9 @@ extension ModelDeclaration {
       """
   }
 
-  /// Returns the call that creates the schema. `lines` are the lines for the fields or cases.
+  /// Returns the call that creates the schema.
+  ///
+  /// - Parameter lines: the lines for the fields or cases.
   private func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
     let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
@@ -50,7 +52,7 @@ extension ModelDeclaration {
     return fields.isEmpty ? ["fields: []\(end)"] : ["fields: ["] + fields + ["]\(end)"]
   }
 
-  /// The members that are generated in an extension.
+  /// The generated members that belong in an extension.
   var extensionMembers: [String] {
     switch kind {
     case .structure(let properties):
@@ -120,8 +122,8 @@ extension ModelDeclaration {
       variables.map { "\($0.access) = other.\($0.name.text)" })
   }
 
-  /// Returns the method that copies all fields of another value, for a struct with properties that are not fields and
-  /// must keep their values. Empty for other structs.
+  /// Returns the method that copies all fields of another value. It is generated only for a struct with properties that
+  /// are not fields, because they must keep their values.
   private func adoptionAroundOthers(_ properties: [StoredProperty]) -> [String] {
     let others = properties.filter { $0.role == .unarchived && !$0.isConstant && !$0.isLazy }
     guard !others.isEmpty else { return [] }
@@ -150,8 +152,8 @@ extension ModelDeclaration {
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
-  /// Returns a method that refers to properties. The method is deprecated if one of the properties is, so that the
-  /// generated code does not cause warnings.
+  /// Returns a method that uses the given properties. If one of the properties is deprecated, the method is deprecated,
+  /// too, because the generated code must not cause warnings.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
     function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .unarchived }, lines)
   }

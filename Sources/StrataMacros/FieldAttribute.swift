@@ -13,7 +13,7 @@ struct FieldAttribute {
   var formerly: [ExprSyntax] = []
   var merge: ExprSyntax?
   var json: ExprSyntax?
-  /// Whether the attribute has the argument `json: .none`, so that the property is not in JSON.
+  /// Whether the attribute has the argument `json: .none`. JSON then does not contain the property.
   var isNowhereInJSON: Bool { [".none", "JSONField.none"].contains(json?.trimmedDescription) }
   var unknown: ExprSyntax?
   var node: AttributeSyntax?
@@ -29,7 +29,7 @@ struct FieldAttribute {
     for argument in Self.arguments(of: node) {
       label = argument.label?.text ?? label
       let value = argument.expression.trimmed
-      /// Returns the name of the argument's value, or reports an error if the name is not one of the choices.
+      /// Returns the name of the argument's value. Reports an error if the name is not in `choices`.
       func choice(_ choices: String) -> String? {
         let name = value.as(MemberAccessExprSyntax.self)?.declName.baseName.text
         if let name, choices.split(whereSeparator: { " ,".contains($0) }).contains(".\(name)") { return name }
@@ -86,7 +86,7 @@ struct FieldAttribute {
 }
 
 extension AttributeListSyntax {
-  /// Returns the attributes with this name, whether or not the source qualifies it with a module.
+  /// Returns the attributes with this name. The source may qualify the name with a module.
   func named(_ name: String) -> [AttributeSyntax] {
     compactMap { $0.as(AttributeSyntax.self) }.filter { FieldAttribute.name(of: $0) == name }
   }

@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The macro for `@Field`. It expands to nothing, because `@Model` reads the attribute, and only reports misplaced
+/// The macro for `@Field`. It generates no code, because `@Model` reads the attribute. It only reports misplaced
 /// attributes.
 struct FieldMacro: PeerMacro {
   static func expansion(
@@ -24,10 +24,10 @@ struct FieldMacro: PeerMacro {
     return []
   }
 
-  /// Returns the error for a property whose enclosing type does not have `@Model`, because the attribute would have no
-  /// effect; `nil` if there is none.
+  /// Returns the error for a property in a type without `@Model`, where the attribute would have no effect; `nil` if
+  /// the type has `@Model`.
   private static func missingModel(around context: [Syntax]) -> ModelDiagnostic? {
-    // Outside a type, there are no stored properties.
+    // Only types have stored properties.
     guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
       let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
     else { return nil }
@@ -39,12 +39,12 @@ extension VariableDeclSyntax {
   var isStatic: Bool { hasModifier("static") || hasModifier("class") }
   var isConstant: Bool { bindingSpecifier.tokenKind == .keyword(.let) }
 
-  /// Whether the property has this modifier, with or without an argument such as in `unowned(unsafe)`.
+  /// Whether the property has this modifier. The modifier may have an argument, as in `unowned(unsafe)`.
   func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name } }
 }
 
 extension PatternBindingSyntax {
-  /// Whether the binding has storage, because it has no accessors other than observers.
+  /// Whether the binding is a stored property. A stored property may have observers, but no other accessors.
   var isStored: Bool {
     guard let accessors = accessorBlock?.accessors else { return true }
     guard case .accessors(let list) = accessors else { return false }

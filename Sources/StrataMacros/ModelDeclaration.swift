@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A type declaration with `@Model`, parsed for all parts of the expansion.
+/// A type declaration with `@Model`, parsed once for all parts of the expansion.
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])
@@ -11,19 +11,19 @@ struct ModelDeclaration {
   }
 
   let kind: Kind
-  /// The name as written.
+  /// The name of the type as written in the source.
   let typeName: String
   let name: ModelName
-  /// The access modifier with a trailing space, `public ` or `package `; empty for any other access level.
+  /// The access modifier with a trailing space: `public `, `package ` or `@usableFromInline `. Empty for any other level.
   let access: String
   let version: String
   let formerNames: ExprSyntax?
-  /// The superclass, if it is a model.
+  /// The superclass; `nil` if it is not a model.
   let superclass: ExprSyntax?
   /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
 
-  /// Returns the model, or `nil` if the type cannot be a model, and all errors.
+  /// Returns the model and all errors. The model is `nil` if the type cannot be a model.
   static func read(
     _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in expansion: some MacroExpansionContext
   ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
@@ -79,7 +79,7 @@ struct ModelDeclaration {
   }
 
   /// Returns the error for a type that suppresses a conformance, alone or in a composition such as `Hashable &
-  /// ~Copyable`; `nil` if it suppresses none.
+  /// ~Copyable`; `nil` for any other type.
   private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
     if let composition = type.as(CompositionTypeSyntax.self) {
       return composition.elements.lazy.compactMap { suppressed($0.type) }.first
@@ -105,13 +105,13 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
-  /// Returns the error for a type or a property that is isolated to the main actor; `nil` if it is not isolated.
+  /// Returns the error for a declaration that is isolated to the main actor; `nil` if it is not isolated.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
     attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
-  /// Returns the error for a class whose superclass is a model that the attribute does not name. Such a class is
-  /// recognized because it already conforms to `_StrataBaseClass`.
+  /// Returns the error for a class whose superclass is a model, if the attribute does not name the superclass. Such a
+  /// class already conforms to `_StrataBaseClass`.
   static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
     guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
       let first = object.inheritanceClause?.inheritedTypes.first?.type
@@ -119,13 +119,13 @@ struct ModelDeclaration {
     return ModelDiagnostic.modelAbove(type: object.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// Returns the names of types without modules and enclosing types.
+  /// Returns the names of types, without their modules and enclosing types.
   static func names(_ types: [TypeSyntax]) -> [String] {
     types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
   }
 
-  /// Returns a note for a class that already conforms, because its superclass is a model; `nil` if the class declares
-  /// the conformance itself.
+  /// Returns a note for a class that conforms to `VersionedModel` only because its superclass is a model; `nil` if the
+  /// class declares the conformance itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
       let first = declaration.inheritanceClause?.inheritedTypes.first?.type,
@@ -135,7 +135,8 @@ struct ModelDeclaration {
     return ModelDiagnostic.superclass(type: declaration.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// The library's protocols that imply a conformance to `VersionedModel` if a class declares them.
+  /// The library's protocols that inherit from `VersionedModel`. A class that declares one of them also conforms to
+  /// `VersionedModel`.
   private static let protocols: Set<String> = [
     "VersionedModel", "DescribedModel", "Migratable", "KeyMigrating", "PostDecoding", "Validating", "Mergeable",
     "FieldEquatable", "FieldHashable", "DescribesFields", "LegacyModel", "Entity", "RemoteEntity",
@@ -159,12 +160,12 @@ struct ModelDeclaration {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }
 
-  /// Whether the superclass is `NSObject`, which has no properties that could be lost.
+  /// Whether the superclass is `NSObject`. `NSObject` has no properties that archives could lose.
   private static func isUnderNSObject(_ object: ClassDeclSyntax) -> Bool {
     object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
   }
 
-  /// Returns the first inherited type if it must be a protocol; `nil` if it may be a class, such as `NSObject`.
+  /// Returns the first inherited type if the type must be a protocol; `nil` if it may be a class, such as `NSObject`.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
@@ -226,8 +227,8 @@ struct ModelDeclaration {
     return first
   }
 
-  /// Returns the access modifier of the members, which have the access level of the type. The level may be declared by
-  /// an enclosing extension.
+  /// Returns the access modifier of the generated members. They have the access level of the type, which an enclosing
+  /// extension may declare.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
@@ -239,7 +240,8 @@ struct ModelDeclaration {
     case "package": return "package "
     default: break
     }
-    // If the type is `@usableFromInline`, every member that inlinable code uses needs the attribute, too.
+    // If the type is `@usableFromInline`, the generated members need the attribute, too, because inlinable code may use
+    // them.
     return declaration.attributes.named("usableFromInline").isEmpty ? "" : "@usableFromInline "
   }
 }

@@ -2,22 +2,23 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// The macro for `@Model`. The schema, and for a class everything that must be in its body, are generated as members.
-/// Everything else is generated in an extension, so that a struct keeps its memberwise initializer.
+/// The macro for `@Model`. The schema is generated as a member, and so are all members that a class must declare in its
+/// body. Everything else is generated in an extension, because a struct must keep its memberwise initializer.
 struct ModelMacro: MemberMacro, ExtensionMacro {
-  // Disabled, because the text is already formatted and formatting would take most of the time of an expansion.
+  // Formatting is disabled, because the text is already formatted, and formatting would take most of the time of an
+  // expansion.
   static let formatMode = FormatMode.disabled
 
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    // Errors are not reported here, because the extension macro reports them.
+    // Only the extension macro reports errors, because each error must be reported only once.
     guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
-      // Declares the initializer, so that the compiler does not also report it as missing.
+      // Declares the initializer, because the compiler would otherwise also report a missing initializer.
       return [
         DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
       ]
@@ -65,8 +66,8 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
   }
 }
 
-/// The macro for `@Model` on a subclass of a model. All declarations are generated as members, because the conformance
-/// is inherited.
+/// The macro for `@Model` on a subclass of a model. It generates only members, because the subclass inherits the
+/// conformance.
 struct SubmodelMacro: MemberMacro {
   static let formatMode = FormatMode.disabled
 
@@ -82,13 +83,13 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension DeclSyntax {
-  /// Creates declarations from text that only the compiler parses. Parsing it here would take half of the time of an
-  /// expansion.
+  /// Creates declarations from text that only the compiler parses. Parsing the text in the macro would take half of the
+  /// time of an expansion.
   init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 
 extension String {
-  /// Returns the text with each line indented by the given number of steps of two spaces.
+  /// Returns the text with each line indented by `steps` steps of two spaces.
   func indented(_ steps: Int) -> String {
     let space = String(repeating: "  ", count: steps)
     return split(separator: "\n", omittingEmptySubsequences: false).map { space + $0 }.joined(separator: "\n")

@@ -1,13 +1,14 @@
 import SwiftSyntax
 
-/// The registered name of a model, and whether the model or an enclosing type may be generic.
+/// The registered name of a model.
 struct ModelName {
   /// The expression that returns the name.
   let expression: String
-  /// The generic arguments to append to former names; `nil` if there are no generic parameters.
+  /// The expression for the generic arguments, which are also appended to former names; `nil` if there are no generic
+  /// parameters.
   let arguments: String?
-  /// Whether the model is generic or may be generic. In an extension, this is unknown, because the extension does not
-  /// show whether the extended type is generic.
+  /// Whether the model or an enclosing type may be generic. This is unknown in an extension, because an extension does
+  /// not show whether the extended type is generic.
   let mayBeGeneric: Bool
 
   init(_ declaration: some DeclGroupSyntax & NamedDeclSyntax, _ explicit: ExprSyntax?, in context: [Syntax]) {

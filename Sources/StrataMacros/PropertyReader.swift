@@ -9,7 +9,8 @@ struct PropertyReader {
   private let codingKeys: CodingKeyCases?
   private var hasFieldWithoutJSON = false
 
-  /// - Parameter isClass: whether the declaration is a class, whose properties must not be isolated to an actor.
+  /// - Parameter isClass: whether the declaration is a class. The properties of a class must not be isolated to an
+  ///   actor.
   init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
     codingKeys = CodingKeyCases(members)
     for (member, isConditional) in members.withConditions {
@@ -21,7 +22,7 @@ struct PropertyReader {
         continue
       }
       checkName(variable)
-      // A stored override only adds observers to an inherited property.
+      // A stored override is not a new property. It only adds observers to an inherited property.
       guard !variable.isStatic, !variable.hasModifier("override") else { continue }
       if isClass, let isolated = ModelDeclaration.isolation(variable.attributes) { diagnostics.append(isolated) }
       read(variable, lines)
@@ -41,12 +42,12 @@ struct PropertyReader {
     }
   }
 
-  /// The policies that compute a new value. They cannot apply to a constant, unlike other policies, which may merge the
-  /// object that a constant refers to.
+  /// The policies that compute a new value. They cannot apply to a constant. Other policies can, because they may merge
+  /// the object that a constant refers to.
   private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
 
   /// Reports constants of a class with a policy that computes a value. A merge sets the properties of the existing
-  /// object, so it cannot change a constant. Only if all properties are constants does it replace the object.
+  /// object, so it cannot change a constant. A merge replaces the object only if all properties are constants.
   private mutating func checkConstants() {
     let fields = properties.filter { $0.role == .field }
     guard fields.contains(where: { !$0.isConstant }) else { return }
@@ -56,7 +57,7 @@ struct PropertyReader {
     }
   }
 
-  /// Reports a former key of a property that is the current key of another property.
+  /// Reports former keys that are current keys of other properties.
   private mutating func checkFormerKeys() {
     let keys = Set(properties.filter { $0.role == .field }.map(\.key))
     for property in properties {
@@ -67,7 +68,7 @@ struct PropertyReader {
     }
   }
 
-  /// Reports a static property with the name of a generated member.
+  /// Reports static properties that have the name of a generated member.
   private mutating func checkName(_ variable: VariableDeclSyntax) {
     guard variable.isStatic else { return }
     for binding in variable.bindings {
@@ -83,7 +84,7 @@ struct PropertyReader {
     if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
       diagnostics.append(ModelDiagnostic.severalProperties.at(node))
     }
-    // In `var a, b: Int`, the type follows the last name, so the bindings are read backwards.
+    // The bindings are read backwards, because in `var a, b: Int` the type follows the last name.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {
@@ -163,7 +164,7 @@ struct PropertyReader {
   ) -> ModelDiagnostic? {
     if variable.hasModifier("lazy") { return .lazyProperty(key) }
     if variable.hasModifier("unowned") { return .reference(kind: "an unowned reference", name: key) }
-    // An excluded weak reference is not treated as a field, because it may refer to any type.
+    // An excluded weak reference is not a field, because it may refer to any type.
     if variable.hasModifier("weak"), isExcluded { return .reference(kind: "a weak reference", name: key) }
     if let kind = type.map(\.shapeWithoutArchive) ?? initialValue?.shapeWithoutArchive {
       return .notArchivable(kind: kind, name: key)
@@ -189,8 +190,8 @@ extension AttributeListSyntax {
 }
 
 extension VariableDeclSyntax {
-  /// Whether there is an attribute other than `@Field` whose name begins with a capital letter, which may be a property
-  /// wrapper.
+  /// Whether the property has an attribute that may be a property wrapper: any attribute other than `@Field` whose name
+  /// begins with a capital letter.
   fileprivate var hasWrapper: Bool {
     attributes.compactMap { $0.as(AttributeSyntax.self) }.map(FieldAttribute.name).contains { name in
       name != "Field" && (name.first?.isUppercase ?? false)
@@ -199,7 +200,7 @@ extension VariableDeclSyntax {
 }
 
 extension ExprSyntax {
-  /// The name of a policy: `max` for `.max`, `MergePolicy.max` and `.max(…)`.
+  /// The name of a policy, such as `max` for `.max`, `MergePolicy.max` and `.max(…)`.
   fileprivate var policyName: Substring {
     trimmedDescription.prefix { $0 != "(" }.split(separator: ".").last ?? ""
   }

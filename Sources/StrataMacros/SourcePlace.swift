@@ -1,20 +1,20 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A position in the source file. The compiler reports errors in generated code at the position from which it was
+/// A position in the source file. The compiler reports errors in generated code at the position for which the code was
 /// generated.
 struct SourcePlace {
   /// The path of the file, as a string literal.
   fileprivate let file: String
   fileprivate let line: Int
 
-  /// The directive that assigns this position to the next line.
+  /// The directive that gives this position to the next line of the generated code.
   private var directive: String { "\(Self.start)file: \(file), line: \(line))" }
 
   private static let start = "#sourceLocation("
 
-  /// Returns the statements with the directives for their positions. If a statement's line directly follows the
-  /// previous one, no directive is needed.
+  /// Returns the statements with the directives for their positions. A statement needs no directive if its line
+  /// directly follows the line of the previous statement.
   static func lines(_ statements: some Sequence<(place: SourcePlace?, lines: [String])>) -> [String] {
     var result: [String] = []
     var next: Int?
@@ -23,7 +23,7 @@ struct SourcePlace {
         result.append(place.directive)
         next = place.line
       }
-      // Joined into one line, because all of them have the same position.
+      // The lines are joined into one line, because all of them have the same position.
       let lines = place == nil ? lines : [lines.joined(separator: "; ")]
       result += lines
       next = next.map { $0 + lines.count }
@@ -31,21 +31,21 @@ struct SourcePlace {
     return result
   }
 
-  /// Returns the statements of a function. If they contain directives, a final directive makes the code after them use
-  /// its own positions again.
+  /// Returns the statements of a function. If they contain directives, a final directive ends their effect on the code
+  /// after the function.
   static func ended(_ lines: [String]) -> [String] {
     lines.contains { $0.drop { $0 == " " }.hasPrefix(start) } ? lines + [start + ")"] : lines
   }
 }
 
-/// The line numbers of a declaration. The macro requests the position of only one node and computes the others, because
-/// each request is slow.
+/// The line numbers of a declaration. The macro requests the position of only one node, because each request is slow.
+/// It computes all other positions.
 struct SourceLines {
   private let first: SourcePlace
-  /// The offsets of the line breaks in the source.
+  /// The UTF-8 offsets of the line breaks inside the declaration.
   private let starts: [Int]
 
-  /// Returns `nil` if the position is unknown.
+  /// Returns `nil` if the position of the declaration is unknown.
   init?(of declaration: some DeclGroupSyntax, in context: some MacroExpansionContext) {
     guard let place = context.location(of: declaration, at: .afterLeadingTrivia, filePathMode: .filePath),
       let line = Int(place.line.description)

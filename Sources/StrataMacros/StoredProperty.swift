@@ -4,12 +4,12 @@ import SwiftSyntaxBuilder
 /// A stored property of a model, and how it is archived.
 struct StoredProperty {
   enum Role {
-    /// A field, archived or excluded, with an index in the schema.
+    /// A field, which is archived or excluded. Each field has an index in the schema.
     case field
     /// The property that contains the unknown keys.
     case unknownFields
-    /// A property that decoding, encoding and merging ignore, because it is not archivable or is declared with
-    /// `storage: .none`.
+    /// A property that decoding, encoding and merging ignore. It is declared with `storage: .none`, or it
+    /// cannot be archived.
     case unarchived
   }
 
@@ -26,7 +26,8 @@ struct StoredProperty {
   let role: Role
   let place: SourcePlace?
 
-  /// Whether the property is a reference that is archived only if another reference adds its object to the archive.
+  /// Whether the property is a conditional reference: it is archived only if another reference adds its object to the
+  /// archive.
   var isConditional: Bool { attribute.isConditional || isWeak && !attribute.hasArchive }
 
   var key: String { name.text.withoutBackticks }
@@ -34,8 +35,8 @@ struct StoredProperty {
   /// The expression that accesses the property, with `self.`.
   var access: String { "self.\(name.text)" }
 
-  /// The source text of the default for an absent key: the initial value, or `nil` if an optional field needs an
-  /// explicit default.
+  /// The source text of the default for an absent key. It is the initial value, or `nil` for an optional field that
+  /// needs an explicit default.
   var defaultText: String? {
     if let initialValue { return initialValue.trimmedDescription }
     guard let type, type.isOptional, attribute.isExcluded || attribute.usesDefaultForUnknown else {
@@ -44,7 +45,7 @@ struct StoredProperty {
     return "nil"
   }
 
-  /// Whether the default's expression has the same meaning everywhere. Other expressions may name types that are
+  /// Whether the expression of the default has the same meaning everywhere. Other expressions may name types that are
   /// visible only in the body of the model.
   var isDefaultPlain: Bool {
     guard let initialValue else { return true }
@@ -72,7 +73,7 @@ struct StoredProperty {
   }
 
   /// Returns the initial value as the body of a closure. The value is assigned to a constant with a type annotation,
-  /// because it then compiles as fast as in the declaration.
+  /// because the closure then compiles as fast as the declaration.
   private func copy(of value: ExprSyntax) -> String {
     guard !isDefaultPlain else { return value.trimmedDescription }
     let annotation = type.map { ": \($0.trimmedDescription)" } ?? ""
@@ -81,17 +82,18 @@ struct StoredProperty {
 
   /// Returns the statements that read the field with this index.
   ///
-  /// The expression of the default may be valid only in the property's declaration, because it may use static members
-  /// without the type's name, or types that are not visible elsewhere.
+  /// The expression of the default may compile only in the property's declaration. For example, it may use static
+  /// members without the type's name, or types that are not visible elsewhere.
   ///
   /// - Parameters:
-  ///   - schema: the expression for the schema, from which the default can be obtained.
-  ///   - inInitializer: whether the statements are in an initializer, where the property already has its initial value.
+  ///   - schema: the expression for the schema, which can also return the default.
+  ///   - inInitializer: whether the statements are in an initializer. In an initializer, the property already has its
+  ///     initial value.
   func read(_ place: Int, schema: String, inInitializer: Bool) -> [String] {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []
     if initialValue != nil, !isDefaultPlain {
-      // A property with a wrapper cannot be read until all properties are initialized.
+      // A property with a wrapper cannot be read before all properties are initialized.
       if inInitializer, !hasWrapper {
         value = "default\(place)"
         lines.append("let \(value) = \(access)")
@@ -129,11 +131,11 @@ extension TypeSyntax {
     return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
   }
 
-  /// Whether a variable of this type is implicitly initialized to nil. This is true for `T?` and `T!`, but not for
+  /// Whether variables of this type are implicitly initialized to nil. This applies to `T?` and `T!`, but not to
   /// `Optional<T>`.
   var isImplicitlyNil: Bool { isOptional && !self.is(IdentifierTypeSyntax.self) }
 
-  /// The source text of the metatype expression.
+  /// The source text of an expression for the metatype.
   var metatype: String {
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return "\(type.wrappedType.trimmedDescription)?.self"
@@ -142,7 +144,8 @@ extension TypeSyntax {
     return isSimple ? "\(trimmedDescription).self" : "(\(trimmedDescription)).self"
   }
 
-  /// "a tuple", "a function" or "an existential" if the type, or its wrapped type, is one of these; `nil` otherwise.
+  /// "a tuple", "a function" or "an existential", if the type or the type inside an optional is one of these; `nil`
+  /// otherwise.
   var shapeWithoutArchive: String? {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.shapeWithoutArchive }
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -170,7 +173,7 @@ extension SomeOrAnyTypeSyntax {
 }
 
 extension StringLiteralExprSyntax {
-  /// The text between the quotes; `nil` if it contains interpolations or escapes.
+  /// The text between the quotes; `nil` if the literal contains interpolations or escapes.
   var plainText: String? {
     guard openingPounds == nil, openingQuote.tokenKind == .stringQuote, segments.count == 1,
       case .stringSegment(let segment)? = segments.first, !segment.content.text.contains("\\")
@@ -180,7 +183,7 @@ extension StringLiteralExprSyntax {
 }
 
 extension ExprSyntax {
-  /// "a tuple" or "a function" if the expression is clearly one of these; `nil` otherwise.
+  /// "a tuple" or "a function" if the expression is clearly of that kind; `nil` otherwise.
   var shapeWithoutArchive: String? {
     if self.is(ClosureExprSyntax.self) { return "a function" }
     guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count != 1 else { return nil }

@@ -1,18 +1,18 @@
 internal import Foundation
 internal import StrataCore
 
-/// An archive that contains an array of a single model. In the first record, every optional is nil and every collection
-/// is empty. The other records have values, and there are enough records to include each case of every enum.
+/// A generated archive that contains an array of records of one model. In the first record, every optional is nil and every
+/// collection is empty. The other records, up to 64, have values and contain the cases of every enum.
 struct GoldenArchive {
   private static let mostRecords = 64
 
   private let model: any VersionedModel.Type
   private let given: [String: [ArchiveValue]]
 
-  /// - Parameter given: values for fields, by model and key.
+  /// - Parameter given: values for the fields of generated records, by model and key.
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
-  /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive does not open.
+  /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive cannot be decoded.
   func encoded() throws -> Data {
     func encode<M: VersionedModel>(_ model: M.Type) throws -> Data {
       try ArchiveEncoder().encode(
@@ -25,9 +25,9 @@ struct GoldenArchive {
     return data
   }
 
-  /// Returns a record with nil optionals and empty collections, followed by records with values. Their number suffices
-  /// to include each enum case, but is at most 64. Only the first two records with values are deeply nested, because
-  /// nested models have golden archives of their own.
+  /// Returns a record with nil optionals and empty collections, followed by up to 64 records with values. The records with values
+  /// contain each enum case, if 64 records suffice. Only the first two of them are deeply nested, because nested models have
+  /// their own golden archives.
   private func records(of schema: ModelSchema) throws -> [ModelRecord] {
     let inside = (schema.inside.schemas + [schema]).flatMap { [$0] + $0.superclasses }
     let schemas = Dictionary(inside.map { ($0.name, [Self.sampled($0)]) }, uniquingKeysWith: { first, _ in first })
@@ -40,8 +40,8 @@ struct GoldenArchive {
     return records
   }
 
-  /// Returns the schema with each type that has no sample values recorded as a type with its own coding. An example is
-  /// an enum that does not list its cases.
+  /// Returns the recorded schema. A type that has no sample values, such as an enum that does not list its cases, is recorded as
+  /// a type with its own coding.
   private static func sampled(_ schema: ModelSchema) -> RecordedSchema {
     var recorded = RecordedSchema(schema)
     for field in schema.fields where recorded.fields[field.key] != nil && refusesSamples(field.type) {
@@ -56,27 +56,27 @@ struct GoldenArchive {
     return recorded
   }
 
-  /// Whether a type, or a type inside it, accepts only certain raw values without listing them.
+  /// Whether a type, or a type inside it, accepts only certain raw values and does not list them.
   private static func refusesSamples(_ type: Any.Type) -> Bool {
     let shape = TypeShape(of: type)
     guard case .rawValue(let raw, _) = shape.kind, case .enumeration(_, nil) = RecordedType(type) else {
       return shape.parts.contains(where: refusesSamples)
     }
-    // Tries a raw value: a struct accepts any raw value, but an enum does not.
+    // Decodes a sample raw value. A struct accepts any raw value, but an enum does not.
     func reads<T: Archivable>(_ type: T.Type) -> Bool {
       var samples = SampleValues([:], seed: 1)
-      // The error is ignored, because it only means that the type rejects the value.
+      // `try?`, because an error only means that the type rejects the value.
       return (try? T.decode(from: samples.value(of: RecordedType(raw)), in: DecodingContext(finishing: .never))) != nil
     }
     return TypeShape.archivable(type).map { !reads($0) } ?? true
   }
 
-  /// Whether the archive opens and contains the same values as an archive that is written today.
+  /// Whether the archive contains the same values as an archive that is written today.
   ///
-  /// The values are not compared if the archive contains objects, or if a model in it was upgraded or has a hook, a
-  /// rule or a library field.
+  /// The values are not compared if the archive contains objects, or if a model in it was upgraded or has a hook, a rule or a
+  /// library field.
   ///
-  /// - Throws: the error that decoding the archive throws.
+  /// - Throws: any error of decoding the archive.
   func opens(_ data: Data, isOfToday: Bool) throws -> Bool {
     func opens<M: VersionedModel>(_ model: M.Type) throws -> Bool {
       var report = DecodingReport()
@@ -87,15 +87,15 @@ struct GoldenArchive {
         return true
       }
       let recorded = try decoder.decodeValue(from: data)
-      // Values with objects are not compared, because objects are numbered in the order of the fields, which may change.
+      // Values with objects are not compared. Objects are numbered in the order of the fields, and this order may change.
       if case .graph = recorded { return true }
       return try recorded == decoder.decodeValue(from: ArchiveEncoder().encode(values))
     }
     return try opens(model)
   }
 
-  /// Returns a hash of the records in an archive of this model after upgrading them with the model's own steps. Returns
-  /// `nil` if the archive contains objects, or if the steps produce different results each time, such as new UUIDs.
+  /// Returns a hash of the records in an archive of this model, after the model's own steps have upgraded them. Returns `nil` if
+  /// the archive contains objects, or if the results of the steps are different each time, such as new UUIDs.
   ///
   /// - Throws: ``ArchiveError`` if a step fails.
   static func upgraded(_ data: Data, by steps: [MigrationStep], isComplete: Bool) throws -> String? {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A model with its recorded versions.
+/// A model together with its recorded versions.
 struct LockedModel {
   private let model: any VersionedModel.Type
   private let schema: ModelSchema
@@ -12,7 +12,7 @@ struct LockedModel {
   private var name: String { schema.name }
 
   /// - Parameters:
-  ///   - modelNames: the current name of each locked model, by its current and former names.
+  ///   - modelNames: the current names of all locked models. The keys are the current and the former names.
   ///   - subclasses: the locked subclasses of the model.
   ///   - given: values for the fields of generated records, by model and key.
   init(
@@ -23,7 +23,7 @@ struct LockedModel {
     let schema = model.schema
     self.schema = schema
     today = RecordedSchema(schema)
-    // Former keys apply to data of every version, because they are read after the last step.
+    // Former keys apply to data of every version, because they are read after the last migration step.
     let keys = schema.fields.flatMap { field in field.formerly.map { ($0, field.key) } }
     let cases = schema.cases.flatMap { info in info.formerly.map { ($0, info.name) } }
     var names = SchemaChange.Names()
@@ -34,7 +34,8 @@ struct LockedModel {
     self.names = names
   }
 
-  /// Returns the recorded versions, oldest first, the versions whose files were edited, and a problem for each edited file.
+  /// Returns the recorded versions, oldest first, the numbers of the versions whose files were edited, and a problem for each
+  /// edited file.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
@@ -45,24 +46,24 @@ struct LockedModel {
         guard let schema = try? folder.schema(of: name, version: version), schema.version == version,
           names.contains(schema.name), try schema.contentChecksum() == schema.checksum
         else {
-          // The file cannot be read, or was moved or changed after it was recorded. The suggested fix is the same in
-          // all cases.
+          // The file cannot be read, or it was moved or changed after it was recorded. The suggested fix is the same in each
+          // case.
           edited.insert(version)
           problems.append(
             "\(folder.path(of: name, version: version)) was edited or moved. Restore it from version control; if this version was never "
               + "released, delete it and record it again")
           continue
         }
-        // On some file systems, two names can refer to the same folder.
+        // The names can differ, because two names can refer to the same folder on some file systems.
         if schema.name == name { schemas.append(schema) }
       }
     }
     return (schemas.sorted { $0.version < $1.version }, edited, problems)
   }
 
-  /// Compares the model with its recorded versions.
+  /// Compares the model with its recorded versions, and returns the problems.
   ///
-  /// - Parameter allowsMissing: whether the current version may be unrecorded.
+  /// - Parameter allowsMissing: whether the current version may be missing from the recorded versions.
   /// - Throws: a Foundation error if the folder cannot be read.
   func shapeProblems(allowsMissing: Bool) throws -> [String] {
     var (recorded, edited, problems) = try recorded()
@@ -85,7 +86,7 @@ struct LockedModel {
     return problems
   }
 
-  /// Opens the golden archives of the recorded versions, and returns the problems.
+  /// Opens the golden archive of each recorded version, and returns the problems.
   ///
   /// - Throws: a Foundation error if the folder cannot be read.
   func archiveProblems() throws -> [String] {
@@ -94,8 +95,7 @@ struct LockedModel {
     return problems.isEmpty ? try recorded.flatMap { try self.problems(ofUpgrades: $0, recorded) } : problems
   }
 
-  /// Returns a problem for each golden archive whose upgraded records differ from those at the time when the version
-  /// was recorded.
+  /// Returns a problem for each golden archive whose records now upgrade to different values than when the version was recorded.
   private func problems(ofUpgrades version: RecordedSchema, _ recorded: [RecordedSchema]) throws -> [String] {
     try (version.upgraded ?? [:]).sorted { $0.key < $1.key }.compactMap { old, hash in
       guard let old = recorded.first(where: { "\($0.version)" == old }), old.archive != nil,
@@ -116,7 +116,7 @@ struct LockedModel {
       folder.archive(of: old.name, version: old.version), by: steps, isComplete: !schema.isEnumeration)
   }
 
-  /// Opens random records of each recorded version, and returns the problems.
+  /// Decodes random records of each recorded version, and returns the problems.
   ///
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.
@@ -187,8 +187,7 @@ struct LockedModel {
     }
   }
 
-  /// Returns a problem if the model's floors allow an older version to read today's data, but that version would
-  /// misread the data.
+  /// Returns a problem if the model allows a recorded version to read today's data, but that version would misread the data.
   private func problem(ofFloor old: RecordedSchema) -> String? {
     guard let floors = schema.floors, old.version >= floors.reader else { return nil }
     let obstacles = SchemaChange.obstacles(from: old, to: today, names)
@@ -198,11 +197,11 @@ struct LockedModel {
       + obstacles.map { "- \($0)\n" }.joined() + "Raise oldestReader."
   }
 
-  /// Returns a problem if a recorded step was changed, because the change does not apply to data that the old step has
-  /// already upgraded.
+  /// Returns a problem if a recorded migration step was changed. The change would not apply to data that the old step has already
+  /// upgraded.
   private func problem(ofRecordedStep recorded: RecordedSchema, after older: RecordedSchema?) -> String? {
     let known = RecordedSchema.steps(to: recorded.version, of: schema)
-    // Once the version before a step is no longer recorded, the step may be removed.
+    // A step may be removed once the version before it is no longer recorded.
     guard recorded.version <= schema.modelVersion, known != nil || older != nil else { return nil }
     let steps = known ?? []
     guard steps != recorded.steps else { return nil }
@@ -213,7 +212,7 @@ struct LockedModel {
       + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again with STRATA_RECORD=1"
   }
 
-  /// Returns a problem if the model's shape differs from the shape recorded for the same version.
+  /// Returns a problem if the model differs from the shape recorded for the same version.
   private func problem(ofChange known: RecordedSchema) -> String? {
     let changes = SchemaChange.changes(from: known, to: today, names)
     guard !changes.isEmpty else { return nil }
@@ -229,7 +228,7 @@ struct LockedModel {
       + "\nOtherwise delete \(folder.path(of: known.name, version: known.version)) and record it again with STRATA_RECORD=1."
   }
 
-  /// Returns a problem if changes between two versions lack a step.
+  /// Returns a problem if a change between two versions requires a migration step that is missing.
   private func problem(ofStepsFrom old: RecordedSchema, to new: RecordedSchema) -> String? {
     let operations = (schema.migration?.steps ?? []).filter { (old.version..<new.version).contains($0.fromVersion) }
       .flatMap(\.operations)
@@ -253,7 +252,7 @@ struct LockedModel {
         ? "Correct the steps." : "Add them to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
   }
 
-  /// Returns a problem for each field for which a step sets a default although older data has the field's value under a
+  /// Returns a problem for each step that sets a default for a field, although older data contains the field's value under a
   /// former key.
   private func lostByDefaults(_ old: RecordedSchema, _ operations: [MigrationOperation]) -> [String] {
     let renamed = Set(operations.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
@@ -266,7 +265,7 @@ struct LockedModel {
     }
   }
 
-  /// Returns a problem for each renamed field whose new type cannot hold all values of the old type.
+  /// Returns a problem for each renamed field whose new type cannot represent all values of the old type.
   private func narrowed(
     _ old: RecordedSchema, _ new: RecordedSchema, _ operations: [MigrationOperation]
   ) -> [String] {
@@ -288,7 +287,7 @@ struct LockedModel {
     }
   }
 
-  /// Returns a hint on how to keep older archives readable when a model gets its first step.
+  /// Returns advice on how to keep older archives readable when a model gets its first migration step.
   private func firstStepHint(_ version: Int) -> String {
     guard schema.migration == nil, version > 1 else { return "" }
     return
@@ -306,7 +305,7 @@ struct LockedModel {
     guard let data = try? folder.archive(of: recorded.name, version: recorded.version),
       RecordedSchema.checksum(data) == checksum
     else {
-      // A missing file is reported like a changed one.
+      // A missing file is reported in the same way as a changed file.
       return "\(path) is missing or was changed. Restore it from version control"
     }
     let remedy =

@@ -1,20 +1,20 @@
 package import Foundation
 internal import StrataCore
 
-/// The shape of one version of a model, as recorded in a file.
+/// The shape of one version of a model, as recorded in a JSON file.
 package struct RecordedSchema: Codable, Equatable {
   package enum Kind: String, Codable { case structure, object, enumeration }
 
   package struct Field: Codable, Equatable {
-    /// The type, as spelled by ``RecordedType``.
+    /// The type, as written by ``RecordedType``.
     package var type: String
-    /// The default as text; `nil` if there is none.
+    /// The default of the field as text; `nil` if there is none.
     package var initial: String?
-    /// The former keys; `nil` if there are none.
+    /// The former keys of the field; `nil` if there are none.
     package var formerly: [String]?
-    /// Whether archives contain the field, as a raw value of `ArchiveBehavior`; `nil` if they always do.
+    /// The raw value of the field's `ArchiveBehavior`; `nil` if archives always contain the field.
     package var archive: String?
-    /// The paths in JSON; `nil` if the path is just the key.
+    /// The paths of the field in JSON; `nil` if the only path is the field's key.
     package var json: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -37,31 +37,31 @@ package struct RecordedSchema: Codable, Equatable {
   package var version: Int
   package var kind: Kind
   package var superclass: String?
-  /// The types of inherited fields, which the superclasses' schemas declare. They are compared only if a field was
-  /// moved or if the class has a different superclass.
+  /// The types of inherited fields. Superclasses record these fields in their own schemas. The types are compared only if a field
+  /// was moved or if the class has a different superclass.
   var inherited: [String: String]?
   var keepsUnknownFields: Bool?
-  /// The oldest version that may read this version, and the oldest version that may also write it; `nil` if no older
+  /// The oldest version that may read data of this version, and the oldest version that may also write it; `nil` if no older
   /// version may.
   var oldestReader: Int?
   var oldestWriter: Int?
   /// The fields that the model itself declares.
   package var fields: [String: Field]
   package var cases: [String: Case]?
-  /// The versions that nested models had when this version was recorded.
+  /// The versions of the nested models at the time when this version was recorded.
   var models: [String: Int]?
-  /// The operations of the step to this version.
+  /// The operations of the migration step to this version.
   package var steps: [String]
-  /// The keys that these operations change; `nil` if a closure may change any key.
+  /// The keys that the operations of the step change; `nil` if a closure may change any key.
   package var stepKeys: [String]?
-  /// Hashes of the golden archives of older versions after upgrading them to this version with the model's own steps.
-  /// They reveal that a closure was changed, or that the result of a closure depends on the machine.
+  /// Hashes of the golden archives of older versions, after the model's own steps have upgraded them to this version. The hashes
+  /// reveal that a closure was changed, or that the result of a closure depends on the machine.
   var upgraded: [String: String]?
   /// A hash of the golden archive; `nil` if there is none.
   package var archive: String?
-  /// The reason why there is no golden archive; `nil` if there is one.
+  /// The reason why no golden archive exists; `nil` if there is one.
   var withoutArchive: String?
-  /// A hash of all other properties, which reveals that the file was edited.
+  /// A hash of all other properties. It reveals that the file was edited.
   package var checksum = ""
 
   init(_ schema: ModelSchema) {
@@ -91,7 +91,7 @@ package struct RecordedSchema: Codable, Equatable {
     stepKeys = operations.changedKeys?.sorted()
   }
 
-  /// Returns the operations of the step to a version; `nil` if there is no such step.
+  /// Returns the operations of the migration step to a version; `nil` if there is no such step.
   static func steps(to version: Int, of schema: ModelSchema) -> [String]? {
     schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }
@@ -99,8 +99,8 @@ package struct RecordedSchema: Codable, Equatable {
   /// - Throws: a `DecodingError` if the text is not a recorded schema.
   package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
-  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, so that a merge
-  /// conflict shows what each branch changed.
+  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, because a merge conflict
+  /// must show what each branch changed.
   package func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()
@@ -113,8 +113,8 @@ package struct RecordedSchema: Codable, Equatable {
     return try Self.checksum(schema.text(isPretty: false))
   }
 
-  /// Returns the schema as JSON with the same bytes on each platform. Foundation's own encoder is not used for the
-  /// text, because it sorts keys differently on different platforms.
+  /// Returns the schema as JSON, with the same bytes on each platform. The text is not written by Foundation's own encoder, because
+  /// that encoder sorts keys differently on different platforms.
   private func text(isPretty: Bool) throws -> Data {
     try JSONWriter(isPretty: isPretty, sortsKeys: true).write(JSONReader().read(JSONEncoder().encode(self)))
   }
@@ -129,7 +129,7 @@ package struct RecordedSchema: Codable, Equatable {
 extension RecordedSchema.Field {
   init(_ field: FieldInfo) {
     type = RecordedType(field.type).text
-    // Errors are ignored here: a default can only throw if it cannot be archived, which the first encoding reports.
+    // `try?`, because a default throws only if it cannot be archived, and the first encoding reports that error.
     let (one, other) = (try? field.makeDefault?(), try? field.makeDefault?())
     if let one, one == other, one.isLiteral {
       initial = one.isNull && field.shape.isOptional ? nil : one.recordedText
@@ -156,16 +156,16 @@ extension RecordedSchema.Case {
 }
 
 extension ArchiveValue {
-  /// The value as text that is the same in each run. Data is recorded with a checksum, because its description contains
-  /// only the first bytes.
+  /// The value as text. The text is the same in each run. For data, it contains a checksum, because the description of data
+  /// contains only the first bytes.
   fileprivate var recordedText: String {
     guard isLiteral else { return "a value" }
     if case .data(let data) = self { return "\(self), \(RecordedSchema.checksum(data))" }
     return description
   }
 
-  /// Whether the value is the same in each run. Dates and UUIDs usually are not, and a record contains the version of
-  /// another model.
+  /// Whether the value is the same in each run. Dates and UUIDs usually differ, and a record contains the version of another
+  /// model.
   fileprivate var isLiteral: Bool {
     switch self {
     case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .url: true
@@ -178,7 +178,7 @@ extension ArchiveValue {
 }
 
 extension [MigrationOperation] {
-  /// The keys that the operations change; `nil` if one of the operations may change any key.
+  /// The keys that the operations change; `nil` if an operation may change any key.
   var changedKeys: Set<String>? {
     let effects = compactMap(\.effect)
     guard effects.count == count else { return nil }
@@ -187,7 +187,7 @@ extension [MigrationOperation] {
 }
 
 extension MigrationOperation {
-  /// The description of the operation, including its values. For a closure, only the given description is known.
+  /// The description of the operation, including its values. For a closure, the description that the program specifies.
   fileprivate var recordedText: String {
     switch self {
     case .rename(_, _, overwriting: let isOverwriting): description + (isOverwriting ? ", overwriting" : "")
@@ -207,7 +207,7 @@ extension MigrationOperation {
 }
 
 extension JSONField {
-  /// Returns the paths, and whether there is a transformer; `nil` if the path is just the key and there is no transformer.
+  /// Returns the paths, and whether there is a transformer; `nil` if the only path is the key and there is no transformer.
   fileprivate func recordedText(_ key: String) -> String? {
     let paths =
       switch source {

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import StrataCore
 
-/// A type in the spelling of a recorded schema: `[Label]?`, `String enum(closed=closed|open=open)`.
+/// A type as it is written in a recorded schema, such as `[Label]?` or `String enum(closed=closed|open=open)`.
 ///
-/// A model is spelled with its registered name, because archives do not contain the name of the Swift type.
+/// A model is written with its registered name, because archives do not contain the name of the Swift type.
 indirect enum RecordedType: Equatable {
   case optional(RecordedType)
   case array(RecordedType)
   case set(RecordedType)
   case dictionary(RecordedType, RecordedType)
-  /// A type with raw values. `cases` contains the case name for each raw value, including former raw values; `nil` if
-  /// the cases are unknown.
+  /// A type with raw values. `cases` contains the name of the case for each raw value, including former raw values;
+  /// `nil` if the cases are unknown.
   case enumeration(raw: String, cases: [String: String]?)
   /// A type with its own coding, such as one that is only `Codable`.
   case coded(String)
@@ -30,8 +30,8 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Returns a name that is the same on each platform. The names are given explicitly, because the Swift name of
-  /// `Decimal` is different on Apple platforms.
+  /// Returns the name of a scalar type. The names are constants, because they must be the same on each platform, and
+  /// the Swift name of `Decimal` is different on Apple platforms.
   private static func name(of scalar: TypeShape.Scalar, _ type: Any.Type) -> String {
     switch scalar {
     case .bool: "Bool"
@@ -50,7 +50,7 @@ indirect enum RecordedType: Equatable {
   /// Returns the cases of a type that conforms to `CaseIterable`; `nil` for any other type.
   private static func cases(of type: Any.Type) -> [String: String]? {
     guard let listed = type as? any (CaseIterable & RawRepresentable).Type else { return nil }
-    // The description of a case is its name only if the type does not declare a description itself.
+    // The description of a case is its name, unless the type declares its own description.
     let hasNames = !(type is any CustomStringConvertible.Type)
     func pairs<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [(String, String)] {
       type.allCases.map { ("\($0.rawValue)", hasNames ? "\($0)" : "") }
@@ -120,7 +120,7 @@ indirect enum RecordedType: Equatable {
   private static let mark = " enum"
   private static let codedMark = "coded "
 
-  /// Returns the text in ASCII, with the separators between the parts of a type escaped. Non-ASCII characters are
+  /// Returns the text in ASCII. The separators between the parts of a type are escaped. Non-ASCII characters are also
   /// escaped, because a raw value may begin with a scalar that would combine with the preceding character.
   private static func escaped(_ text: String) -> String {
     text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
@@ -181,7 +181,7 @@ indirect enum RecordedType: Equatable {
 
   var isOptional: Bool { if case .optional = self { true } else { false } }
 
-  /// Returns the type with the names of models replaced by their current names.
+  /// Returns the type with the current names of its models.
   func renamed(_ names: [String: String]) -> RecordedType {
     switch self {
     case .optional(let type): .optional(type.renamed(names))
@@ -208,7 +208,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether each archived value of this type is read as the same value of the other type without a step.
+  /// Whether each archived value of this type is decoded as the same value of the other type, without a migration step.
   func isRead(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (_, .optional(let other)): wrapped.isRead(as: other)
@@ -219,21 +219,21 @@ indirect enum RecordedType: Equatable {
       raw == otherRaw && Self.areRead(cases, as: others)
     case (.enumeration(let raw, _), .named(let name)): raw == name
     case (.named(let name), .enumeration(let raw, cases: nil)): raw == name
-    // Assumed, because the coding of both types is unknown.
+    // This is an assumption, because the coding of both types is unknown.
     case (.coded, .coded): true
     case (.named(let one), .named(let other)): one == other || Self.widenings[one]?.contains(other) ?? false
     default: false
     }
   }
 
-  /// Whether each raw value still has a case, and was not given to a case that formerly had a different value.
+  /// Whether each raw value still belongs to the same case. The case may have been renamed.
   private static func areRead(_ cases: [String: String]?, as others: [String: String]?) -> Bool {
     guard let cases, let others else { return true }
     let oldNames = Set(cases.values), newNames = Set(others.values)
     return cases.allSatisfy { value, name in
       guard let newName = others[value] else { return false }
-      // A case that was only renamed keeps its value. Such a case can be recognized because its old name no longer
-      // exists and its new name did not exist before.
+      // A case that was only renamed keeps its raw value. Its old name no longer exists, and its new name did not exist
+      // before.
       return name == newName || name.isEmpty || newName.isEmpty
         || !newNames.contains(name) && !oldNames.contains(newName)
     }

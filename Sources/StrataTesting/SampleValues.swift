@@ -3,20 +3,20 @@ internal import StrataCore
 
 /// Generates values of recorded types. The same seed generates the same values.
 ///
-/// Recorded types do not need a Swift type, so values can also be generated for versions that the program no longer
-/// declares.
+/// Recorded types do not need a Swift type. Values can therefore also be generated for versions that the program no
+/// longer declares.
 struct SampleValues {
   enum Variety {
     /// The smallest values: nil, zero, empty texts and empty collections.
     case empty
-    /// Values in which all optionals and collections are filled. Each enum has the case with this index, modulo the
+    /// Values in which all optionals and collections are filled. Each enum has the case at this index, modulo the
     /// number of its cases.
     case turn(Int)
     /// Random values, including extreme numbers, unusual texts and missing values.
     case random
   }
 
-  /// The depth at which generation fails, for models that require other models without end.
+  /// The nesting depth at which generation fails, because models may require other models without end.
   private static let limit = 16
 
   private let schemas: [String: [RecordedSchema]]
@@ -48,7 +48,7 @@ struct SampleValues {
     return try record(of: schema, depth: 0)
   }
 
-  /// Returns the largest number of cases among the enums in a model and its nested models.
+  /// Returns the largest case count of all enums in a model and its nested models.
   func caseCount(of schema: RecordedSchema) -> Int {
     var most = 0
     for schema in reachable(from: schema) {
@@ -94,14 +94,14 @@ struct SampleValues {
     return ModelRecord(shape: shape, values: values.map(\.value))
   }
 
-  /// Returns a value for a field; `nil` if no value can be generated and the field has a default.
+  /// Returns a value for a field; `nil` if the field has a default and no value can be generated.
   private mutating func value(of field: RecordedSchema.Field, _ name: String, _ depth: Int) throws -> ArchiveValue? {
     let recorded = RecordedType(parsing: field.type)
     let type = current[name].map { recorded.listingCases(of: $0) } ?? recorded
     do {
       guard field.archive == ArchiveBehavior.conditional.rawValue else {
         let value = try value(of: type, depth)
-        // Only values of the right kind are used, because the type of a field can differ between versions.
+        // Only values of the same kind are used, because the type of a field can differ between versions.
         let values = (given[name] ?? []).filter { value.isNull || $0.kind == value.kind }
         return values.isEmpty ? value : values[random.below(UInt64(values.count))]
       }
@@ -118,8 +118,7 @@ struct SampleValues {
     return versions[random.below(UInt64(versions.count))]
   }
 
-  /// Returns the case to generate. At the maximum depth, it is a case that does not contain the enum itself, if there
-  /// is one.
+  /// Returns the case to generate. At the maximum depth, a case that does not contain the enum itself is preferred.
   private mutating func sampleCase(
     of schema: RecordedSchema, _ cases: [String: RecordedSchema.Case], _ depth: Int
   ) -> (key: String, value: RecordedSchema.Case) {
@@ -137,7 +136,7 @@ struct SampleValues {
     }
   }
 
-  /// Whether values of a type may contain a model.
+  /// Whether values of a type may contain records of a model.
   private func holds(_ schema: RecordedSchema, _ type: String) -> Bool {
     RecordedType(parsing: type).names.contains { name in
       name == schema.name || (schemas[name] ?? []).contains { reachable(from: $0).contains { $0.name == schema.name } }
@@ -199,7 +198,7 @@ struct SampleValues {
       "no value of \(type.text) can be generated; give the field a default, or pass values to SchemaLock")
   }
 
-  /// - Returns: `nil` if the name is not the name of a scalar.
+  /// - Returns: `nil` if the name does not belong to a scalar type.
   private mutating func scalar(_ name: String) -> ArchiveValue? {
     if let type = Self.integers[name] { return integer(type) }
     let isEmpty = if case .empty = variety { true } else { false }
@@ -239,7 +238,7 @@ struct SampleValues {
 
   private mutating func integer(_ type: any FixedWidthInteger.Type) -> ArchiveValue {
     func integer<T: FixedWidthInteger>(_ type: T.Type) -> ArchiveValue {
-      // Uses only half of the bits, so that a hook can multiply two numbers without overflow.
+      // Only half of the bits are used, because a hook may multiply two numbers, which must not overflow.
       let large = T.max >> T(T.bitWidth / 2)
       let numbers = [large, T.isSigned ? 0 - large : 1, 1]
       switch variety {
@@ -266,7 +265,7 @@ struct SampleValues {
 }
 
 extension RecordedSchema {
-  /// The names of the models and scalars that fields, cases and the superclass refer to.
+  /// The names of the models and scalar types in the fields, the cases and the superclass.
   var modelNames: [String] {
     let types = fields.values.map(\.type) + (cases ?? [:]).values.flatMap(\.payload.values)
     return types.flatMap { RecordedType(parsing: $0).names } + (superclass.map { [$0] } ?? [])
@@ -274,7 +273,7 @@ extension RecordedSchema {
 }
 
 extension RecordedType {
-  /// The names of scalars and models in the type.
+  /// The names of the scalar types and models in this type.
   var names: [String] {
     switch self {
     case .named(let name): [name]
@@ -284,7 +283,7 @@ extension RecordedType {
     }
   }
 
-  /// The number of cases of an enum. For a container, the largest number among the enums inside.
+  /// The number of cases of an enum. For a container, the largest case count of the enums inside.
   fileprivate var caseCount: Int {
     switch self {
     case .enumeration(_, let cases): cases?.count ?? 0
@@ -295,8 +294,8 @@ extension RecordedType {
   }
 }
 
-/// The random number generator SplitMix64 (Steele et al., 2014). Its results are the same on each platform and in each
-/// version.
+/// The random number generator SplitMix64 (Steele et al., 2014). It generates the same numbers on each platform and in
+/// each version of Swift.
 struct SplitMix {
   var state: UInt64
 

@@ -3,16 +3,17 @@ internal import StrataCore
 /// A difference between two versions of a model.
 package struct SchemaChange {
   package let text: String
-  /// The key whose value a step must change or remove; `nil` if data of the older version does not need a step.
+  /// The key whose value a migration step must change or remove; `nil` if data of the older version does not need a
+  /// step.
   package let key: String?
-  /// Whether older programs that keep unknown keys can still read the newer version.
+  /// Whether an older program can still read the newer version, provided that it keeps unknown keys.
   let isAddition: Bool
 
   private init(_ text: String, needsStepFor key: String? = nil, isAddition: Bool = false) {
     (self.text, self.key, self.isAddition) = (text, key, isAddition)
   }
 
-  /// The current names of models, fields and cases, by former name.
+  /// The current names of models, fields and cases, by their former names.
   package struct Names {
     package var models: [String: String] = [:]
     package var keys: [String: String] = [:]
@@ -44,7 +45,7 @@ package struct SchemaChange {
     return changes + self.changes(ofCases: old.cases ?? [:], new.cases ?? [:], names)
   }
 
-  /// Returns the reasons why programs with the older schema cannot read data of the newer schema.
+  /// Returns the reasons why a program with the older schema cannot read data of the newer schema.
   static func obstacles(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [String] {
     let changes = changes(from: old, to: new, names).filter { !$0.isAddition }.map(\.text)
     return old.keepsUnknownFields == true ? changes : ["it had no UnknownFields"] + changes
@@ -62,7 +63,7 @@ package struct SchemaChange {
           changes.append(
             .init("\(key): \(newType) was moved to a superclass", needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // No step is required, because a step of this class would remove the value before a subclass could read it.
+          // No step is required. A step of this class would remove the value before a subclass could read it.
           changes.append(.init("\(key) was moved to a subclass"))
         } else {
           changes.append(.init("\(key) was removed", needsStepFor: field.isArchived ? key : nil))
@@ -82,8 +83,9 @@ package struct SchemaChange {
     return changes
   }
 
-  /// Returns the name that corresponds to an older name: the same name, or a name with the same current name. Only
-  /// former names that are still declared count, because data of every version is read with these.
+  /// Returns the name in `names` that corresponds to an older name: the same name, or a name with the same current
+  /// name. Only former names that are still declared are considered, because data of every version is read with these
+  /// names.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }
@@ -94,7 +96,7 @@ package struct SchemaChange {
     of key: String, formerly oldKey: String, from old: RecordedSchema.Field, to new: RecordedSchema.Field,
     _ names: Names
   ) -> [SchemaChange] {
-    // Steps use the old key, because former keys are read after the last step.
+    // Each change contains the old key. Steps use the old key, because former keys are read only after the last step.
     var changes: [SchemaChange] = []
     let oldType = RecordedType(parsing: old.type).renamed(names.models)
     let newType = RecordedType(parsing: new.type).renamed(names.models)

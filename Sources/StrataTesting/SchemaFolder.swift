@@ -1,7 +1,7 @@
 package import Foundation
 internal import StrataCore
 
-/// The folder that contains the recorded schemas. It has a folder for each model, with a file for each version.
+/// The folder that contains the recorded schemas. It has a subfolder for each model, with a file for each version.
 package struct SchemaFolder {
   let url: URL
 
@@ -32,13 +32,13 @@ package struct SchemaFolder {
 
   func record(_ schema: RecordedSchema, _ archive: Data?) throws {
     try FileManager.default.createDirectory(at: folder(of: schema.name), withIntermediateDirectories: true)
-    // The archive is written first, because a schema without its archive is reported as a problem, but an archive
-    // without a schema is not.
+    // The archive is written first. A schema without its archive is reported as a problem, but an archive without a
+    // schema is not.
     try archive?.write(to: file(of: schema.name, schema.version, "strata"), options: .atomic)
     try schema.json().write(to: file(of: schema.name, schema.version, "json"), options: .atomic)
   }
 
-  /// Returns the path of a schema, starting with the name of this folder, for messages.
+  /// Returns the path of a schema for messages. The path starts with the name of this folder.
   package func path(of name: String, version: Int, _ kind: String = "json") -> String {
     "\(path(of: name))/\(version).\(kind)"
   }
@@ -55,7 +55,8 @@ package struct SchemaFolder {
     let plain = name.addingPercentEncoding(
       withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.")))
     let name = plain ?? name
-    // Escapes a leading dot: a folder with such a name would be hidden, and `.` would be this folder itself.
+    // Escapes a leading dot. A folder whose name begins with a dot would be hidden, and `.` would be this folder
+    // itself.
     return name.hasPrefix(".") ? "%2E" + name.dropFirst() : name
   }
 

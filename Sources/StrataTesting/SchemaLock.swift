@@ -1,18 +1,18 @@
 public import Foundation
 public import StrataCore
 
-/// Fails a test if a model was changed without a new version, or if a new version lacks a required step.
+/// A check that fails if a model was changed without a new version, or if a new version lacks a required migration step.
 ///
 ///     @Test func modelsAreLocked() throws {
 ///       try SchemaLock(Issue.self).check()
 ///     }
 ///
-/// The shapes of the models and of all their nested models are recorded in a folder, which you commit. There is one
-/// file for each model and version, such as `Schemas/Issue/3.json`. Next to it is a golden archive,
-/// `Schemas/Issue/3.strata`, which every later version must be able to open.
+/// The shapes of the models and of all their nested models are recorded in a folder, which you commit. The folder contains one
+/// file for each model and version, such as `Schemas/Issue/3.json`, and a golden archive, such as `Schemas/Issue/3.strata`. Every
+/// later version must be able to open the golden archive.
 ///
-/// If the environment contains `STRATA_RECORD=1`, ``check()`` also records new versions, provided that there are no
-/// problems. It never changes a version that is already recorded.
+/// If the environment contains `STRATA_RECORD=1`, and there are no problems, ``check()`` also records new versions. It never
+/// changes a version that is already recorded.
 public struct SchemaLock: Sendable {
   private let models: [any VersionedModel.Type]
   private let folder: URL
@@ -24,9 +24,8 @@ public struct SchemaLock: Sendable {
   /// - Parameters:
   ///   - models: the models that the program archives. Nested models do not have to be listed.
   ///   - folder: the folder of the recorded shapes; by default `Schemas`, next to the file that creates the lock.
-  ///   - records: whether to record versions that are not recorded yet; if `nil`, they are recorded if the environment
-  ///     contains `STRATA_RECORD=1`.
-  ///   - values: values for fields of generated records, by model and key. For example, a text that a step converts to
+  ///   - records: whether to record new versions. By default, they are recorded if the environment contains `STRATA_RECORD=1`.
+  ///   - values: values for fields of generated records, by model and key. For example, a text that a migration step converts to
   ///     a number needs `["Issue.stars": ["0", "17"]]`. All other fields get generated values of their type.
   public init(
     _ models: any VersionedModel.Type..., folder: URL? = nil, records: Bool? = nil,
@@ -44,24 +43,24 @@ public struct SchemaLock: Sendable {
 
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
-  /// The golden archives of older versions must also upgrade to the same values as when the later versions were recorded.
+  /// The golden archives of older versions must upgrade to the same values as at the time when the later versions were recorded.
   ///
   /// - Throws: ``SchemaLockError`` with all problems, or a Foundation error if the folder cannot be read or written.
   public func check() throws {
     let (locked, problems) = try locked(allowsMissing: records)
-    // Archives are opened only if there is no other problem, because another problem would explain why an archive does
-    // not open.
+    // Archives are opened only if there is no other problem. Such a problem would explain why an archive does not open.
     try fail(problems.isEmpty ? locked.flatMap { try $0.archiveProblems() } : problems)
-    // Nothing is recorded while any model has a problem, because golden archives also contain nested models.
+    // Nothing is recorded if any model has a problem, because golden archives also contain nested models.
     if records { for model in locked { try model.record() } }
   }
 
-  /// Opens random archives of each recorded version, and fails if the steps lose a value or produce different results.
+  /// Opens random archives of each recorded version. Fails if the migration steps lose a value, or if different ways of opening
+  /// give different results.
   ///
-  /// Each record is opened in several ways: as an archive, with its keys in a different order, after an
-  /// ``ArchiveUpgrader``, in an array, in a dictionary, as a row of a store, and after each version in between has
-  /// opened and saved it. All results must be equal. The result must contain each value of the old record, unless an
-  /// operation declares that it drops, replaces or converts the value. A closure declares its keys with `changes:`.
+  /// Each record is opened in several ways: as an archive, with its keys in a different order, after an ``ArchiveUpgrader``, in
+  /// an array, in a dictionary, as a row of a store, and after each version in between has opened and saved the record. All
+  /// results must be equal. The result must contain each value of the old record, unless an operation declares that it drops,
+  /// replaces or converts the value. A closure declares its keys with `changes:`.
   ///
   /// - Parameters:
   ///   - archives: the number of records for each version.
@@ -82,11 +81,11 @@ public struct SchemaLock: Sendable {
     guard problems.isEmpty else { throw SchemaLockError(problems: problems) }
   }
 
-  /// Returns the models and the problems of their shapes.
+  /// Returns the models, and the problems of their shapes.
   private func locked(allowsMissing: Bool) throws -> (models: [LockedModel], problems: [String]) {
     var catalog = SchemaCatalog()
     for model in models { model._collectSchemas(into: &catalog) }
-    // Adds the superclasses, because their fields are recorded in their own files.
+    // Adds the superclasses, because they record their fields in their own files.
     for schema in catalog.schemas.flatMap(\.superclasses) {
       TypeShape.archivable(schema.type)?._collectSchemas(into: &catalog)
     }

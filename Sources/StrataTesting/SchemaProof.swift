@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Opens random records of each recorded version of a model in several ways and compares the results.
+/// Opens random records of each recorded version of a model in several ways, and compares the results.
 struct SchemaProof<M: VersionedModel> {
   /// The recorded versions of the model, oldest first. The last one is the current version.
   private let versions: [RecordedSchema]
@@ -51,7 +51,7 @@ struct SchemaProof<M: VersionedModel> {
     }
   }
 
-  /// Returns the versions that other models had while this version was in use.
+  /// Returns the versions that other models had while the version at index `place` was in use.
   private func schemas(inside place: Int) -> [String: [RecordedSchema]] {
     let next = versions.dropFirst(place + 1).first
     return Dictionary(
@@ -62,7 +62,7 @@ struct SchemaProof<M: VersionedModel> {
       })
   }
 
-  /// Describes the smallest record that shows the same problem, by resetting one value after another to its empty value.
+  /// Describes the smallest record with the same problem. It is found by resetting one value after another to its empty value.
   private func shrunk(_ record: ModelRecord, to empty: ModelRecord, _ place: Int, _ problem: String) -> String {
     var record = record
     for key in record.keys {
@@ -77,7 +77,7 @@ struct SchemaProof<M: VersionedModel> {
 
   // MARK: Problems
 
-  /// Returns the first problem with a record of a recorded version; `nil` if there is none.
+  /// Returns the first problem with a record of the version at index `place`; `nil` if there is none.
   private func problem(of record: ModelRecord, _ place: Int) -> String? {
     let upgraded: ModelRecord
     switch lossOrUpgrade(of: record, place) {
@@ -85,7 +85,8 @@ struct SchemaProof<M: VersionedModel> {
     case .success(let record): upgraded = record
     }
     let expected: ModelRecord
-    // Only values that are equal in two openings are compared, because defaults such as a new UUID differ each time.
+    // Only values that are equal after opening the record twice are compared, because some defaults, such as a new UUID, differ
+    // each time.
     var compared: [String]
     do {
       expected = try open(record, .archive)
@@ -99,7 +100,8 @@ struct SchemaProof<M: VersionedModel> {
         return "\(key) has another value \(opening.rawValue)"
       } catch { return "it opens as an archive, and not \(opening.rawValue): \(Self.reason(error))" }
     }
-    // New keys are not compared any further, because an older program sets the defaults of its own version for them.
+    // Keys that the record lacks are not compared any further, because an older program would set the defaults of its own version
+    // for them.
     compared.removeAll { key in upgraded[key] == nil && !keys.contains { $0.value == key && upgraded[$0.key] != nil } }
     for later in versions.indices where later > place && later < versions.count - 1 {
       guard let saved = saved(record, by: versions[later]) else { continue }
@@ -117,12 +119,12 @@ struct SchemaProof<M: VersionedModel> {
 
   private struct Loss: Error { let text: String }
 
-  /// Applies the steps one by one, and checks whether they lose values.
+  /// Applies the migration steps one by one, and checks whether they lose values.
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // Not checked for enums, whose cases can be lost only with an error, and for models with a hook. Inherited keys are
-    // ignored, because superclasses have steps of their own.
+    // Enums are not checked, because a lost case is always an error. Models with a hook are not checked either. Inherited keys
+    // are ignored, because superclasses have their own steps.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {
@@ -138,7 +140,7 @@ struct SchemaProof<M: VersionedModel> {
                 "the step from \(step.fromVersion) to \(step.toVersion) \(verb) \(key) (\(operation)), and does not declare it; correct it, "
                 + "or add changes: [\"\(key)\"]"))
         }
-        // An error in the second run is also a difference, because the first run succeeded.
+        // `try?`, because an error in the second run is also a difference: the first run succeeded.
         var again = before
         if (try? apply(operation, of: step, to: &again)) == nil || again != record, declared == nil {
           return .failure(
@@ -167,7 +169,7 @@ struct SchemaProof<M: VersionedModel> {
     _ = try single.apply(to: &record, isComplete: !schema.isEnumeration)
   }
 
-  /// Returns a key whose value the given version of the model would not read; `nil` if there is none.
+  /// Returns a key of the record that the given version of the model would not read; `nil` if there is none.
   private func unread(_ record: ModelRecord, by version: RecordedSchema, _ old: RecordedSchema) -> String? {
     guard version.keepsUnknownFields != true else { return nil }
     var read = Set(version.fields.filter(\.value.isArchived).keys)
@@ -183,15 +185,15 @@ struct SchemaProof<M: VersionedModel> {
     }?.key
   }
 
-  /// Returns the record that a program of a later version would archive after opening and saving this record; `nil` if
-  /// that is not known.
+  /// Returns the record that a program of a later version would archive after opening and saving this record; `nil` if this is
+  /// unknown.
   private func saved(_ record: ModelRecord, by version: RecordedSchema) -> ModelRecord? {
     guard version.cases == nil, version.superclass == nil, schema.hook == nil else { return nil }
     var record = record
     let from = record.modelVersion ?? 0
     for step in steps where step.fromVersion >= from && step.toVersion <= version.version {
       for operation in step.operations {
-        // The steps have already been applied to this record successfully, so an error is not expected here.
+        // `try?`, because no error is expected: the same steps have already been applied to this record.
         guard (try? apply(operation, of: step, to: &record)) != nil else { return nil }
       }
     }
@@ -210,7 +212,7 @@ struct SchemaProof<M: VersionedModel> {
 
   // MARK: Opening
 
-  /// A way to open a record. The raw value completes the sentence of a problem.
+  /// A way to open a record. The raw value completes the sentence that describes a problem.
   private enum Opening: String, CaseIterable {
     case archive = "as an archive"
     case otherOrder = "if its keys have another order"
@@ -259,10 +261,10 @@ struct SchemaProof<M: VersionedModel> {
 }
 
 extension RecordedSchema.Field {
-  /// The value of the field in a new object; `nil` if it is not recorded.
+  /// The value of the field in a new object; `nil` if no value is recorded.
   fileprivate var absentValue: ArchiveValue? {
     guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
-    // A default that is not JSON was recorded without its value.
+    // `try?`, because a default that is not JSON was recorded without its value.
     return try? JSONReader().read(Data(initial.utf8))
   }
 }

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import StrataCore
 
-/// A suggested migration step as source text. Renamed fields are guessed.
+/// The source text of a suggested migration step. It contains guesses about renamed fields.
 struct StepStub {
   let text: String
 
   /// - Parameters:
   ///   - version: the version after the step.
-  ///   - covered: the keys that existing operations of the model already change.
+  ///   - covered: the keys that the model's existing operations already change.
   init(
     from old: RecordedSchema, to new: RecordedSchema, version: Int, _ names: SchemaChange.Names,
     covered: Set<String> = []
@@ -69,10 +69,10 @@ struct StepStub {
     return ".convert(\(path(key)), <#a conversion to \(new.type)#>),"
   }
 
-  /// Returns a key as the source text of a path literal.
+  /// Returns the source text of a path literal for a key.
   private static func path(_ key: String) -> String { ValuePath(key: key).description.debugDescription }
 
-  /// Returns a default as source text; `nil` if it is not an integer, a double, a boolean or a text.
+  /// Returns the source text of a default; `nil` if the default is not an integer, a double, a boolean or a text.
   private static func literal(_ field: RecordedSchema.Field) -> String? {
     guard let text = field.initial else { return nil }
     switch field.type {
@@ -83,7 +83,7 @@ struct StepStub {
     }
   }
 
-  /// Returns the number of characters that two keys share at their beginning and end.
+  /// Returns the length of the common prefix plus the length of the common suffix of two keys, ignoring case.
   private static func likeness(_ one: String, _ other: String) -> Int {
     let one = one.lowercased(), other = other.lowercased()
     return zip(one, other).prefix { $0 == $1 }.count + zip(one.reversed(), other.reversed()).prefix { $0 == $1 }.count

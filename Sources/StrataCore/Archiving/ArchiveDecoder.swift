@@ -4,7 +4,7 @@ public import Foundation
 ///
 ///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
 ///
-/// The requested type determines which types can be decoded; an archive cannot create values of any other type. A decoder is a
+/// The requested type determines which types can be decoded. An archive cannot create values of any other type. A decoder is a
 /// value type and can be shared between tasks.
 public struct ArchiveDecoder: Sendable {
   /// Limits on the sizes that an archive may claim, such as the length of a string.
@@ -90,7 +90,7 @@ public struct ArchiveDecoder: Sendable {
     try decodeStampedValue(from: data).value
   }
 
-  /// Returns the value of a body that ``ArchiveEncoder/encodeBody(_:)`` wrote.
+  /// Returns the value of an archive body that ``ArchiveEncoder/encodeBody(_:)`` wrote.
   public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
     var report = DecodingReport()
     return try decodeModels(body.bytes, nil, fileSize: body.count, &report)
@@ -100,7 +100,7 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
-  /// - Parameter name: the name of the expected type for error messages and metrics; `nil` accepts any type.
+  /// - Parameter name: the name of the expected type, for error messages and metrics. If it is `nil`, any type is accepted.
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
@@ -115,7 +115,7 @@ public struct ArchiveDecoder: Sendable {
     let bytes = data.bytes
     let header = try GzipHeader(of: bytes)
     let stamp = header.stamp
-    // A root of a newer model version is rejected before anything is inflated.
+    // Rejects a newer version of the root model before any data is inflated.
     try schema?.check(stamp)
     guard stamp.kind == .single else {
       throw ArchiveError(
@@ -142,7 +142,7 @@ public struct ArchiveDecoder: Sendable {
   }
 
   /// - Parameters:
-  ///   - stamp: the stamp of the archive; `nil` for a body without an archive and for a row.
+  ///   - stamp: the stamp of the archive; `nil` for a body without an archive header and for a row of a store.
   ///   - row: the record definitions and long strings that a store keeps outside the bytes of a row; `nil` for an archive.
   package func decode<R>(
     _ body: RawSpan, _ stamp: Stamp? = nil, fileSize: Int, _ report: inout DecodingReport,
@@ -166,9 +166,9 @@ public struct ArchiveDecoder: Sendable {
 }
 
 extension ModelSchema {
-  /// Throws `newerModel` if the stamp names a newer version of this model.
+  /// Throws `newerModel` if an archive's stamp names a newer version of this model.
   ///
-  /// If the root is an object of a subclass, this method checks nothing. The version of the subclass is checked when the root is
+  /// If the root is an object of a subclass, nothing is checked here. The version of the subclass is checked when the root is
   /// decoded.
   func check(_ stamp: Stamp) throws {
     guard let found = stamp.modelVersion, found > modelVersion, isOurs(stamp) else { return }
@@ -176,20 +176,19 @@ extension ModelSchema {
     try checkVersion(found, names.lazy.compactMap { stamp.floors[$0, found] }.first)
   }
 
-  /// Whether the stamp belongs to this type or to a collection of it. The type name of a collection contains the name of the
+  /// Whether a stamp names this model or a collection of this model. The type name of a collection contains the name of the
   /// model.
   private func isOurs(_ stamp: Stamp) -> Bool {
     isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
   }
 
-  /// Whether an archive was written with the current version of this model, but with different fields or a different order of
-  /// fields.
+  /// Whether an archive was written with the current version of this model, but with different fields or with the same fields in
+  /// a different order.
   func hasOtherFields(than stamp: Stamp) -> Bool {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns the error of decoding a model. If the fields of the model changed without a new version, the returned error's reason
-  /// explains that.
+  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
       return error
@@ -202,12 +201,12 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// Returns the error of decoding a root or an element. If it is a type mismatch and the stamp's type is not the expected type,
-  /// the returned error names both types.
+  /// Returns this error. If this error is a type mismatch, and the archive's type is not the expected type, the reason of the
+  /// returned error names both types.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // The type name in the stamp of an untyped value is not useful in an error.
+    // The type name of an untyped value would not help the reader of an error.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }
@@ -228,7 +227,6 @@ extension Stamp {
 }
 
 extension GzipHeader {
-  /// Reads the header of an archive.
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
       throw ArchiveError(.notAnArchive, "the data has no bytes; an archive has at least a header", byteOffset: 0)

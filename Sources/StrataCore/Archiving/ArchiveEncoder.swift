@@ -55,7 +55,7 @@ public struct ArchiveEncoder: Sendable {
     try archive(stamp(ofCodable: T.self)) { try $0.write(codable: value) }
   }
 
-  /// Returns an archive of a record, whose type does not have to be declared in the program.
+  /// Returns an archive of a record. The program does not have to declare the type of the record.
   public func encode(_ record: ModelRecord) throws -> Data {
     let fingerprint = ModelSchema.fingerprint(of: record.shape)
     let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)
@@ -81,16 +81,17 @@ public struct ArchiveEncoder: Sendable {
     try AtomicFile.write(encode(value), to: url)
   }
 
-  /// Writes an archive of a value whose type conforms only to `Codable` to a file, which is replaced atomically.
+  /// Writes an archive of a value whose type conforms only to `Codable`. The file is replaced atomically.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
 
-  /// Returns only the body of an archive, as uncompressed CBOR, for a transport that itself compresses data and verifies checksums.
+  /// Returns only the body of an archive, as uncompressed CBOR. Use it with a transport that compresses data and verifies checksums.
   ///
   /// - Throws: the same errors as for an archive in memory, and `limitExceeded` if references expand to more than
-  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. `encode(_:)` would pad the archive of such a value instead.
+  ///   ``ArchiveLimits/maxWorkPerByte`` allows for the size of the body. For such a value, `encode(_:)` pads the archive instead of
+  ///   throwing.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     writer.subclasses = subclasses
@@ -112,7 +113,7 @@ public struct ArchiveEncoder: Sendable {
 }
 
 extension ArchiveWriter {
-  /// Returns an archive member that contains the written body.
+  /// Returns an archive member with the body that was written.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if readers with the same limits would reject the member.
   package borrowing func member(
@@ -138,7 +139,6 @@ extension ArchiveWriter {
 }
 
 extension Stamp {
-  /// Creates a stamp for values of a type.
   init<T: Archivable>(of type: T.Type, kind: Kind = .single, sequenceNumber: UInt64 = 0, count: UInt64 = 1) {
     let schema = T._rootSchema
     self.init(

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A file with one value that remains readable when the program is updated.
+/// A file that contains one value and that updated versions of the program can still read.
 ///
 ///     let file = ArchiveFile<Library>(url)
 ///     var library = try file.load()?.value ?? Library()
@@ -15,13 +15,13 @@ public import Foundation
 /// Several tasks can use one `ArchiveFile` concurrently. ``save(_:)`` throws an error if another writer has replaced the file since this
 /// instance loaded or saved it. This check is not a lock: if two processes save at the same moment, the last save wins.
 public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
-  /// A loaded value, the file that it was read from, and the decoding report.
+  /// A loaded value, its origin, and the decoding report.
   public struct Loaded {
     /// The value, upgraded to the current version.
     public let value: Value
     /// The file that the value was read from.
     public let origin: Origin
-    /// The upgrades, and the values that the upgrades discarded.
+    /// The upgrades that were applied, and the values that they discarded.
     public let report: DecodingReport
   }
 
@@ -29,8 +29,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public enum Origin: Sendable {
     /// The file itself.
     case file
-    /// The backup of the older version's file, ``ArchiveFile/previousURL``. Everything that was saved since the program was updated is
-    /// missing. If ``load()`` returned the value, `damage` is the error that reading the file itself threw.
+    /// The backup at ``ArchiveFile/previousURL``, which an older version of the program wrote. The backup lacks everything that was saved
+    /// after the program was updated. `damage` is the error of reading the file itself, if ``load()`` used the backup for that reason.
     case previous(damage: ArchiveError?)
   }
 
@@ -50,7 +50,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     case nothing
     /// The last load found no file.
     case absent
-    /// The last load or save left this file.
+    /// The file existed after the last load or save, with this status.
     case present(FileStatus, isOfOlderVersion: Bool)
   }
 
@@ -98,9 +98,10 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL``. To detect these cases,
   /// the existing file is read first, unless this instance has already loaded or saved it.
   ///
-  /// - Throws: ``ArchiveError``: the errors of ``ArchiveEncoder``; `fileInUse` if another writer has replaced the file since this instance
-  ///   loaded or saved it, or has created it since ``load()`` returned `nil`; `newerModel` if a newer program wrote it; `fileSystem`. The
-  ///   file is unchanged after an error, with one exception: if only flushing the folder to the disk failed, the file has been replaced.
+  /// - Throws: the errors of ``ArchiveEncoder``, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
+  ///   `fileSystem`, or `fileInUse`. The code is `fileInUse` if another writer has replaced the file since this instance loaded or saved
+  ///   it, or has created the file since ``load()`` returned `nil`. The file is unchanged after an error, with one exception: if only
+  ///   flushing the folder to the disk failed, the file has been replaced.
   public func save(_ value: Value) throws {
     try known.withLock { known in
       let data = try encoder.encode(value)
@@ -126,7 +127,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   private func open() throws -> (Loaded, Known)? {
     guard try Self.exists(url) else { return nil }
-    // The status is read before the content, so that the next save detects a replacement that happens between the two.
+    // The status is read before the content. If another writer replaces the file in between, the next save detects the replacement.
     let status = try OpenFile(reading: url).status()
     guard let loaded = try read(url, .file) else { return nil }
     let isOlder = !loaded.report.upgrades.isEmpty || !loaded.report.typesWithOtherFields.isEmpty

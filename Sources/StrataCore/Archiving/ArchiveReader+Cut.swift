@@ -1,15 +1,15 @@
-/// The part of a truncated value that can be decoded.
+/// The readable part of a truncated value.
 struct CutValue {
-  /// The value, reduced to its complete parts; `nil` if no part is complete.
+  /// The value without its incomplete parts; `nil` if no part is complete.
   var value: ArchiveValue?
   /// The path at which the value is truncated.
   var path: [ArchiveError.PathComponent] = []
 }
 
 extension ArchiveReader {
-  /// Reads a value that may be truncated. Arrays and sets keep their complete elements. Maps, records and objects keep their
-  /// complete values, and the complete parts of the truncated value. A truncated element of an array or a set is left out,
-  /// because a reader could not distinguish it from a complete model.
+  /// Reads a value that may be truncated. An array or a set keeps its complete elements and omits a truncated element, because a
+  /// reader could not distinguish such an element from a complete model. Maps, records and objects keep their complete values,
+  /// and the complete parts of the truncated value.
   ///
   /// - Returns: the value, and whether it is complete.
   /// - Throws: ``ArchiveError`` for every failure except truncation.

@@ -17,8 +17,8 @@ public enum ArchiveSalvage {
     public internal(set) var modelCount: UInt64
     /// The missing parts of a stream, in file order; empty for an archive of one value.
     public internal(set) var gaps: [StreamGap] = []
-    /// The path at which a truncated value ends; everything after that path is missing. Empty if the value is complete, or if
-    /// it is truncated before its first part or inside a key.
+    /// The path at which a truncated value ends. Everything after that path is missing. The path is empty if the value is
+    /// complete, or if it is truncated before its first part or inside a key.
     public internal(set) var cutPath: [ArchiveError.PathComponent] = []
     /// The file with the readable members that are not known to belong to the stream; `nil` if there are no such members.
     public internal(set) var unprovenFile: URL?
@@ -31,9 +31,9 @@ public enum ArchiveSalvage {
   /// Reads a damaged archive and writes its intact parts to a new file. An existing output file is replaced once the new file
   /// is complete.
   ///
-  /// After damage, bytes that look like members of the stream can be part of a model instead. Members that are not known to
-  /// belong to the stream are therefore written to a separate stream next to the output, named `OUTPUT.unproven`. An existing
-  /// file with that name is replaced. If no member is known to belong to the stream, the output itself is not written.
+  /// After damage, bytes inside a model can look like members of the stream. Members that are not known to belong to the stream
+  /// are therefore written to a separate stream next to the output, named `OUTPUT.unproven`. An existing file with that name is
+  /// replaced. If no member is known to belong to the stream, the output itself is not written.
   ///
   /// - Parameters:
   ///   - input: the damaged archive, which is not changed.
@@ -50,8 +50,8 @@ public enum ArchiveSalvage {
         throw ArchiveError(.fileSystem, "\(path) is the damaged archive itself; write to another file")
       }
     }
-    // A file whose first header is damaged is read as a stream, because members may follow. An archive of one value has no
-    // further members.
+    // A file whose first header is damaged is read as a stream, because more members may follow. An archive of one value has only
+    // one member.
     var isSingle = false
     do { isSingle = try MemberReader.stamp(ofFile: input).kind == .single } catch let error as ArchiveError {
       guard error.isDamage else { throw error }

@@ -4,9 +4,9 @@ public import Foundation
 ///
 ///     for try await issue in ArchiveSequence(Issue.self, from: url) { … }
 ///
-/// Each model is upgraded like any other archived model. The error for a damaged member is thrown after all models before that member were
-/// delivered. A stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead,
-/// and the iterator's `gaps` list them:
+/// Each model is upgraded like any other archived model. All models before a damaged member are delivered before its error is thrown. A
+/// stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead, and the
+/// iterator's `gaps` list them:
 ///
 ///     var issues = ArchiveSequence(Issue.self, from: url, damage: .skips).makeAsyncIterator()
 ///     while let issue = try issues.next() { … }
@@ -18,7 +18,7 @@ public import Foundation
 /// This code can also run for models that are never delivered, because the loop or an error can end the iteration first. After the task is
 /// cancelled or the iterator is released, no further member is decoded ahead. The members of a pipe are read one at a time.
 ///
-/// While a writer appends to the file, the sequence ends where the stream ended before that writer was created.
+/// If a writer is appending to the file, the sequence ends where the stream ended before the writer was created.
 public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
@@ -90,10 +90,10 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       self.damage = damage
     }
 
-    /// The upgrades of the models that were delivered so far.
+    /// The upgrades of the models delivered so far.
     public var report: DecodingReport { source?.report ?? DecodingReport() }
 
-    /// The unreadable parts of the file that were skipped so far, in file order.
+    /// The unreadable parts of the file skipped so far, in file order.
     public var gaps: [StreamGap] { source?.gaps ?? [] }
 
     /// Returns the next model, or `nil` at the end of the stream.
@@ -120,7 +120,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     }
   }
 
-  /// The open file and its reading position. It is a class, so that copies of an iterator share both.
+  /// An open file with its reading position. A class, because copies of an iterator must share both.
   private final class Source {
     private var members: StreamMembers
     private let decoding: MemberDecoding<Element>

@@ -19,10 +19,10 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private static var memberSize: Int { 256 << 10 }
   private static var bufferSize: Int { memberSize + (64 << 10) }
 
-  /// The file that keeps the bytes that recovery cut off, named `NAME.cut`; `nil` if nothing was cut off.
+  /// A copy of the bytes that recovery cut off the stream, in a file named `NAME.cut`; `nil` if no bytes were cut off.
   ///
-  /// ``finish()`` removes the file if it contains only readable members and at most one truncated member after them, as left behind by a
-  /// killed process. Any other content is the result of a power failure or damage, so the file is kept.
+  /// ``finish()`` removes the copy if it contains only readable members, followed by at most one truncated member. A killed process leaves
+  /// such bytes behind. Any other content is the result of a power failure or damage, so the copy is kept.
   public let cutFile: URL?
 
   private let file: StreamFile
@@ -31,7 +31,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private var pending: UInt32 = 0
   /// Whether the current member accepts no more models.
   private var isClosed = false
-  /// Compresses the complete members that are not yet in the file.
+  /// The queue in which complete members are compressed before they are written to the file.
   private let members: OrderedWork<[UInt8]>
   private var next: Stamp
   private var total: (count: UInt64, plainSize: UInt64)
@@ -69,14 +69,14 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///
   /// The existing stream is verified first. Otherwise models could be appended after damage, and readers would not reach them.
   ///
-  /// A killed writer or a power failure can leave bytes after the last end of the stream. By default, a file with such bytes is
-  /// rejected. With `recovering`, the bytes are cut off if the whole stream before them is intact and no other end follows, because no
-  /// call of ``finish()`` has committed their models. They are first copied to ``cutFile``. If another end follows, the stream is
-  /// damaged. It is not changed; use ``ArchiveSalvage`` instead.
+  /// A killed writer or a power failure can leave bytes after the end of the stream. By default, a file with such bytes is rejected. With
+  /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no other end, because no call of
+  /// ``finish()`` has committed their models. The bytes are first copied to ``cutFile``. If they contain another end, the stream is damaged
+  /// and is not changed. Use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
-  ///   - recovering: whether bytes that an earlier writer left behind after the last end are cut off.
+  ///   - recovering: whether to cut off bytes that an earlier writer left behind after the end of the stream.
   ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, in which
   ///     case the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
   ///     section 11) is always verified.
@@ -118,7 +118,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } else if recovering {
       let found = try recovery.lastEnd()
       trailer = try MemberReader.trailer(before: found.offset, in: file)
-      // Bytes are cut off only after all checks, so that a rejected stream is not changed.
+      // Bytes are cut off only after all checks, because a rejected stream must not be changed.
       try Element._rootSchema?.check(found.stamp)
       if found.offset < size {
         cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
@@ -138,7 +138,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
-    // All headers of a stream have the same length, so they contain the same floors.
+    // All headers of a stream must have the same length, so every header contains the same floors (the oldest readers and writers of its
+    // models).
     next.floors = first.floors
     writer.knownFloors = next.floors
     total = (end.count, end.plainSize)
@@ -148,14 +149,14 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// Adds a model to the stream. The model is committed only by ``finish()``, although later calls of this method already write
   /// compressed members to the file.
   ///
-  /// After an error, the writer is in the same state as before the call: the failed model is not part of the stream, and earlier models
-  /// still are. The call can be repeated, with the same model or a different one, and no model is added twice.
+  /// After an error, the writer is in the same state as before the call: the stream contains all earlier models, but not the failed one.
+  /// The call can be repeated, with the same model or a different one, and no model is added twice.
   ///
-  /// - Throws: the same errors as ``ArchiveEncoder``. Also ``ArchiveError`` with the code `fileSystem` if earlier models cannot be
-  ///   written to the file, and `fileInUse` if another program has written to the file. If a failed write cannot be undone, every later
-  ///   call throws `fileSystem`; add the models since the last ``finish()`` to a new writer.
+  /// - Throws: the same errors as ``ArchiveEncoder``. Also ``ArchiveError`` with the code `fileSystem` if earlier models cannot be written
+  ///   to the file, and `fileInUse` if another program has written to the file. If a failed write cannot be undone, every later call throws
+  ///   `fileSystem`. In that case, add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
-    // A full member is written before the model is encoded, so that a full disk is reported before the model becomes part of the stream.
+    // A full member is written before the model is encoded. A full disk is therefore reported before the model becomes part of the stream.
     if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
     while try !members.hasRoom && writeMember() {}
     let mark = writer.mark()
@@ -163,24 +164,23 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // Strings and definitions of the failed model are already numbered, so the member ends before the failed model and accepts no more
-      // models.
+      // Strings and definitions of the failed model are already numbered, so no more models may be added to the current member.
       writer.cut(to: mark)
       isClosed = true
-      // In a member of its own, the model may be within the limits.
+      // The model may be within the limits if it is the first model of a member.
       guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
     pending += 1
   }
 
-  /// Writes the end of the stream and flushes it to the disk. Without this call, the file stays as it was.
+  /// Writes the end of the stream and flushes the file to the disk. Without this call, the file does not change.
   ///
-  /// After an error, the models of this writer are not in the file, and they can be added again with a new writer. There are two
-  /// exceptions; to distinguish them, read the file and look for the models. First, a new stream may have replaced the file although the
-  /// folder of the file could not be flushed. The old file may then reappear after a power failure. Second, if the error reports that
-  /// the file could not be truncated to its old size, either all models of this writer are in the file, or the bytes after the previous
-  /// end can be cut off with `recovering`.
+  /// After an error, the file does not contain the models of this writer, so they can be added again with a new writer. There are two
+  /// exceptions. First, the new file may have replaced the old file, although the folder could not be flushed. The old file may then
+  /// reappear after a power failure. Second, the error may report that the file could not be truncated to its old size. The file then
+  /// contains either all models of this writer, or bytes after the previous end that `recovering` can cut off. In both cases, read the file
+  /// to find out whether it contains the models.
   ///
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` if another program wrote to the file or replaced it.
   public consuming func finish() throws {
@@ -207,7 +207,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     (pending, isClosed) = (0, false)
   }
 
-  /// Queues the current member for compression if it has models, and begins the next member.
+  /// Queues the current member for compression, unless it is empty, and begins the next member.
   private mutating func endMember() {
     if pending > 0 {
       writer.setCount(pending)
@@ -215,7 +215,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       let least = writer.leastFileSize
       let body = writer.buffer.takeData()
       writer.buffer = ByteBuffer(minimumCapacity: Self.bufferSize)
-      // The position of the member is known only when all earlier members have been written, so `writeMember()` sets it.
+      // `writeMember()` sets the position of the member later, because the sizes of the earlier members are not known yet.
       let link = file.link.map { _ in StreamLink(at: 0, after: []) }
       members.add(weight: body.count) { [next, compression] in
         var bytes: [UInt8] = []
@@ -243,7 +243,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 }
 
 extension ArchiveWriter {
-  /// Starts an array whose head has a fixed width, so that ``setCount(_:)`` can overwrite the count later.
+  /// Starts an array whose head has a fixed width, because ``setCount(_:)`` overwrites the count later.
   package mutating func beginCountedArray() {
     counts.addCollection(0)
     countPlace = buffer.count + 1
@@ -258,11 +258,11 @@ extension ArchiveWriter {
     try writeRoot(element)
   }
 
-  /// Returns a mark for the current position, to which ``cut(to:)`` can truncate the body.
+  /// Returns the current position, to which ``cut(to:)`` can truncate the body later.
   func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
-  /// Removes the bytes written since a mark. Nothing may be written afterwards, because later bytes could refer to strings that were
-  /// removed.
+  /// Removes the bytes written since a mark. Nothing may be written to the body afterwards, because later bytes could refer to removed
+  /// strings.
   mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     depth = mark.depth

@@ -18,15 +18,16 @@ public struct ArchiveUpgrader: Sendable {
   private let root: any (Archivable & SendableMetatype).Type
   private let subclasses: [any VersionedModel.Type]
 
-  /// Creates an upgrader for archives of one root type. For a model, the archives may also hold collections of it.
+  /// Creates an upgrader for archives of one root type. If the type is a model, archives of collections of the model
+  /// are also upgraded.
   ///
   /// - Parameters:
   ///   - type: the root type of the archives. A model also covers optionals, arrays, sets and dictionaries of the
-  ///     model, which are recognized by the type name in the stamp. The keys of these dictionaries are not upgraded; to
-  ///     upgrade them, pass the type of the dictionary.
+  ///     model. The type name in the stamp identifies them. Keys of dictionaries are not upgraded. To upgrade the keys,
+  ///     pass the type of the dictionary.
   ///   - compression: the compression level of the output.
   ///   - limits: limits on the sizes that an archive may claim, such as the length of a string.
-  ///   - validates: whether an archive is rejected if its models break their rules.
+  ///   - validates: whether archives are rejected if their models break validation rules.
   ///   - subclasses: see ``ArchiveDecoder/subclasses``.
   public init<T: Archivable & SendableMetatype>(
     _ type: T.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),

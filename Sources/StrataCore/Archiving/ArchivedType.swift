@@ -1,11 +1,12 @@
-/// The type of an archive's root, found by the type name in the archive's stamp.
+/// The root type of an archive, determined by the type name in the archive's stamp.
 package struct ArchivedType {
   package let type: any Archivable.Type
   package let name: String
 
   /// - Parameters:
-  ///   - root: the root type of the archives; a model also covers optionals and collections of it.
-  ///   - subclasses: classes whose objects can be the root in place of an object of the root's class.
+  ///   - root: the root type of the archives. If it is a model, the archives can also contain optionals and collections
+  ///     of the model.
+  ///   - subclasses: subclasses of the root type whose objects are also accepted as the root.
   ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
     guard let model = TypeShape.model(root) else {
@@ -20,14 +21,14 @@ package struct ArchivedType {
     self.name = name ?? type._archiveTypeName
   }
 
-  /// The maximum depth of nested type names, because a stamp can claim any depth. A more deeply nested name is treated
-  /// as the root's name.
+  /// The maximum depth of nested type names. A more deeply nested name is treated as the root's name, because a hostile
+  /// stamp can have any depth.
   private static let deepest = 16
 
   private static func find(
     _ name: Substring, _ root: any VersionedModel.Type, _ catalog: SchemaCatalog, _ depth: Int
   ) -> ArchivedType {
-    // The model's own name is checked first, because it may look like the name of a container.
+    // The model's own name is checked first, because it may look like the name of a collection.
     if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }
     if let type = catalog.objectTypes[String(name)], type.isSubtype(of: root) { return ArchivedType(type) }
     guard let content = Self.element(of: name) else { return ArchivedType(root) }
@@ -38,8 +39,8 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
-  /// Returns the index of the type in `roots` that decodes archives with this type name. A model also decodes optionals
-  /// and collections of it, at any depth.
+  /// Returns the index of the type in `roots` that decodes archives with this type name. If the type is a model, it
+  /// also decodes optionals and collections of the model, at any depth.
   package static func index(of name: String, in roots: [any Archivable.Type]) -> Int? {
     if let index = roots.firstIndex(where: { $0.isStored(as: name) }) { return index }
     var rest = name[...]
@@ -52,7 +53,7 @@ package struct ArchivedType {
     return nil
   }
 
-  /// Returns the name of the element type in the name of a collection or an optional; `nil` for any other name.
+  /// Given the name of a collection or an optional, returns the name of its element type; `nil` for any other name.
   package static func element(of name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
     if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
@@ -61,8 +62,8 @@ package struct ArchivedType {
     return endOfKey(content).map { content[$0...].dropFirst(2) } ?? content
   }
 
-  /// Returns the end of the key type in the name of a dictionary, which is the first colon outside brackets; `nil` if
-  /// there is no such colon.
+  /// Given the name of a dictionary, returns the end of the key type's name, which is the first colon outside brackets;
+  /// `nil` if there is no such colon.
   private static func endOfKey(_ name: Substring) -> Substring.Index? {
     var open = 0
     return name.indices.first { index in
@@ -82,14 +83,14 @@ package struct ArchivedType {
 
   private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
 
-  /// Returns a dictionary type that decodes keys of any type as untyped values. The keys are therefore not upgraded.
+  /// Returns a dictionary type whose keys are decoded as untyped values. The keys are therefore not upgraded.
   private func dictionary(keys: Substring) -> ArchivedType {
     ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
   }
 }
 
 extension Archivable {
-  /// Whether the stamps of archives of this type have this type name.
+  /// Whether archives of this type have this type name in their stamps.
   package static func isStored(as name: String?) -> Bool {
     guard let name else { return false }
     if name == _archiveTypeName { return true }

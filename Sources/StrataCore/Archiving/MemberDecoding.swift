@@ -1,9 +1,8 @@
-/// Decodes the members of a stream on several threads, ahead of the loop that reads them, and returns the models in stream order.
+/// Decodes the members of a stream on several threads, ahead of the loop that consumes the models, and returns the models in stream order.
 ///
-/// The members of a stream share one ``WorkBudget``, so the work that a member may cause depends on earlier members. A member that is
-/// decoded ahead gets the budget that a first member would have. Its result is used if decoding it with the budget that earlier members
-/// have left would give the same result. Otherwise the member is decoded again when its turn comes, and no further members are decoded
-/// ahead.
+/// All members of a stream share one ``WorkBudget``, so earlier members reduce the work that a later member may cause. A member that is
+/// decoded ahead gets the budget of a first member. Its result is used only if the remaining budget would give the same result. Otherwise
+/// the member is decoded again after the earlier members, and no further members are decoded ahead.
 final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
   /// The result of decoding one member: its models, its report and the remaining budget.
   private struct Decoded {
@@ -12,7 +11,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
     let budget: WorkBudget
   }
 
-  /// A member, with its models if they were decoded ahead. `Sendable` is unchecked, because the worker passes the models to the owner's
+  /// A member, with its models if they were decoded ahead. `Sendable` is unchecked, because a worker passes the models to the consuming
   /// thread and keeps no reference to them.
   private struct Output: @unchecked Sendable {
     let member: Result<ReadMember, any Error>
@@ -21,13 +20,13 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private let decoder: ArchiveDecoder
   private let work: OrderedWork<Output>
-  /// A flag that workers read. A nonzero value means that members are not decoded ahead.
+  /// A flag for the worker threads. If it is not zero, members are not decoded ahead.
   private let isInTurn: InTurn
-  /// The budget that earlier members have left.
+  /// The work that is still allowed after the earlier members.
   private var budget: WorkBudget
   /// The result of decoding the current member, if it was decoded ahead.
   private var ahead: Decoded?
-  /// The merged reports of the members so far.
+  /// The merged reports of the members decoded so far.
   private(set) var report = DecodingReport()
 
   private final class InTurn: Sendable { let word = AtomicWord() }
@@ -35,7 +34,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int?) {
     self.decoder = decoder
     budget = WorkBudget(decoder.limits)
-    // Models from a pipe are delivered as they arrive, so no members are read ahead.
+    // No members of a pipe are read ahead, because its models must be delivered as they arrive.
     let threads = file.reader.isSeekable ? threads ?? Cores.count : 1
     let isInTurn = InTurn()
     if threads <= 1 { isInTurn.word.store(1) }
@@ -69,7 +68,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   func stop() { work.stop() }
 
-  /// Returns the models of the member that ``next()`` returned.
+  /// Returns the models of the last member that ``next()`` returned.
   func models(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> [Element] {
     if stamp.kind == .member { budget.begin(fileSize: size) }
     let decoded: Decoded

@@ -1,19 +1,20 @@
 package import Foundation
 
-/// A value encoded as a row of a store: the body of an archive without its record definitions and long strings, which
-/// the store keeps separately (Docs/StoreFormat.md).
+/// A value encoded as a row of a store. A row is the body of an archive without record definitions and long strings,
+/// which the store keeps separately (Docs/StoreFormat.md).
 package struct EncodedRow: Sendable {
   /// The stamp that an archive of the same value would have.
   package let stamp: Stamp
   package let bytes: [UInt8]
-  /// The shapes and long strings that the bytes refer to.
+  /// The record shapes and long strings that the bytes refer to.
   package let parts: RowParts
 }
 
 extension ArchiveEncoder {
   /// Encodes a value as a row.
   ///
-  /// - Parameter shapes: the record shapes that the store already contains. New shapes are added after these.
+  /// - Parameter shapes: the record shapes that the store already contains. Shapes that the row adds are numbered after
+  ///   these.
   /// - Throws: the same errors as ``encodeBody(_:)``.
   package func encodeRow<T: Archivable>(_ value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(of: value), shapes) { try $0.writeRoot(value) }
@@ -29,7 +30,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Encodes a value whose type conforms only to `Codable` as a row.
+  /// Encodes a value as a row. The type of the value conforms only to `Codable`.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true
@@ -50,8 +51,8 @@ extension ArchiveEncoder {
     return EncodedRow(stamp: stamp, bytes: writer.buffer.array(), parts: writer.row ?? RowParts(shapes: shapes))
   }
 
-  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps keep their order, so
-  /// that an archive of the typed value would have the same bytes.
+  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps keep their order,
+  /// because the bytes must be the same as in an archive of the typed value.
   package func encode(asRead value: ArchiveValue, stamp: Stamp) throws -> Data {
     try archive(stamp) {
       $0.keepsOrder = true
@@ -59,7 +60,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the first bytes of a row whose root is a record with this shape, as shape number 0.
+  /// Returns the first bytes of a row whose root is a record with this shape. The number of the shape is 0.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A stream that ``ArchiveSalvage`` writes. Its file is created when the first member is added, or by ``finish(_:)``.
+/// A stream that ``ArchiveSalvage`` writes. Adding the first member or calling ``finish(_:)`` creates its file.
 final class SalvagedStream {
   let url: URL
   /// The stamp of the first member.
@@ -12,8 +12,8 @@ final class SalvagedStream {
 
   init(at url: URL) { self.url = url }
 
-  /// Adds a member of kind `member` with the next sequence number. Members of any other kind, and members whose type
-  /// differs from the one of the first member, are left out.
+  /// Adds a member with the next sequence number. Skips members whose kind is not `member`, and members of a different
+  /// type than the first one.
   func add(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws {
     guard stamp.kind == .member, stamp.typeName == (first ?? stamp).typeName else { return }
     var new = stamp

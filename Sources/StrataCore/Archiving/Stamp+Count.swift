@@ -1,9 +1,8 @@
 extension Stamp {
-  /// Sets the count to the count of `value`, which has the type that the stamp names. The count of an array, a set or a
-  /// dictionary is the number of its elements.
+  /// Sets the stamp's count for a value of the stamp's type. The count of an array, a set or a dictionary is the number
+  /// of its elements.
   package mutating func setCount(of value: ArchiveValue) {
-    // The count of any value that is not a collection is 1. An optional is not a collection, although it has an
-    // element type.
+    // The count is 1 if the value is not a collection. An optional is not a collection, although it has an element type.
     let isCollection = !typeName.hasSuffix("?") && ArchivedType.element(of: typeName[...]) != nil
     guard isCollection || count != 1 else { return }
     let root = if case .graph(let graph) = value { graph.root } else { value }

@@ -4,14 +4,14 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// A one-line message with the problem, the path and the remedy. The wording may change between releases.
   public var description: String {
     var text = fileName.map { "“\($0)”: \(reason)" } ?? reason
-    // If there are several failures, the text of each contains its path.
+    // If there are several failures, no path is appended here, because the text of each failure contains its own path.
     if !codingPath.isEmpty, failures.count < 2 {
       text += " (at \(Self.shortDescription(codingPath))"
       text += jsonPath == codingPath ? ")" : ", in JSON at \(Self.shortDescription(jsonPath)))"
     }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
-    // The message of the operating system is already a part of the reason.
+    // The reason of a file system error already contains the message of the operating system.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }
@@ -21,11 +21,11 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// The path in the notation of Swift code: `owner.users[3].name`.
+  /// The path in Swift notation, such as `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
 
-  /// Returns the path for a message. If the path has more than 20 components, the message contains only the first ten
-  /// and the last ten.
+  /// Returns a path as text for a message. If the path has more than 20 components, only the first ten and the last ten
+  /// are included.
   private static func shortDescription(_ path: [PathComponent]) -> String {
     guard path.count > 20 else { return describe(path) }
     return "\(describe(Array(path.prefix(10)))) … \(path.count - 20) more … \(describe(Array(path.suffix(10))))"
@@ -42,9 +42,9 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  /// Returns a description of an underlying error without values, which the texts of some errors contain.
+  /// Returns a text for an underlying error. If the error's own description contains values, the text omits them.
   package static func wording(of error: any Error) -> String {
-    // The debug text of a DecodingError contains values, so only its kind is used.
+    // The debug text of a `DecodingError` contains values, so the message only names the kind of error.
     switch error {
     case DecodingError.typeMismatch(let type, _): "a value is not \(type)"
     case DecodingError.valueNotFound(let type, _): "a value of type \(type) is missing"

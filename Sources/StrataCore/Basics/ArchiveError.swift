@@ -2,7 +2,7 @@
 ///
 /// Messages contain keys, types, sizes and versions, but never values.
 public struct ArchiveError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the interface; the wording of ``description`` may change.
+  /// The kind of failure. The codes are stable, but the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
     /// The bytes are not a Strata archive.
@@ -28,16 +28,16 @@ public struct ArchiveError: Error, Sendable {
     case missingValue
     /// The value names a case that the enum does not have.
     case unknownCase
-    /// The value has the right kind, but the code of its type or a transformer rejected it. Also used for references that form a
-    /// cycle which the type cannot represent.
+    /// The value has the right kind, but its type's own code or a transformer rejected the value. Also used if references form a
+    /// cycle that the type cannot represent.
     case rejected
     // Validating
-    /// The value breaks rules of its model; ``ArchiveError/failures`` lists them.
+    /// The value breaks rules of its model. ``ArchiveError/failures`` lists the broken rules.
     case invalid
     // Upgrading
     /// The migration steps of a model have a gap or duplicates, or do not end at the current version.
     case invalidMigration
-    /// A migration step or a hook failed; ``ArchiveError/underlyingError`` is the error that it threw.
+    /// A migration step or a hook failed with the error in ``ArchiveError/underlyingError``.
     case migrationFailed
     // Merging
     /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
@@ -55,9 +55,9 @@ public struct ArchiveError: Error, Sendable {
     /// The JSON mapping of a model is invalid, for example because two fields have the same path.
     case invalidMapping
     // Files
-    /// Reading or writing a file failed; ``ArchiveError/underlyingError`` is the error of the operating system.
+    /// Reading or writing a file failed. ``ArchiveError/underlyingError`` is the error of the operating system.
     case fileSystem
-    /// Another writer is using the file, or has changed it in the meantime.
+    /// Another writer is using the file, or has changed the file in the meantime.
     case fileInUse
   }
 
@@ -86,11 +86,11 @@ public struct ArchiveError: Error, Sendable {
     var input: (any Sendable)?
     /// Further errors that were collected together with this error.
     var others: [ArchiveError] = []
-    /// The name of the file that was being read.
     var fileName: String?
   }
 
-  /// A box on the heap that keeps the error one word in size, so that throwing functions stay cheap.
+  /// A heap allocation for the details of an error. It keeps the error one word in size, because throwing functions are slower if
+  /// their errors are large.
   private final class Storage: Sendable {
     let details: Details
 
@@ -130,15 +130,15 @@ public struct ArchiveError: Error, Sendable {
   public var typeName: String? { details.typeName }
   /// The model version or format version of the data.
   public var foundVersion: Int? { details.foundVersion }
-  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion` it is the oldest
-  /// version that the model can upgrade, or the version of the other side of a merge. For a failed migration step it is the
-  /// version after the step.
+  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion`, the oldest version
+  /// that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, the version
+  /// after the step.
   public var supportedVersion: Int? { details.supportedVersion }
   /// The limit that was exceeded.
   public var limit: ArchiveLimits.Limit? { details.limit }
   /// The byte offset of the failure in the inflated data, or in the file if no data was inflated yet.
   public var byteOffset: Int? { details.byteOffset }
-  /// The error that a hook, a step, a `Codable` type or the operating system threw.
+  /// The error that a hook, a migration step, a `Codable` type or the operating system threw.
   public var underlyingError: (any Error)? { details.underlying }
 }
 
@@ -170,8 +170,8 @@ extension ArchiveError {
 }
 
 extension ArchiveError {
-  /// Returns `error` with `component` inserted at the front of its path. An error that is not an `ArchiveError` is first wrapped
-  /// in one.
+  /// Returns `error` with `component` inserted at the front of its path. An error of any other type is first wrapped in an
+  /// `ArchiveError`.
   package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
     wrap(error).prefixed(by: component)
   }

@@ -1,18 +1,17 @@
 /// Limits on the sizes that an archive may claim, and on the work that reading it may cause.
 ///
-/// The defaults accept archives with several gigabytes of models, and reject only archives that are made to exhaust a reader. Each
+/// The defaults accept archives with several gigabytes of models. They reject only archives that are crafted to exhaust a reader. Each
 /// limit is checked before memory is allocated or work is done.
 ///
-/// ``values``, ``expandedBytes`` and ``steps`` form one budget that all parts of a file share, regardless of their depth. A small
-/// file cannot use the whole budget, because ``maxWorkPerByte`` limits the work for each byte of the file. In a stream, the three
-/// limits apply to each member.
+/// ``values``, ``expandedBytes`` and ``steps`` limit a whole file: all its values share these budgets, at any depth. A small file cannot
+/// use a whole budget, because ``maxWorkPerByte`` limits the work for each byte of the file. In a stream, the three limits apply to each
+/// member.
 ///
-/// The limits apply on both sides: an encoder throws `limitExceeded` for data that a decoder with the same limits would reject. The
-/// exception is ``steps``, which are not counted while encoding. A decoder may therefore reject an encoded set or dictionary with
-/// thousands of elements that all have the same hash, such as data with the same first 80 bytes. Building such a collection takes
-/// quadratic time in any program.
+/// Encoders check the limits, too. They throw `limitExceeded` for data that a decoder with the same limits would reject. Only ``steps`` are
+/// not counted while encoding. A decoder may therefore reject an encoded set or dictionary with thousands of elements that all have the
+/// same hash, such as data with the same first 80 bytes. Building such a collection takes quadratic time in any program.
 public struct ArchiveLimits: Sendable, Hashable {
-  /// Names a limit, for errors that report which limit was exceeded.
+  /// The name of a limit, for errors that report an exceeded limit.
   public enum Limit: String, Sendable, Hashable, CaseIterable {
     /// The limit ``ArchiveLimits/depth``.
     case depth
@@ -48,12 +47,12 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// The maximum number of values decoded from one file; 1,073,741,824 by default. Each element, key and field counts as one value,
   /// and so does each collection.
   public var values: Int = 1 << 30
-  /// The maximum number of bytes of text and data that references in one file expand to; 16 GiB by default. Keys are counted for
-  /// each record that has them. A text exists only once in memory, but code that writes the decoded values writes the text once for
-  /// each reference.
+  /// The maximum number of bytes of text and data that references in one file expand to; 16 GiB by default. Keys are counted for each
+  /// record that has them. In memory, a repeated text exists only once. Code that writes the decoded values writes the text once for each
+  /// reference.
   public var expandedBytes: Int = 1 << 34
-  /// The maximum number of steps of work in addition to reading; 4,294,967,296 by default. A step is hashing or comparing one value,
-  /// or 16 bytes of text or data, to find duplicates in sets and keys.
+  /// The maximum number of steps that find duplicates in sets and keys; 4,294,967,296 by default. Each step hashes or compares one value,
+  /// or 16 bytes of text or data.
   public var steps: Int = 1 << 32
   /// The maximum work that each byte of a file may cause; 64 by default. Each byte allows this number of ``values``, and four times
   /// this number of ``expandedBytes`` and ``steps``. In addition, every file has an allowance of 4,194,304 values, 64 MiB and
@@ -62,10 +61,10 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// The limit applies to the compressed bytes of the file. Encoders pad a member with empty blocks if readers would otherwise
   /// reject it as too small: a member has at least one byte for every 32 values, and for every 128 bytes that references expand to.
   public var maxWorkPerByte: Int = 64
-  /// The maximum size in bytes of one text or body that is written; 16 GiB by default. Two lower limits apply to repeated content. A
-  /// value that repeats shared parts is rejected if its output is larger than both 64 MiB and 64 times the size of its distinct
-  /// parts. If each reference to an object writes the object again, as in JSON, the repeated objects are rejected if they are larger
-  /// than both 256 KiB and 64 times the size of everything else.
+  /// The maximum size in bytes of one text or body that is written; 16 GiB by default. Two lower limits apply to repeated content. First, a
+  /// value that repeats shared parts is rejected if its output is larger than both 64 MiB and 64 times the size of its distinct parts.
+  /// Second, if each reference writes its object again, as in JSON, the repeated objects are rejected if they are larger than both 256 KiB
+  /// and 64 times the size of everything else.
   public var outputSize: Int = 1 << 34
 
   /// The default limits.

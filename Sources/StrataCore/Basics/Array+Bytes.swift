@@ -1,8 +1,7 @@
 extension Array where Element == UInt8 {
   /// A span of the bytes, valid as long as the array does not change.
   ///
-  /// Replaces `Array.span`, which needs macOS 26 and iOS 26, because an array of objects may be an Objective-C array
-  /// on these systems. An array of bytes is contiguous on all systems.
+  /// Used instead of `Array.span`, which needs macOS 26 and iOS 26. An array of bytes is contiguous on all systems.
   @inlinable
   package var bytes: RawSpan {
     @_lifetime(borrow self)

@@ -1,7 +1,7 @@
 internal import CAtomics
 
-/// An integer that threads load and store without a lock. A thread that loads a value sees all writes before the store of
-/// that value.
+/// An integer that several threads can load and store without a lock. A thread that loads a value also sees all memory writes
+/// that preceded the store of that value.
 struct AtomicWord: ~Copyable, @unchecked Sendable {
   private let word: UnsafeMutablePointer<UInt>
 
@@ -15,6 +15,6 @@ struct AtomicWord: ~Copyable, @unchecked Sendable {
   borrowing func load() -> UInt { strata_atomic_load(word) }
   borrowing func store(_ value: UInt) { strata_atomic_store(word, value) }
 
-  /// Stores the value if the integer is zero. Returns the integer after the call.
+  /// Stores the value if the integer is zero. Returns the value of the integer after the call.
   borrowing func storeIfZero(_ value: UInt) -> UInt { strata_atomic_store_if_zero(word, value) }
 }

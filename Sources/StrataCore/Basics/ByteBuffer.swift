@@ -5,8 +5,8 @@ package import Foundation
 
 /// A buffer of bytes that grows at its end.
 ///
-/// An array checks uniqueness and capacity for each appended element. Writing an archive appends a few bytes millions of
-/// times. With this buffer, it takes a third of the time that it takes with an array.
+/// An array checks uniqueness and capacity at each append, and writing an archive makes millions of small appends. With this
+/// buffer, writing an archive takes a third of the time that it takes with an array.
 package struct ByteBuffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
@@ -31,10 +31,10 @@ package struct ByteBuffer: ~Copyable {
     base = Self.resized(base, to: capacity)
   }
 
-  /// Allocates with `realloc`, which moves the pages of a large block instead of copying them.
+  /// Allocates or resizes memory. `realloc` moves the pages of a large block instead of copying them.
   private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
     guard let memory = realloc(base, size) else {
-      // Swift itself terminates the program in the same way if it cannot allocate memory.
+      // Swift itself also terminates the program if it cannot allocate memory.
       fatalError("out of memory: \(size) bytes")
     }
     return memory
@@ -124,7 +124,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 1
   }
 
-  /// Appends two words in native byte order.
+  /// Appends two 64-bit words in native byte order.
   @inline(__always)
   mutating func append(words first: UInt64, _ second: UInt64) {
     reserve(16)
@@ -133,7 +133,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 16
   }
 
-  /// Overwrites earlier bytes with a word in native byte order.
+  /// Overwrites eight earlier bytes with a 64-bit word in native byte order.
   @inline(__always)
   mutating func overwrite(at start: Int, withWord value: UInt64) {
     precondition(start >= 0 && start + 8 <= count)
@@ -174,7 +174,7 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// Returns the bytes and empties the buffer. The bytes are copied only if they are fewer than 64 KiB.
+  /// Returns the bytes and empties the buffer. The bytes are copied only if there are fewer than 64 KiB.
   package mutating func takeData() -> Data {
     guard count >= 65536 else {
       let data = Data(bytes: base, count: count)
@@ -188,7 +188,7 @@ package struct ByteBuffer: ~Copyable {
     return data
   }
 
-  /// Overwrites earlier bytes with a 32-bit integer in network byte order.
+  /// Overwrites four earlier bytes with a 32-bit integer in network byte order.
   package mutating func overwrite(at start: Int, with value: UInt32) {
     precondition(start >= 0 && start + 4 <= count)
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
@@ -206,8 +206,8 @@ package struct ByteBuffer: ~Copyable {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns a 32-bit hash of the bytes. The hash is never stored, but determines which repeated strings a body contains as
-  /// references (Docs/Format.md, section 5).
+  /// Returns a 32-bit hash of the bytes. The hash itself is never stored. It determines which repeated strings in a body are
+  /// written as references (Docs/Format.md, section 5).
   ///
   /// Each step multiplies the next 16 bytes as two words, and combines both halves of the product. The last step may
   /// overlap the previous one.
@@ -246,8 +246,8 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   ///
-  /// `String(decoding:as:)`, which repairs invalid bytes, is several times faster than the validating initializer, which is
-  /// not specialized. If the initializer repaired anything, the string differs from the bytes. ASCII never needs repair.
+  /// `String(decoding:as:)` repairs invalid bytes. The string then differs from the input. Comparing the string with the input is
+  /// several times faster than the validating initializer, which is not specialized. ASCII never needs repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
@@ -258,7 +258,6 @@ package struct ByteBuffer: ~Copyable {
     return isSame ?? string.utf8.elementsEqual(bytes) ? string : nil
   }
 
-  /// Whether all bytes are ASCII.
   @inline(__always)
   package static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }

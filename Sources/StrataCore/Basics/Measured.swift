@@ -8,8 +8,8 @@
   internal import os
 #endif
 
-/// Reports the duration of work if the package is built with the traits `Logging`, `Metrics` or `Signposts`. Without these traits,
-/// the work runs unmeasured.
+/// Measures the duration of work if the package is built with the trait `Logging`, `Metrics` or `Signposts`. Without these traits, the work
+/// runs unmeasured.
 ///
 /// Reports contain names of types, sizes, durations and error codes, but never values.
 package enum Measured {
@@ -105,7 +105,7 @@ package enum Measured {
     #if Logging && DEBUG
       let lines = lines()
       guard !lines.isEmpty else { return }
-      // The number of messages is limited, because data can contain any number of keys.
+      // The number of logged messages is limited, because data can contain any number of keys.
       let new = noted.withLock { noted in lines.filter { noted.count < 1000 && noted.insert($0).inserted } }
       for line in new { Logger(label: "strata").notice("\(line)") }
     #endif

@@ -2,11 +2,11 @@ internal import Foundation
 
 /// A value protected by a lock.
 ///
-/// This type replaces the `Mutex` of the module Synchronization, which needs macOS 15 and iOS 18.
+/// Used instead of the `Mutex` of the module Synchronization, which needs macOS 15 and iOS 18.
 ///
 /// `Sendable` is unchecked, because the compiler does not know that the lock protects the value.
 package struct Mutex<Value>: @unchecked Sendable {
-  /// A heap allocation for the lock and its value, because a lock must not move in memory.
+  /// A heap allocation for the lock and the protected value. The lock must not move in memory.
   private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
     deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
   }

@@ -2,9 +2,8 @@ import Foundation
 
 /// A bounded queue of jobs that run on several threads. The owner receives the results in the order of the jobs.
 ///
-/// The owner's thread is one of these threads. It runs waiting jobs itself, and blocks only if the job whose result it needs is already
-/// running. The owner therefore makes progress even if no other thread ever runs a job, and may use the queue on a thread of Swift's
-/// concurrency pool.
+/// The owner's thread also runs waiting jobs. It blocks only if the job whose result it needs is already running on another thread. The
+/// owner therefore makes progress even if no other thread ever runs a job, and may use the queue on a thread of Swift's concurrency pool.
 ///
 /// The other threads run tasks, which inherit the priority and the task-local values of the owner. When the queue is released, waiting jobs
 /// are dropped, and the results of running jobs are discarded.
@@ -19,12 +18,11 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
   /// - Parameters:
   ///   - threads: the number of threads that run jobs, including the owner's. With one thread, all jobs run on the owner's thread. `nil`
   ///     means one for each core.
-  ///   - source: called for the next job as soon as the queue has room for it; `nil` if jobs are only added by the owner.
+  ///   - source: a function that creates the next job, called as soon as the queue has room for a job; `nil` if only the owner adds jobs.
   init(threads: Int?, source: Source? = nil) { queue = Queue(threads: max(1, threads ?? Cores.count), source: source) }
 
   deinit { _ = queue.state.withLock { $0.stop() } }
 
-  /// Whether the queue has room for another job.
   var hasRoom: Bool { queue.state.withLock { $0.hasRoom } }
 
   /// Adds a job to the end of the queue.
@@ -35,27 +33,24 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
     queue.wake()
   }
 
-  /// Returns the result of the first job, which stays in the queue; `nil` if there are no more jobs.
+  /// Returns the result of the first job; `nil` if there are no more jobs. The job stays in the queue.
   ///
-  /// - Parameter goesAhead: whether the source may be asked for further jobs ahead of time.
+  /// - Parameter goesAhead: whether the source may be called for jobs after the first one.
   /// - Throws: the error of the job. The next call runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
-  /// Removes the first job.
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
-  /// Removes all jobs, and waits until a running call of the source has returned. The source is not called again before the next call of
+  /// Removes all jobs, and waits for a running call of the source to return. The source is not called again before the next call of
   /// ``first(goesAhead:)``.
   func stop() { queue.stop() }
 }
 
 extension OrderedWork {
-  /// The state that all threads share.
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when the owner's wait is over: the job or the call of the source that the owner waits for has ended. Results are passed
-    /// through ``state``.
+    /// Signalled when the owner can stop waiting, because its job or the running call of the source has ended. The result is in ``state``.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {
@@ -78,10 +73,11 @@ extension OrderedWork {
 
     func stop() { while state.withLock({ $0.stop() }) { isDone.wait() } }
 
-    /// Starts another worker if there is enough work for it.
+    /// Starts an additional worker if there is enough work for it.
     func wake() {
       guard state.withLock({ $0.beginWorker() }) else { return }
-      // The task captures the queue weakly, so that a task that has not started keeps neither the queue nor the file of its source alive.
+      // The task captures the queue weakly. Otherwise a task that has not started would keep the queue and the file of the queue's source
+      // alive.
       Task { [weak self] in self?.work() }
     }
 
@@ -103,7 +99,7 @@ extension OrderedWork {
     private func createJob() {
       let next = source?()
       if state.withLock({ $0.endCreating(next?.weight ?? 0, next?.job) }) { isDone.signal() }
-      // Another thread can create the next job, or run the new job.
+      // Another thread may now create the next job or run the new job.
       wake()
     }
   }
@@ -123,16 +119,16 @@ extension OrderedWork {
 
     struct Entry: Sendable {
       let weight: Int
-      /// The job; `nil` after it has succeeded, so that the values that it captures are released.
+      /// The job. It is `nil` after the job has succeeded, because the values that the job captures must be released.
       var job: Job?
       var phase = Phase.waiting
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     }
 
-    /// The minimum total weight of the waiting jobs for which a worker is started, in bytes. Running lighter jobs takes less time than
-    /// starting a worker.
+    /// The minimum total weight, in bytes, of the waiting jobs for which a worker is started. Lighter jobs finish sooner than a worker
+    /// starts.
     private static var wakingWeight: Int { 8 << 10 }
-    /// The maximum total weight of all jobs in bytes, for each thread. If the queue is empty, a job of any weight may be added.
+    /// The maximum total weight of all jobs, in bytes per thread. An empty queue accepts a job of any weight.
     private static var weightPerThread: Int { 1 << 20 }
 
     private let threads: Int
@@ -140,18 +136,18 @@ extension OrderedWork {
     private var jobs: [Entry] = []
     private var weight = 0
     private var waitingWeight = 0
-    /// The number of the first entry in `jobs`. Entries are numbered consecutively, and numbers are not reused.
+    /// The number of the first entry in `jobs`. Entries are numbered consecutively, and each number is used only once.
     private var firstNumber = 0
     private var workerCount = 0
     private var isCreatingJob = false
-    /// Whether the source has returned `nil`, because it has no more jobs.
+    /// Whether the source has returned `nil`.
     private var isAtEnd = false
     var goesAhead = false
     private var isOwnerWaiting = false
 
     init(threads: Int, hasSource: Bool) { (self.threads, self.hasSource) = (threads, hasSource) }
 
-    /// Whether another job may be added. Up to two jobs for each thread keep the other threads busy while the owner runs a job itself.
+    /// Whether another job may be added. Two jobs for each thread keep the other threads busy while the owner runs a job itself.
     var hasRoom: Bool {
       jobs.isEmpty || threads > 1 && jobs.count < 2 * threads && weight < threads * Self.weightPerThread
     }
@@ -219,7 +215,7 @@ extension OrderedWork {
     }
 
     /// Returns the next step of a worker. Workers prefer creating jobs to running them, because only one thread at a time can create jobs.
-    /// They run the last waiting job first, because the owner runs the first.
+    /// Workers run the last waiting job first, because the owner runs the first one.
     mutating func workerStep() -> Step {
       if mayCreateJob, goesAhead, hasRoom {
         isCreatingJob = true
@@ -241,7 +237,7 @@ extension OrderedWork {
     ///
     /// - Returns: whether the owner is waiting for this job.
     mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
-      // A number below the first entry's number belongs to a job that was removed.
+      // A number below `firstNumber` belongs to a job that was removed.
       guard number >= firstNumber else { return false }
       let index = number - firstNumber
       jobs[index].phase = .ended(result)

@@ -1,8 +1,8 @@
-// These initializers replace the standard library's `String.init(validating:as:)`, which needs macOS 15 and iOS 18. They
-// detect invalid input by comparing it with the repaired string.
+// These initializers are used instead of `String.init(validating:as:)`, which needs macOS 15 and iOS 18. They detect invalid
+// input by comparing the input with the repaired string.
 
 extension String {
-  /// Decodes UTF-8; `nil` if the bytes are not valid.
+  /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   package init?(validUTF8 bytes: some Collection<UInt8>) {
     self.init(decoding: bytes, as: UTF8.self)
     if !utf8.elementsEqual(bytes) { return nil }

@@ -1,14 +1,14 @@
-/// An error that a transformer throws, with the input that the transformer refused.
+/// An error of a transformer, with the input that the transformer rejected.
 ///
 /// Code can inspect the input, but the description never contains it, because values do not belong in logs.
 public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// The problem and its remedy.
   public let reason: String
-  /// The input of the failing step of the transformer; `nil` if the type of the input is not `Sendable`.
+  /// The rejected input of the step that failed; `nil` if the type of the input is not `Sendable`.
   public let input: (any Sendable)?
-  /// The path to the failing element inside the transformed value, made of array indices and dictionary keys.
+  /// The path to the failing element inside the transformed value, as array indices and dictionary keys.
   public let path: [ArchiveError.PathComponent]
-  /// The error that the transformer's own code threw; `nil` if the reason is complete without it.
+  /// The error that the transformer's own code threw; `nil` if ``reason`` describes the problem completely.
   public let underlyingError: (any Error)?
 
   /// Creates an error for an input.

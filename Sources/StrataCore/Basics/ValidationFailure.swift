@@ -1,13 +1,13 @@
 /// A failed validation rule, with the path to the value that breaks it.
 public struct ValidationFailure: Sendable, CustomStringConvertible {
-  /// The path to the value, outermost component first; empty if the root as a whole is invalid.
+  /// The path to the invalid value, outermost component first; empty if the root as a whole is invalid.
   public let path: [ArchiveError.PathComponent]
   /// The registered name of the model that declares the rule.
   public let typeName: String
   /// The error that the rule threw.
   public let error: any Error
-  /// The rejected value as an `ArchiveValue`. Messages never contain it. `nil` for a value that contains models, and
-  /// if the whole object is invalid.
+  /// The rejected value as an `ArchiveValue`; `nil` if the value contains models, or if the whole object is invalid.
+  /// Messages never contain the value.
   public let input: (any Sendable)?
 
   /// The key of the invalid field; `nil` for a rule about the root as a whole.
@@ -16,7 +16,7 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// The path in the notation of Swift code: `owner.users[3].name`.
+  /// The path in Swift notation, such as `owner.users[3].name`.
   public var pathDescription: String { ArchiveError.describe(path) }
 
   /// The path and the reason in one line.
@@ -36,12 +36,12 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
 }
 
 extension ArchiveError {
-  /// The failed rules if the code is `invalid`, otherwise empty. Failures of an object precede failures of the objects
-  /// that it contains.
+  /// The failed validation rules if the code is `invalid`, otherwise empty. Failures of an object precede failures of
+  /// the objects that it contains.
   public var failures: [ValidationFailure] { details.failures }
 
-  /// Creates the error for failed rules. The path of the error is the common prefix of the rules' paths, and its
-  /// underlying error is the underlying error of the first rule.
+  /// Creates the error for failed validation rules. The path of the error is the common prefix of all failures' paths,
+  /// and its underlying error is the underlying error of the first failure.
   static func invalid(_ failures: [ValidationFailure]) -> ArchiveError {
     var path = failures.first?.path ?? []
     for failure in failures.dropFirst() { path = zip(path, failure.path).prefix { $0 == $1 }.map(\.0) }

@@ -1,28 +1,30 @@
-/// The work that reading one file may still cause, counted as values created, bytes that references expand to, and steps.
+/// The remaining work that reading one file may cause. It is counted in values, in bytes to which references expand, and in processing
+/// steps.
 ///
-/// All readers of a file share one budget, and update it once for each container. The size of the file lowers the limits of
-/// ``ArchiveLimits``, so that a small file cannot cause much work.
+/// All readers of a file share one budget, and update it once for each container. A budget depends on the size of the file, because a small
+/// file must not cause as much work as ``ArchiveLimits`` allows.
 package final class WorkBudget {
-  // The allowance of a file of any size. Using it up takes less than a second and a few hundred megabytes.
+  // The work that a file of any size may cause. It takes less than a second and a few hundred megabytes.
   static let freeValues = 1 << 22
   static let freeBytes = 1 << 26
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Only the file's own readers change these properties. Checking exclusivity for each container would cost more than counting.
+  // Exclusivity is not checked, because the checks for each container would cost more than counting. Only the readers of one file change
+  // these properties.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The number of values that ``ArchiveLimits/maxWorkPerByte`` allows beyond ``ArchiveLimits/values``. Weights are subtracted from this
-  /// number first.
+  /// The number of values that ``ArchiveLimits/maxWorkPerByte`` allows beyond ``ArchiveLimits/values``. The additional weights of large
+  /// values are first subtracted from this number.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
   /// The state of the budget directly after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The minimum of ``weightsBeyond`` since the last call of ``begin(fileSize:)``, sampled each time before values are counted as steps.
+  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is updated before values are counted as steps.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
-  /// Creates a budget for input of unknown size, which only `limits` bound.
+  /// Creates a budget for input of unknown size. Only `limits` restrict its work.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -36,9 +38,9 @@ package final class WorkBudget {
     begin(fileSize: fileSize)
   }
 
-  /// Adds the work that a file, or the next member of a stream, allows.
+  /// Adds the work that a file, or a member of a stream, may cause if it has this size in bytes.
   ///
-  /// The allowance of the file is added only once, so that many small members cannot cause more work than one large file.
+  /// The fixed allowance is added only once for each file. Otherwise many small members could cause more work than one large file.
   package func begin(fileSize: Int) {
     let ratio = max(1, limits.maxWorkPerByte)
     func allowed(_ rest: Int, _ free: Int, perByte: Int) -> Int {
@@ -55,33 +57,33 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result with the budget `other`. If so, `other` would now have
-  /// the state of this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more than a new
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result with the budget `other`. If so, `other` would now be in the
+  /// same state as this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more work than a new
   /// budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// Returns the number of steps that each byte of a file allows, which is also the number of bytes that references may expand to.
+  /// Returns the number of steps that each byte of a file allows. Each byte also allows references to expand to the same number of bytes.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// Returns the number of values that a record definition counts as. A definition takes the memory of several values, and stays in
+  /// Returns the number of values that a record definition counts as. A definition takes as much memory as several values. It stays in
   /// memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. Anything that takes more memory has an additional weight, counted in values, and only the size
-  // of the file limits the total weight. A padded archive allows twice as many values as it contains. Therefore the additional weight of
-  // anything that can be repeated by reference must not exceed the number of its values. Anything that an encoder writes in full takes
-  // at least two bits of the file, which allow 16 values.
+  // A value takes 16 bytes in an array. A value that takes more memory has an additional weight, counted in values, and only the size of
+  // the file limits the total weight. A padded archive allows twice the number of its values. Therefore the additional weight of a value
+  // that can be repeated by reference must not exceed the number of its values. A value that an encoder writes in full takes at least two
+  // bits of the file, which allow 16 values.
 
-  /// The additional weight of a collection, which already counts as one value.
+  /// The additional weight of a collection. A collection already counts as one value.
   static let ofCollection = 1
-  /// The weight of a string that is numbered for later references.
+  /// The additional weight of a string that is numbered for later references.
   static let ofText = 4
-  /// The weight of data that is numbered for later references.
+  /// The additional weight of data that is numbered for later references.
   static let ofData = 11
-  /// The weight of a parsed URL, and of a shared number or UUID.
+  /// The additional weight of a parsed URL, and of a number or a UUID that several references share.
   static let ofShared = 14
 
   /// Subtracts the additional weight of values that take more than 16 bytes.
@@ -94,13 +96,12 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// The state of the budget before a record is read for a second time.
+  /// The state of the budget before a record is read for the second time.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Counts the values since a mark as steps instead of values, because a record that is read for a second time is in the archive only
-  /// once.
+  /// Counts the values since a mark as steps instead of values. A record that is read for the second time is in the archive only once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)
@@ -110,14 +111,14 @@ package final class WorkBudget {
 
   /// Subtracts values that are about to be created.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up, like the other `spend` methods.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up. All other `spend` methods throw the same error.
   @inline(__always)
   package func spend(values count: Int) throws {
     values &-= count
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// Subtracts bytes of text or data that a reference expands to.
+  /// Subtracts bytes of text or data to which a reference expands.
   @inline(__always)
   package func spend(bytes count: Int) throws {
     bytes &-= count
@@ -131,10 +132,10 @@ package final class WorkBudget {
     if steps < 0 { throw exceeded(.steps) }
   }
 
-  /// Whether this many values may still be created.
+  /// Whether the budget allows this number of further values.
   func allows(values count: Int) -> Bool { count <= values }
 
-  /// Whether references may still expand to this many bytes.
+  /// Whether the budget allows references to expand to this number of further bytes.
   func allows(bytes count: Int) -> Bool { count <= bytes }
 
   @inline(never)

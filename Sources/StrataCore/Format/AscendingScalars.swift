@@ -1,5 +1,5 @@
-/// Detects whether the elements of a set, or the keys of a map, are scalars in ascending byte order, which is the
-/// order that writers use. In that case there are no duplicates, and the elements do not need to be hashed.
+/// Detects whether the elements of a set, or the keys of a map, are scalars in ascending byte order. Writers use this
+/// order, and it rules out duplicates, so readers do not need to hash the elements.
 struct AscendingScalars {
   private var last = 0..<0
   private(set) var isAscending = true
@@ -14,8 +14,7 @@ struct AscendingScalars {
     last = element
   }
 
-  /// Returns whether the element is a number, a string, data or a simple value, encoded in the only way that its
-  /// value can be encoded.
+  /// Returns whether the element is a number, a string, data or a simple value in its shortest encoding.
   private static func hasOneEncoding(_ element: Range<Int>, in bytes: RawSpan) -> Bool {
     guard let initial = byte(bytes, element.lowerBound) else { return false }
     switch initial >> 5 {
@@ -23,7 +22,7 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // The head of an item may be longer than necessary, in which case the same value has a shorter encoding.
+    // The head of an item may be longer than necessary. The same value then has a shorter encoding.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

@@ -24,14 +24,14 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
-    /// Content that is stored outside a row. This tag occurs only in the rows of a store (Docs/StoreFormat.md).
+    /// Content that a store keeps outside the row. This tag occurs only in rows of a store (Docs/StoreFormat.md).
     package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344
     package static let lastRecord: UInt64 = 57599
   }
 
-  /// The initial byte of an array whose count is in the following four bytes.
+  /// The initial byte of an array whose count is stored in the next four bytes.
   package static let countedArrayByte: UInt8 = 0x9A
   package static let falseByte: UInt8 = 0xF4
   package static let trueByte: UInt8 = 0xF5

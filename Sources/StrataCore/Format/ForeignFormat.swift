@@ -1,10 +1,10 @@
-/// The format of data that was passed to the wrong reader. It is detected from the first bytes of the data.
+/// The format of data that was passed to the wrong reader, detected from the first bytes of the data.
 package enum ForeignFormat {
   case json, binaryPropertyList, xml, gzip
 
   private static let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
-  /// - Parameter bytes: the data, of which only the first 512 bytes are examined.
+  /// - Parameter bytes: the data. Only the first 512 bytes are examined.
   package init?(_ bytes: RawSpan) {
     var start = bytes.extracting(first: 512).withUnsafeBytes { Array($0) }[...]
     if start.starts(with: [0x1F, 0x8B]) {
@@ -26,7 +26,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// Returns whether the text begins like JSON. Returns `false` for a number on its own.
+  /// Returns whether the text begins like JSON. A single number is not recognized as JSON.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     let next = text.dropFirst().first { !spaces.contains($0) }
     switch text.first {
@@ -38,7 +38,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// The likely format, and the API that reads this format, for error messages.
+  /// A sentence for error messages with the likely format and the API that reads this format.
   package var advice: String {
     switch self {
     case .json: "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"

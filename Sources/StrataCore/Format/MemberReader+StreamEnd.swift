@@ -10,15 +10,15 @@ extension MemberReader {
     try firstHeader(of: OpenFile(reading: url)).stamp
   }
 
-  /// Returns the stamp of the last complete end member of a stream. Ignores members of a writer that is still appending.
+  /// Returns the stamp of the last complete end member of a stream. Ignores the members of a writer that is still appending.
   ///
-  /// If the end member records its position, no other members are read. Otherwise bytes that look like an end member can be part of
-  /// a model, so all members are read.
+  /// If the end member records its position, no other members are read. Otherwise all members are read, because bytes inside a model can
+  /// look like an end member.
   ///
-  /// - Returns: the stamp; `nil` if the file is not a stream, or if it has no complete end member at its end, because it was
-  ///   truncated or is damaged.
-  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file crafted to contain many positions that look like end
-  ///   members.
+  /// - Returns: the stamp; `nil` if the file is not a stream, or if no complete end member is at its end. The stream is then truncated or
+  ///   damaged.
+  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file that is crafted to contain many positions that look like
+  ///   end members.
   package static func endStamp(ofFile url: URL) throws -> Stamp? {
     let file = try OpenFile(reading: url)
     let first = try firstHeader(of: file)
@@ -29,9 +29,8 @@ extension MemberReader {
     return end?.offset == size ? end?.stamp : nil
   }
 
-  /// Returns the size of a stream in bytes, up to its last complete end member. While a writer is appending, this is the size of the
-  /// file before the writer began. Otherwise it is the size of the file. Returns `nil` if it is unknown whether a writer is
-  /// appending, or if the file is not a stream.
+  /// Returns the size of a stream in bytes. While a writer is appending, this is the size of the file before the writer began. Returns
+  /// `nil` if the file is not a stream, or if it is unknown whether a writer is appending.
   static func completeSize(of file: borrowing OpenFile) throws -> Int? {
     guard let first = try header(of: file), first.stamp.kind != .single else { return nil }
     while true {
@@ -42,16 +41,16 @@ extension MemberReader {
       case .unsupported: return nil
       case .acquired:
         file.unlock()
-        // If the size has changed, a writer finished between the two calls, and the loop starts again.
+        // If the size has changed, a writer has just finished, and the loop starts again.
         if try file.status().size == size { return size }
       }
     }
   }
 
-  /// Returns the stamp of the end member directly before an offset, and whether that member records its position; `nil` if there is
+  /// Returns the stamp of the end member directly before an offset, and whether that member records its position. Returns `nil` if there is
   /// no end member.
   ///
-  /// Both header lengths are tried, because older programs append end members without a link.
+  /// Headers with and without a link are tried, because older programs append end members without a link.
   static func tailEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, at size: Int
   ) throws -> (stamp: Stamp, isProven: Bool)? {
@@ -77,7 +76,7 @@ extension MemberReader {
   private static func end(_ bytes: RawSpan, _ first: GzipHeader) -> GzipHeader? {
     let rest = Gzip.emptyBody + [UInt8](repeating: 0, count: Gzip.trailerSize)
     let length = bytes.byteCount - rest.count
-    // Without a valid header, the bytes are not an end member.
+    // `try?`, because bytes without a valid header are not an end member.
     guard rest.indices.allSatisfy({ bytes.littleEndian(at: length + $0, as: UInt8.self) == rest[$0] }),
       let last = try? GzipHeader(at: 0, in: bytes, fileOffset: 0), last.length == length,
       last.stamp.kind == .end, last.stamp.typeName == first.stamp.typeName
@@ -85,17 +84,15 @@ extension MemberReader {
     return last
   }
 
-  /// Returns the header of the first member; `nil` if the file does not begin with a valid header. The error is thrown later, when
-  /// the members are read.
+  /// Returns the header of the first member. Returns `nil` if the header is invalid, because reading the members throws the error later.
   private static func header(of file: borrowing OpenFile) throws -> GzipHeader? {
     do { return try firstHeader(of: file) } catch let error as ArchiveError where error.code != .fileSystem {
       return nil
     }
   }
 
-  /// Returns the stamp of the last end member before an offset, and the offset after that member. The search starts at the last end
-  /// member that records its position, or at the beginning of the file if there is none. From there it reads members that record no
-  /// positions, until the last end member.
+  /// Returns the stamp of the last end member before an offset, and the offset after that member. First searches for the last end member
+  /// that records its position. From there, or from the beginning of the file if there is none, reads all members that record no positions.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {
@@ -108,7 +105,7 @@ extension MemberReader {
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
     } catch let error as ArchiveError where error.code != .fileSystem {
-      // Damage after the last end member is ignored here. It is reported when the members are read.
+      // Damage after the last end member is ignored here. Reading the members reports the damage.
     }
     return last
   }

@@ -2,18 +2,17 @@ package import Foundation
 
 /// Reads the members of an archive file one at a time.
 ///
-/// Regardless of the size of the file, only one member and a buffer of 128 KiB are in memory. The file may be a pipe. After
-/// an error, the position does not change, and every further call of ``next()`` throws the same error.
+/// Regardless of the size of the file, only one member and a buffer of 128 KiB are in memory. The file may be a pipe. After an
+/// error, the reader stays at its position, and every further call of ``next()`` throws the same error.
 package struct MemberReader: ~Copyable {
-  /// The maximum number of bytes that are read at once while searching for a header.
+  /// The maximum number of bytes to read at once in a search for a header.
   static let readSize = 64 << 10
-  /// The size in bytes of the first read after damage. It is small, because bytes after damage often only look like a
-  /// member.
+  /// The size in bytes of the first read after damage. It is small, because bytes after damage often only look like a member.
   private static let firstReadSize = 2 << 10
 
   private let file: OpenFile
   private let limits: ArchiveLimits
-  /// The read buffer, which has room for the longest header and for the next read.
+  /// The read buffer. It has room for the longest header and for the next read.
   private var buffer = [UInt8](repeating: 0, count: 2 * readSize)
   private var start = 0
   private var end = 0
@@ -24,18 +23,18 @@ package struct MemberReader: ~Copyable {
   private var position: Int?
   /// The end of the readable range, as a file offset.
   private let bound: Int
-  /// The maximum number of bytes to request from the system at once. It grows with each read.
+  /// The maximum number of bytes to request from the system at once. Each read increases it.
   private var step = 2 * readSize
   /// The trailer of the previous member; empty at the beginning of the file.
   private var trailer: [UInt8] = []
-  /// The header of the last member that was read, even if the rest of the member could not be read; `nil` if the header
-  /// itself could not be read.
+  /// The header of the last member that was read, even if the rest of the member could not be read. `nil` if the header itself
+  /// could not be read.
   private(set) var header: GzipHeader?
-  /// Whether the last member is at the position that the link in its header records.
+  /// Whether the last member is at the position that its header records.
   private(set) var place = StreamPlace.unstated
 
-  /// Opens a file. Members that a writer appends from now on are not read. While a writer is appending, the stream ends
-  /// with its last complete end member.
+  /// Opens a file. Members that a writer appends later are not read. If a writer is appending already, reading ends after the
+  /// last complete end member.
   package init(url: URL, limits: ArchiveLimits = ArchiveLimits()) throws {
     let file = try OpenFile(reading: url)
     let isRegular = try file.status().isRegular
@@ -45,7 +44,7 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Opens a file for reading up to the end of the file, even while a writer is appending.
+  /// Opens a file for reading up to the end of the file, even if a writer is appending to it.
   init(wholeOf url: URL, limits: ArchiveLimits) throws {
     try self.init(of: OpenFile(reading: url), limits: limits, in: 0..<Int.max)
   }
@@ -69,7 +68,7 @@ package struct MemberReader: ~Copyable {
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the reader can move to an offset in the file, in which case reading can continue after damage.
+  /// Whether the reader can move to an offset in the file. Only then can reading continue after damage.
   package var isSeekable: Bool { position != nil }
   /// The file offset up to which bytes have been read.
   var reach: Int { position ?? offset }
@@ -91,10 +90,10 @@ package struct MemberReader: ~Copyable {
     }
   }
 
-  /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum
-  /// is not verified.
+  /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum of the
+  /// body is not verified.
   ///
-  /// - Throws: the errors of ``next()``, with one exception: a truncated body is not an error.
+  /// - Throws: the errors of ``next()``, except that a truncated body is not an error.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in
@@ -109,7 +108,7 @@ package struct MemberReader: ~Copyable {
 
   private mutating func readHeader() throws -> GzipHeader {
     header = nil
-    // If the file ends too early, parsing the header throws an error.
+    // If the file ends before the header does, parsing the header throws an error.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
@@ -147,7 +146,8 @@ package struct MemberReader: ~Copyable {
   }
 
   /// Reads until the buffer contains at least `count` unread bytes.
-  /// - Returns: whether there are `count` bytes. If not, the file has ended, and the buffer contains all remaining bytes.
+  /// - Returns: whether the buffer contains `count` bytes. If not, the file has ended, and the buffer contains all remaining
+  ///   bytes.
   private mutating func fill(atLeast count: Int) throws -> Bool {
     guard end - start < count else { return true }
     if start > 0 {
@@ -167,7 +167,7 @@ package struct MemberReader: ~Copyable {
 
   // MARK: After damage
 
-  /// The maximum number of header bytes that a search for members verifies, for each byte of the file.
+  /// The maximum number of header bytes that a search for members may verify, per byte of the file.
   static let mostSearching = 64
 
   /// Moves the reader to an offset in the file. The file must not be a pipe.
@@ -176,11 +176,11 @@ package struct MemberReader: ~Copyable {
     (offset, position, start, end, failure, step) = (place, place, 0, 0, nil, Self.firstReadSize)
   }
 
-  /// Moves the reader past damage to the next readable header. The header may be part of a model's content.
+  /// Moves the reader past damage to the next readable header. The bytes of that header may be part of a model's content.
   ///
   /// - Parameter start: the file offset at which the search begins. The file must not be a pipe.
   /// - Returns: whether a header was found. If so, ``offset`` is the offset of the header, and ``next()`` reads its member.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file crafted to contain many
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file that is crafted to contain many
   ///   positions that look like members.
   /// - Complexity: linear in the number of skipped bytes.
   package mutating func seek(from start: Int) throws -> Bool {
@@ -193,7 +193,7 @@ package struct MemberReader: ~Copyable {
       window = min(2 * window, Self.readSize)
       guard bytes.count >= GzipHeader.fixedSize else { return false }
       for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
-        // These bytes may be compressed data that only looks like the start of a header.
+        // `try?`, because these bytes may be compressed data that only looks like the start of a header.
         let first = try file.readBytes(at: place + index, count: GzipHeader.fixedSize)
         guard let length = try? GzipHeader.length(at: 0, in: first.bytes, fileOffset: place + index),
           length <= GzipHeader.largestWritten
@@ -205,7 +205,7 @@ package struct MemberReader: ~Copyable {
             .limitExceeded, "too many places in the file look like archive members but are not",
             byteOffset: place + index)
         }
-        // Without a valid header, the bytes are not a member, and the search continues.
+        // `try?`, because the search continues if these bytes are not a valid header.
         guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
         try move(to: place + index)
         return true

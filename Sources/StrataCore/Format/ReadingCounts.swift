@@ -1,5 +1,5 @@
-/// The counts that a reader will reach for the body that is being written. Writers use them to reject bodies that
-/// readers would reject.
+/// Counts the work that reading a body will cause, while the body is written. Writers use the counts to reject bodies
+/// that readers would reject.
 struct ReadingCounts {
   private let limits: ArchiveLimits
   private var values = 0
@@ -13,7 +13,7 @@ struct ReadingCounts {
     (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
   }
 
-  /// Adds the counts of one part of the body.
+  /// Adds the counts of a part of the body.
   mutating func add(_ part: ReadingCounts) {
     values &+= part.values
     expandedBytes &+= part.expandedBytes
@@ -27,7 +27,7 @@ struct ReadingCounts {
     if count > largestCount { largestCount = count }
   }
 
-  /// Counts an element of an array whose length is not known yet.
+  /// Counts an element of an array whose length is not yet known.
   @inline(__always)
   mutating func addElement() { values &+= 1 }
 
@@ -37,7 +37,7 @@ struct ReadingCounts {
   @inline(__always)
   mutating func addReference(_ length: Int) { expandedBytes &+= length }
 
-  /// Counts a record definition that is written to the body, and the record that contains it.
+  /// Counts a record definition that is written to the body together with its first record.
   mutating func addDefinition(_ shape: RecordShape) {
     values &+= WorkBudget.values(ofDefinition: shape.keys.count)
     expandedBytes &+= shape.keyBytes
@@ -48,16 +48,16 @@ struct ReadingCounts {
     if shape.keys.count > largestCount { largestCount = shape.keys.count }
   }
 
-  /// Counts a record that refers to an earlier definition. The number of fields is not compared with the limit again,
-  /// because the definition has been checked.
+  /// Counts a record that refers to an earlier definition. Its number of fields is not checked again, because the
+  /// definition has been checked.
   @inline(__always)
   mutating func addRecord(_ count: Int, keyBytes: Int) {
     values &+= count &+ 1
     expandedBytes &+= keyBytes
   }
 
-  /// The minimum file size in bytes at which readers accept the body. This size allows only half of the work that
-  /// readers accept, because readers count some values twice, such as values that a hook upgrades.
+  /// The minimum file size in bytes at which readers accept the body. The size is calculated with half of the allowed
+  /// work, because readers count some values twice, such as values that a hook upgrades.
   var leastFileSize: Int {
     let ratio = max(1, limits.maxWorkPerByte / 2)
     return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
@@ -72,7 +72,7 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references expand to more bytes")
   }
 
-  /// Checks a body that is read on its own. Unlike an archive file, such a body cannot be padded.
+  /// Checks a body without an archive. Such a body cannot be padded to allow more work.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

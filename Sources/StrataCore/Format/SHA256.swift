@@ -1,4 +1,4 @@
-/// The SHA-256 hash function (FIPS 180-4). A store uses the digest to find content that it already contains.
+/// The SHA-256 hash function (FIPS 180-4). Stores use digests to find content that they already contain.
 package enum SHA256 {
   /// The size of a digest in bytes.
   package static let size = 32
@@ -24,7 +24,7 @@ package enum SHA256 {
     for start in stride(from: 0, to: whole, by: blockSize) {
       mix(bytes.extracting(start..<start + blockSize), into: &state, &words)
     }
-    // The padding consists of a byte 0x80, zeros, and the number of bits in the last eight bytes of a block.
+    // The padding is a byte 0x80, zeros, and the number of bits in the last eight bytes of a block.
     var rest = bytes.extracting(whole..<bytes.byteCount).withUnsafeBytes { Array($0) }
     rest.append(0x80)
     while rest.count % blockSize != blockSize - 8 { rest.append(0) }
@@ -36,7 +36,7 @@ package enum SHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }
 
-  // This code uses unsafe buffers and masking shifts, because unoptimized builds call a function for each array
+  // This code uses unsafe buffers and masking shifts for speed. Unoptimized builds call a function for each array
   // access, and for each non-masking shift by a variable count.
   private static func mix(_ block: RawSpan, into state: inout [UInt32], _ words: inout [UInt32]) {
     words.withUnsafeMutableBufferPointer { words in

@@ -1,15 +1,15 @@
-/// The description of an archive in the archive's header, which can be read without inflating the content.
+/// The description of an archive, stored in the archive's header. It can be read without inflating the content.
 ///
 /// ```swift
 /// let stamp = try Stamp(ofFile: url)
 /// print(stamp.typeName, stamp.modelVersion ?? 0, stamp.count)  // [Issue] 2 100
 /// ```
 ///
-/// A stamp is stored in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. It consists of
-/// little-endian numbers: format version and kind (1 byte each), sequence number, model version (−1 for none),
-/// fingerprint, plain size and count (8 bytes each). The type name in UTF-8 follows, up to the end of the subfield.
+/// A stamp is stored in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. The subfield
+/// begins with little-endian numbers: format version and kind (1 byte each), then sequence number, model version (−1
+/// for none), fingerprint, plain size and count (8 bytes each). The rest of the subfield is the type name in UTF-8.
 public struct Stamp: Sendable, Hashable {
-  /// The format version that this library writes, which is also the highest format version that it can read.
+  /// The format version that this library writes. It is also the highest format version that the library can read.
   public static let currentFormatVersion = 1
 
   /// The role of a member in its file.
@@ -30,18 +30,18 @@ public struct Stamp: Sendable, Hashable {
   public package(set) var sequenceNumber: UInt64
   /// The name of the root type.
   public package(set) var typeName: String
-  /// The model version of the root type; `nil` if the type has none.
+  /// The model version of the root type; `nil` if the root type is not a model.
   public package(set) var modelVersion: Int?
   /// The fingerprint of the schema with which the body was written.
   public package(set) var fingerprint: UInt64
-  /// The size of the inflated body in bytes. In the stamp of an ``Kind/end`` member, whose body is empty, it is the
-  /// total size of all bodies in the stream.
+  /// The size of the inflated body in bytes. In the stamp of an ``Kind/end`` member, whose body is empty, the total
+  /// size of all bodies in the stream.
   public package(set) var plainSize: UInt64
-  /// The number of models in the body. In the stamp of an ``Kind/end`` member, it is the number of models in the whole
+  /// The number of models in the body. In the stamp of an ``Kind/end`` member, the number of models in the whole
   /// stream.
   public package(set) var count: UInt64
-  /// The oldest versions that may read and write each model in the archive. They are stored in a separate subfield
-  /// (``StampFloors``).
+  /// The floors of the archive: for each model, the oldest versions that may read and write its records. They are
+  /// stored in a separate subfield (``StampFloors``).
   package var floors = StampFloors()
 
   package init(
@@ -63,15 +63,15 @@ public struct Stamp: Sendable, Hashable {
 extension Stamp {
   /// The maximum length of a type name in a written stamp, in UTF-8 bytes.
   ///
-  /// The checksum of a header is only half of a CRC-32, and does not detect a single flipped bit 10,732 or more bytes
-  /// before the end of the header. With this limit, no header is that long.
+  /// The checksum of a header is only half of a CRC-32. It does not detect a single flipped bit that is 10,732 or more
+  /// bytes before the end of the header. This limit keeps headers shorter than that.
   package static let longestTypeName = 8192
 
   private static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "t"))
   private static let subfieldHeadSize = 4
   private static let fixedPayloadSize = 2 + 5 * 8
 
-  /// Returns a FEXTRA field with this stamp and the stamp's floors.
+  /// Returns a FEXTRA field that contains this stamp and its floors.
   ///
   /// - Throws: ``ArchiveError/Code/notEncodable`` if readers would reject the stamp: if the type name has more than
   ///   ``longestTypeName`` bytes, the model version is negative, or the format version is not the current version.
@@ -104,7 +104,7 @@ extension Stamp {
     return bytes + floors.subfield
   }
 
-  /// Checks that the body is large enough for the number of models, because each model takes at least one byte.
+  /// Checks that the body is large enough for the number of models. Each model takes at least one byte.
   ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   func checkCount() throws {
@@ -176,7 +176,7 @@ extension Stamp {
     func damage(_ reason: String) -> ArchiveError {
       ArchiveError(.damaged, reason, byteOffset: fileOffset)
     }
-    // The version is checked first, because the layout of later versions is unknown.
+    // The version is checked first, because this library does not know the layout of later versions.
     guard let version = payload.littleEndian(at: 0, as: UInt8.self) else {
       throw damage("the stamp is empty")
     }

@@ -1,7 +1,8 @@
-/// The floors of the models in an archive: for each model, the oldest versions that may read its records, and that may write them again.
+/// The floors of an archive: for each model, the oldest versions that may read its records and the oldest versions that may also write
+/// them.
 ///
-/// Floors are stored in the subfield `Sf` of a gzip header, which is absent if there are no floors. Each entry contains the length of the
-/// type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each). All numbers are
+/// Floors are stored in the subfield `Sf` of a gzip header. If there are no floors, the subfield is absent. Each entry contains the length
+/// of the type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each). All numbers are
 /// little-endian. Programs that do not know the subfield ignore it, and reject data of newer versions.
 package struct StampFloors: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
@@ -11,8 +12,8 @@ package struct StampFloors: Sendable, Hashable {
   }
 
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "f"))
-  /// The maximum size of all entries in bytes. With a longer header, the header's checksum would not detect every flipped bit
-  /// (``Stamp/longestTypeName``).
+  /// The maximum size of all entries in bytes. The checksum of a longer header would not detect every flipped bit (see
+  /// ``Stamp/longestTypeName``).
   private static let limit = 2048
 
   private(set) var entries: [Entry] = []
@@ -21,7 +22,8 @@ package struct StampFloors: Sendable, Hashable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds the floors of a shape, if it has any. Floors beyond the size limit are left out, in which case older programs reject the archive.
+  /// Adds the floors of a record shape, if the shape has any. Floors beyond the size limit are omitted. Older programs then reject the
+  /// archive.
   mutating func add(_ shape: RecordShape) {
     guard let floors = shape.floors, let version = shape.modelVersion else { return }
     add(Entry(typeName: shape.typeName, version: version, floors: floors))
@@ -61,7 +63,7 @@ package struct StampFloors: Sendable, Hashable {
     func damage() -> ArchiveError {
       ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
     }
-    // Readers search the list for each record definition, so its size is limited.
+    // The size of the list is limited, because readers search it for each record definition.
     guard payload.byteCount <= Self.limit else { throw damage() }
     while position < payload.byteCount {
       guard let length = payload.littleEndian(at: position, as: UInt16.self).map(Int.init),

@@ -1,28 +1,28 @@
-/// The position of a member in its stream, stored in the subfield `Sl` of the member's header (Docs/Format.md, section
-/// 11).
+/// The position of a member in its stream. It is stored in the subfield `Sl` of the member's header (Docs/Format.md,
+/// section 11).
 ///
-/// Links make it possible to recognize members that are part of a model's content, because the positions in their
-/// links differ from their actual positions.
+/// A model can contain the bytes of an archive. Links distinguish such bytes from members of the stream, because the
+/// positions in their links differ from their actual positions.
 package struct StreamLink: Sendable, Hashable {
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "l"))
   static let payloadSize = 12
 
   /// The offset of the member in its file.
   private let offset: UInt64
-  /// The CRC-32 of the previous member's trailer, which directly precedes the member.
+  /// The CRC-32 of the eight bytes directly before the member, which are the previous member's trailer.
   private let previous: UInt32
 
   /// Creates the link of a member.
   ///
   /// - Parameters:
   ///   - offset: the offset of the member in its file.
-  ///   - trailer: the trailer of the previous member, which is the eight bytes before this member; empty for the first
-  ///     member.
+  ///   - trailer: the trailer of the previous member, which is the last eight bytes before this member; empty for the
+  ///     first member.
   init(at offset: Int, after trailer: [UInt8]) {
     (self.offset, previous) = (UInt64(offset), Checksum.crc32(of: trailer.bytes))
   }
 
-  /// Creates the link of a member that will follow the given bytes of a file.
+  /// Creates the link of a member that follows the given bytes of a file.
   package init(after bytes: RawSpan) {
     offset = UInt64(bytes.byteCount)
     previous = Checksum.crc32(of: bytes.extracting(last: Gzip.trailerSize))
@@ -46,7 +46,7 @@ package struct StreamLink: Sendable, Hashable {
   }
 }
 
-/// Whether a member is at the position that the link in its header records.
+/// Whether a member is at the position that its header records.
 package enum StreamPlace: Sendable {
   /// The member has no link.
   case unstated

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A member that was read from a file. It is not yet known whether the member belongs to the stream.
+/// A member that was read from a file. The member may not belong to the stream.
 struct ReadMember {
   let stamp: Stamp
   let body: [UInt8]
@@ -9,17 +9,17 @@ struct ReadMember {
   let place: StreamPlace
 }
 
-/// Reads the members of a file ahead of the caller, and processes them on other threads.
+/// A source that reads the members of a file ahead of the caller, and processes them on other threads.
 protocol MemberSource: AnyObject {
   /// Returns the next member; `nil` at the end of the file.
   func next() throws -> ReadMember?
-  /// Stops reading ahead. Once this method returns, no thread reads the file. The reader may be anywhere after the last member
-  /// that ``next()`` returned.
+  /// Stops reading ahead. After this call, no thread reads the file. The reader may be at any position after the last member that
+  /// ``next()`` returned.
   func stop()
 }
 
-/// A file reader that several threads share. Only one thread at a time uses it: a thread of a ``MemberSource``, or the owner of
-/// the source after it has called ``MemberSource/stop()``.
+/// A file reader that several threads share. `Sendable` is unchecked, because only one thread at a time uses the reader: a thread of a
+/// ``MemberSource``, or the owner of the source after a call of ``MemberSource/stop()``.
 final class SharedReader: @unchecked Sendable {
   var reader: MemberReader
 
@@ -32,17 +32,17 @@ final class SharedReader: @unchecked Sendable {
   }
 }
 
-/// Reads the members of an archive file in order, verifies that no member is missing or out of order, and optionally skips damage.
+/// Reads the members of an archive file in order. Verifies that no member is missing or out of order, and optionally skips damage.
 ///
-/// After damage, bytes that look like members can be part of a model instead. A member after damage belongs to the stream in any
-/// of these cases (Docs/Format.md, section 11):
+/// After damage, bytes inside a model can look like members. A member after damage belongs to the stream in any of these cases
+/// (Docs/Format.md, section 11):
 /// - The header of the member, or of a member that directly follows it, records the member's actual position.
 /// - The member begins a run of members with consecutive numbers. The run ends with an end member at the end of the file, and the
 ///   totals in all end members are consistent.
 /// - The header of the damaged member is readable. The member after damage has the next number and begins a run of members with
 ///   consecutive numbers. The totals in the first end member of the run agree with the header of the damaged member.
 package struct StreamMembers: ~Copyable {
-  /// The maximum number of times that all bytes of the file may be read again because apparent members turn out not to be members.
+  /// The maximum number of bytes that may be read without finding a valid member, as a multiple of the bytes in the file.
   private static let mostReading = 64
 
   let file: SharedReader
@@ -50,11 +50,11 @@ package struct StreamMembers: ~Copyable {
   var source: (any MemberSource)?
   private let damage: StreamGap.Handling
   private var order = StreamOrder()
-  /// The unreadable parts that were skipped so far.
+  /// The unreadable parts skipped so far.
   package private(set) var gaps: [StreamGap] = []
-  /// The start of the current gap, and the error there; `nil` unless damage was found and no member has been read after it.
+  /// The start of the current gap, and the error at that offset; `nil` if there is no gap, or if a member has been read after the gap.
   private var open: (start: Int, error: ArchiveError)?
-  /// The index of the first gap after the last end member, and the number of models missing in all earlier gaps.
+  /// The index of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
   private var uncounted = 0
   private var missing: UInt64 = 0
   /// The number of bytes that were read without finding a valid member.
@@ -62,22 +62,22 @@ package struct StreamMembers: ~Copyable {
   private var isFinished = false
   /// The expected sequence number of the member that directly follows the last member; `nil` if the last member could not be read.
   private var following: UInt64? = 0
-  /// The stamp of the damaged member if it is the next member in order and its header is readable; otherwise `nil`.
+  /// The stamp of the damaged member. `nil` if its header is not readable, or if the member is not the next one in order.
   private var broken: Stamp?
   /// The file offset up to which all members are known to belong to the stream.
   private var known = 0
   /// Whether the members of the stream record their positions in their headers.
   private var isLinked = false
-  /// Whether the reader found a run of members, closed by an end member, that may belong to the stream.
+  /// Whether the reader found a sequence of members that ends with an end member and may belong to the stream.
   private(set) var hasDoubtfulEnd = false
-  /// Called with the stamp, the body and the size in the file of each readable member that is not known to belong to the stream.
+  /// A closure for readable members that are not known to belong to the stream. It receives the stamp, the body and the size in the file.
   var unproven: ((Stamp, [UInt8], Int) throws -> Void)?
 
   /// The stamp of the first member.
   package var first: Stamp? { order.first }
-  /// The number of models that were read so far, and the total size of the bodies in bytes.
+  /// The number of models read so far, and the total size of their bodies in bytes.
   package var total: (count: UInt64, plainSize: UInt64) { order.total }
-  /// The number of members that were read so far or are known to be missing.
+  /// The number of members that were read or are known to be missing so far.
   package var memberCount: UInt64 { order.next }
   /// The file offset of the next member.
   package private(set) var offset: Int
@@ -96,10 +96,10 @@ package struct StreamMembers: ~Copyable {
   /// Returns the decoded content of the next member; `nil` at the end of the file.
   ///
   /// - Parameters:
-  ///   - read: decodes the body of a member. It receives the stamp, the body and the size of the member in the file. The body of
-  ///     an end member is empty.
-  ///   - count: returns the number of models in the content.
-  /// - Throws: any error that `read` throws, and ``ArchiveError``. Errors about damage are thrown only if damage is not skipped.
+  ///   - read: a function that decodes the body of a member. Its arguments are the stamp, the body and the size of the member in the file.
+  ///     The body of an end member is empty.
+  ///   - count: a function that returns the number of models in the decoded content.
+  /// - Throws: any error that `read` throws, and ``ArchiveError``. Damage is an error only if it is not skipped.
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
       let start = offset
@@ -137,10 +137,10 @@ package struct StreamMembers: ~Copyable {
         if number == order.next, let stamp = member?.stamp ?? file.reader.header?.stamp, stamp.sequenceNumber == number
         {
           var later = order
-          // A header that is out of order proves nothing about the members that follow.
+          // `try?`, because a header that is out of order proves nothing about the members after it.
           if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
-        // If the checksum of the member is right and only its content is invalid, the next member follows directly.
+        // If only the content of the member is invalid, and its checksum is right, the next member follows directly.
         if offset > start { continue }
         following = nil
         try spend(file.reader.reach - start)
@@ -156,7 +156,7 @@ package struct StreamMembers: ~Copyable {
     return member
   }
 
-  /// Stops reading ahead and moves the reader to the next member, so that this thread can use the reader.
+  /// Stops reading ahead and moves the reader to the next member. Afterwards, this thread can use the reader.
   private mutating func stopReadingAhead() throws {
     source?.stop()
     if file.reader.offset != offset { try file.reader.move(to: offset) }
@@ -181,8 +181,8 @@ package struct StreamMembers: ~Copyable {
     }
   }
 
-  /// Returns whether a member belongs to the stream. If it does not, moves the reader to the first later member that belongs to
-  /// the stream, or past all examined members if there is none.
+  /// Returns whether a member is known to belong to the stream. If not, examines the following members, and moves the reader to the first
+  /// member that belongs to the stream, or past all examined members if there is none.
   private mutating func belongs(_ member: ReadMember) throws -> Bool {
     let (stamp, start) = (member.stamp, member.bytes.lowerBound)
     if start < known || member.place == .right { return true }
@@ -214,10 +214,9 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Examines the run of members with consecutive numbers that begins at an offset.
+  /// Examines members with consecutive numbers, beginning at an offset.
   ///
-  /// - Returns: the range of the members that are known to belong to the stream, and the offset after the last member that was
-  ///   read.
+  /// - Returns: the byte range of the members that are known to belong to the stream, and the offset after the last member that was read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {
     var later = order
     if let broken { try later.accept(broken) }
@@ -249,7 +248,7 @@ package struct StreamMembers: ~Copyable {
     return (nil, end)
   }
 
-  /// Adds the gap before a member to ``gaps``, if there is one.
+  /// If bytes were skipped or members are missing before `start`, adds a gap to ``gaps``.
   private mutating func close(before start: Int, _ stamp: Stamp) {
     let members = stamp.sequenceNumber - order.next
     if open != nil || members > 0 {
@@ -258,7 +257,7 @@ package struct StreamMembers: ~Copyable {
       open = nil
     }
     guard stamp.kind == .end else { return }
-    // The stamp of an end member counts all models before it, from which the number of missing models follows.
+    // The number of missing models follows from the end member's stamp, which counts all earlier models.
     let lost = stamp.count.subtractingReportingOverflow(order.total.count)
     if !lost.overflow, lost.partialValue >= missing {
       if gaps.count == uncounted + 1 { gaps[uncounted].modelCount = Int(clamping: lost.partialValue - missing) }

@@ -1,29 +1,29 @@
-/// The rules for the order of members in an archive (Docs/Format.md, section 11). All readers use this type, so that
-/// they accept the same files.
+/// Checks the order of members in an archive (Docs/Format.md, section 11). All readers use this type, because they must
+/// accept the same files.
 package struct StreamOrder {
   /// The stamp of the first member.
   package private(set) var first: Stamp?
   /// The expected sequence number of the next member.
   package private(set) var next: UInt64 = 0
-  /// The number of models in the members so far, and the total size of their bodies in bytes.
+  /// The number of models in the members so far, and the total size of the bodies in bytes.
   package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
   /// Whether the last member was an end member.
   package private(set) var isAtEnd = false
-  /// The totals that the next end member must have.
+  /// The expected totals of the next end member.
   private var sums: (count: UInt64, plainSize: UInt64) = (0, 0)
-  /// Whether members are missing since the last end member, in which case the next end member may have larger totals.
+  /// Whether members are missing since the last end member. If so, the next end member may have larger totals.
   private var hasGaps = false
 
   package init() {}
 
-  /// Creates the state after an end member.
+  /// Creates the state that follows an end member.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)
     sums = total
   }
 
-  /// Verifies the next member and advances past it.
+  /// Checks that a member can be the next member, and advances past it.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func accept(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
@@ -35,7 +35,7 @@ package struct StreamOrder {
       }
     }
     try stamp.checkCount()
-    // The position of an archive with one value is not checked, because no other member precedes it.
+    // The position of an archive with one value is not checked, because such an archive has only one member.
     guard place != .wrong || stamp.kind == .single else {
       throw Self.damage(
         "part \(stamp.sequenceNumber) of the stream was written for another place in the file: bytes before it are missing or "
@@ -60,7 +60,7 @@ package struct StreamOrder {
     next &+= 1
   }
 
-  /// Skips the missing members before a member with this stamp.
+  /// Skips the missing members before the member with the given stamp.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func skipGap(to stamp: Stamp) throws {
@@ -71,8 +71,8 @@ package struct StreamOrder {
     next = stamp.sequenceNumber
   }
 
-  /// - Throws: ``ArchiveError`` if the file must not end here: `notAnArchive` if the file is empty, `truncated` if it
-  ///   is a stream without an end member.
+  /// - Throws: ``ArchiveError`` if the archive is incomplete. The code is `notAnArchive` if the file is empty, and
+  ///   `truncated` if the file is a stream without an end member.
   package func finish() throws {
     guard let first else {
       throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Finds the last end member of a stream whose last writer did not finish, and determines whether the bytes after it
-/// come from that writer or are damage.
+/// Finds the last end member of a stream whose last writer did not finish. Determines whether the bytes after the end
+/// member come from that writer or are damage.
 struct StreamRecovery {
-  /// The number of bytes that a disk writes atomically, which is the size of a sector.
+  /// The size of a disk sector in bytes. A disk writes a sector atomically.
   private static let sectorSize = 512
-  /// The maximum number of wrong bytes in a damaged end member. Bytes with more differences are not treated as an end
+  /// The maximum number of wrong bytes in a damaged end member. Bytes with more differences are not considered an end
   /// member.
   private static let mostWrongBytes = 8
 
@@ -27,12 +27,13 @@ struct StreamRecovery {
     try order.finish()
   }
 
-  /// Returns the stamp of the last end member of the stream, and the offset after that member. Everything before it is
-  /// readable. No models after it were committed, because no other end member belongs to the stream, and the bytes
-  /// directly after it are not a damaged end member.
+  /// Returns the last end member of the stream. All bytes before the returned offset are readable. No models after that
+  /// offset were committed, because no later end member belongs to the stream, and the bytes directly after the offset
+  /// are not a damaged end member.
   ///
-  /// - Returns: the stamp, the offset, and in `breaksOff` whether only readable members follow, and at most one member
-  ///   that is truncated at the end of the file. After a power failure, other bytes may follow.
+  /// - Returns: the stamp of the end member, the offset after it, and `breaksOff`: whether the rest of the file
+  ///   contains only readable members and at most one truncated member. After a power failure, the rest may also
+  ///   contain other bytes.
   /// - Throws: ``ArchiveError`` with the code `damaged` if an end member follows damage, `truncated` if there is no end
   ///   member, and any error of reading the file that is not damage.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
@@ -73,8 +74,8 @@ struct StreamRecovery {
         + "recovers the intact parts", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Returns whether the bytes at an offset are the expected end member of the stream, except for a few wrong bytes.
-  /// All bytes of an end member can be predicted.
+  /// Returns whether the bytes at an offset are an end member of the stream with only a few wrong bytes. All bytes of
+  /// the expected end member are known.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last
@@ -88,8 +89,8 @@ struct StreamRecovery {
     guard found.count == expected.count else { return false }
     let wrong = expected.indices.filter { found[$0] != expected[$0] }
     guard wrong.count <= Self.mostWrongBytes else { return false }
-    // If a whole sector contains zeros, a power failure prevented it from being written, so the end member is
-    // unfinished rather than damaged.
+    // A sector of zeros means that a power failure prevented the disk from writing it. The end member is then
+    // unfinished, not damaged.
     let sectors = Dictionary(grouping: expected.indices) { (offset + $0) / Self.sectorSize }
     return !sectors.values.contains { sector in
       sector.allSatisfy { found[$0] == 0 } && sector.contains { expected[$0] != 0 }

@@ -1,11 +1,11 @@
-/// Finds the numbers of strings that were written before, so that a repeated string is written as a reference
-/// (stringref, tag 25). Every string of a minimum length gets a number.
+/// Finds earlier occurrences of strings, because a repeated string is written as a reference to its number (stringref,
+/// tag 25). Every string of a minimum length gets a number.
 ///
-/// The bytes of an archive depend on which strings are found, so the whole algorithm is part of the format
-/// (Docs/Format.md, section 5). Strings are not copied: a slot of the table contains the offset of its string in the
-/// output.
+/// The bytes of an archive depend on which strings are found, so the algorithm is part of the format (Docs/Format.md,
+/// section 5). Strings are not copied. Instead, each slot of the table contains the offset of a string in the output.
 package struct StringIndex: ~Copyable {
-  /// A snapshot of the table for the first bytes of a body, for bodies that all begin with the same bytes.
+  /// A snapshot of the table after the first bytes of a body. It is reused for other bodies that begin with the same
+  /// bytes.
   package struct Contents: Sendable {
     fileprivate let slots: [Slot]
     fileprivate let used: Int
@@ -17,25 +17,25 @@ package struct StringIndex: ~Copyable {
     /// The number of the string plus one; 0 for a free slot.
     var number: UInt32 = 0
     var start: UInt32 = 0
-    /// The length in the lower 16 bits, and the major type in the upper 16 bits, because text and data with the same
-    /// bytes are different.
+    /// The length in the lower 16 bits, and the major type in the upper 16 bits. Text and data with the same bytes are
+    /// different strings.
     var key: UInt32 = 0
   }
 
-  /// The first 16 strings in order of appearance, or a hash table of at least 64 slots.
+  /// The first strings in order of appearance. From 16 strings on, a hash table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
-  /// The offset to which the `start` of every slot is relative.
+  /// The offset that is added to the `start` of every slot.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
-  /// The maximum number of slots to probe. It keeps lookups fast even if strings are chosen to collide; strings that
-  /// are not found are written again.
+  /// The maximum number of slots to probe. It keeps lookups fast, even if hostile strings collide. A string that is not
+  /// found is written again.
   private static let probes = 16
 
-  /// The maximum number of slots, so that the table fits in the cache of a core. A full table is emptied, in which
-  /// case a repeated string is written once more. With a million strings, this costs far less than a cache miss for
-  /// each string.
+  /// The maximum number of slots. The table must fit into the cache of a core. A full table is emptied, after which a
+  /// repeated string is written once more. With a million strings, this costs far less than a cache miss for each
+  /// string.
   private static let mostSlots = 16384
 
   package init() {}
@@ -43,11 +43,11 @@ package struct StringIndex: ~Copyable {
   /// Whether no string has a number yet.
   var isEmpty: Bool { nextNumber == 0 }
 
-  /// Resets the index to the smallest table. The size of the table matters, because it determines which strings
+  /// Resets the index to the smallest table. The size of the table must be reset, because it determines which strings
   /// collide and are written again.
   package mutating func removeAll() { self = StringIndex() }
 
-  /// Returns a snapshot of the strings so far, with offsets relative to `start`.
+  /// Returns a snapshot of all strings so far. Offsets in the snapshot are relative to `start`.
   func contents(from start: Int) -> Contents {
     Contents(
       slots: slots.map { slot in
@@ -57,13 +57,13 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Starts with a snapshot, whose bytes are about to be written at `start`.
+  /// Starts with a snapshot. The caller writes the bytes of the snapshot at `start`.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
 
-  /// Returns the minimum length in bytes of a string that gets this number. A reference must not be longer than the
-  /// string (http://cbor.schmorp.de/stringref).
+  /// Returns the minimum length in bytes of a string that gets this number. A reference is never longer than its string
+  /// (http://cbor.schmorp.de/stringref).
   @inline(__always)
   package static func minimumLength(forNumber number: UInt64) -> Int {
     if number < 24 { return 3 }
@@ -72,8 +72,8 @@ package struct StringIndex: ~Copyable {
     return number < 4_294_967_296 ? 7 : 11
   }
 
-  /// Returns the number of the string if it was written before with the same major type. Otherwise gives the string a
-  /// number if it is long enough, and returns `nil`.
+  /// Returns the number of the string if an earlier string has the same bytes and the same major type. Otherwise
+  /// returns `nil`, and gives the string a number if it is long enough.
   ///
   /// - Parameter start: the offset at which the bytes of a new string will be in the buffer.
   @inline(__always)
@@ -82,7 +82,7 @@ package struct StringIndex: ~Copyable {
   ) -> UInt64? {
     guard bytes.count >= Self.minimumLength(forNumber: nextNumber) else { return nil }
     let hash = ByteBuffer.hash(bytes, seed: UInt64(major))
-    // Strings of more than 65,535 bytes are not added to the table, so the length fits into 16 bits.
+    // The length fits into 16 bits, because strings of more than 65,535 bytes are not added to the table.
     let key = UInt32(major) &<< 16 | UInt32(truncatingIfNeeded: min(bytes.count, 65535))
     if slots.count < 64 { return findAmongFew(bytes, hash, key, start: start, in: buffer) }
     let mask = slots.count &- 1
@@ -101,8 +101,8 @@ package struct StringIndex: ~Copyable {
     }
     let number = nextNumber
     nextNumber &+= 1
-    // Strings with offsets beyond 4 GB or numbers beyond 32 bits are not added to the table either. They are written
-    // again when they repeat, which is valid.
+    // Strings with offsets beyond 4 GB or numbers beyond 32 bits are not added to the table either. If they repeat,
+    // they are written again, which is valid.
     guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535
     else {
       return nil
@@ -113,8 +113,8 @@ package struct StringIndex: ~Copyable {
     return nil
   }
 
-  /// Finds a string in a list of at most 16 strings. A table of 64 slots would find the same strings, because they
-  /// never need more than 16 probes.
+  /// Finds a string in the list of fewer than 16 strings. A table of 64 slots would give the same result, because these
+  /// strings never need more than 16 probes.
   private mutating func findAmongFew(
     _ bytes: UnsafeRawBufferPointer, _ hash: UInt32, _ key: UInt32, start: Int, in buffer: borrowing ByteBuffer
   ) -> UInt64? {
@@ -141,7 +141,7 @@ package struct StringIndex: ~Copyable {
     spread(slots, among: slots.count * 4)
   }
 
-  /// Inserts slots into an empty table.
+  /// Inserts slots into a new table with `count` slots.
   private mutating func spread(_ old: [Slot], among count: Int) {
     slots = Array(repeating: Slot(), count: count)
     let mask = count - 1

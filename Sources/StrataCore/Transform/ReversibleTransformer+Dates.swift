@@ -14,17 +14,17 @@ extension ReversibleTransformer where Input == String, Output == Date {
 
   /// Converts between text and dates in a Unicode date format (UTS #35), such as `yyyy-MM-dd`.
   ///
-  /// The locale, time zone and calendar are fixed, so that a text has the same meaning on every machine. A text is
-  /// accepted only if its date is written as the same text again, apart from capitalization and the spelling of zones.
-  /// This rejects days that the month does not have, wrong weekdays, spaces around the text, the year 24 for `yyyy`,
-  /// and 5 for `MM`.
+  /// The locale, time zone and calendar are fixed, because a text must have the same meaning on every machine. A text
+  /// is accepted only if formatting its date gives the same text, apart from capitalization and the spelling of time
+  /// zones. For example, this rejects a day that the month does not have, a wrong weekday, spaces around the text, the
+  /// year 24 for `yyyy`, and 5 for `MM`.
   ///
   /// - Parameters:
   ///   - format: the format pattern. An empty pattern is a mistake in the declaration.
   ///   - locale: the language of names; by default `en_US_POSIX`.
-  ///   - timeZone: the zone of texts that do not contain one; by default UTC.
+  ///   - timeZone: the time zone of texts that do not contain a time zone; by default UTC.
   ///   - calendar: the calendar; by default the Gregorian calendar.
-  ///   - defaultDate: supplies the date components that the format lacks.
+  ///   - defaultDate: the date from which components that are not in the format are taken.
   public static func date(
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
@@ -67,13 +67,13 @@ extension ReversibleTransformer where Input == Double, Output == Date {
 
 extension ReversibleTransformer where Input == Int64, Output == Date {
   /// Converts between whole milliseconds since 1970 and dates. Dates are rounded to the nearest millisecond. A number
-  /// is rejected if its date would be written as a different number.
+  /// is rejected if converting its date back would give a different number.
   public static var millisecondsSince1970: Self {
     Self({ try date($0, 1000) }, reverse: { try whole($0, 1000) })
   }
 
   /// Converts between whole seconds since 1970 and dates. Dates are rounded to the nearest second. A number is rejected
-  /// if its date would be written as a different number.
+  /// if converting its date back would give a different number.
   public static var wholeSecondsSince1970: Self {
     Self({ try date($0, 1) }, reverse: { try whole($0, 1) })
   }

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Double {
-  /// Converts between text and numbers in a given style and language: `12,345.678`. If a number has more digits than a
-  /// double can hold, the result is the nearest double.
+  /// Converts between text and numbers in a given style and language, such as `12,345.678`. A number with more digits
+  /// than a double can hold is rounded to the nearest double.
   ///
   /// - Parameters:
   ///   - style: the number style; by default `.decimal`.
@@ -26,10 +26,11 @@ extension ReversibleTransformer where Input == String, Output == Double {
 }
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Converts between text and values with two closures, for example those of a formatter.
+  /// Converts between text and values with two closures, such as those of a formatter.
   ///
   /// - Parameters:
-  ///   - type: the type that `parse` must return. A value of any other type is an error and is not converted.
+  ///   - type: the type that `parse` must return. If `parse` returns a value of any other type, the conversion throws
+  ///     an error.
   ///   - parse: returns the value for a text, or `nil` to reject the text.
   ///   - format: returns the text for a value, or `nil` to reject the value.
   public static func formatter(

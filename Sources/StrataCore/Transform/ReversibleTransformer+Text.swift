@@ -15,17 +15,18 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension ReversibleTransformer where Input == String, Output == URL {
-  /// Converts between text and URLs. A text is rejected if it contains characters that a URL must escape, such as
-  /// spaces or non-ASCII letters.
+  /// Converts between text and URLs. A text is rejected if it contains unescaped characters that are not allowed in a
+  /// URL, such as spaces or non-ASCII letters.
   public static var url: Self {
     text("the text is not a URL; escape it first, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
       $0.absoluteString
     }
   }
 
-  /// Converts between text and URLs. If `percentEncoding` is true, characters that a URL cannot contain are escaped.
+  /// Converts between text and URLs. If `percentEncoding` is true, characters that are not allowed in a URL are
+  /// escaped.
   ///
-  /// On macOS 13 and iOS 16, Foundation does not escape characters, so such a text is rejected.
+  /// On macOS 13 and iOS 16, Foundation does not escape characters, so a text with such characters is rejected.
   public static func url(percentEncoding: Bool) -> Self {
     guard percentEncoding else { return url }
     return text("the text is not a URL, not even with percent encoding", { URL(string: $0) }) { $0.absoluteString }
@@ -54,7 +55,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
   /// null are rejected. Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// Like `boolean`, but writes booleans in the given form.
+  /// Converts like `boolean`, but writes booleans in the given form.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in

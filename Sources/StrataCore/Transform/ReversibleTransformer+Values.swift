@@ -1,10 +1,11 @@
-/// How a value that is not in a table is converted.
+/// How to convert a value that is missing from the table of a transformer.
 public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
   /// Throws ``TransformError``.
   case fail
   /// Uses the given value.
   case use(To)
-  /// Computes the result from the unknown value, for example as a case that keeps the raw text.
+  /// Computes the result from the unknown value. For example, the result can be an enum case that contains the raw
+  /// text.
   case make(@Sendable (From) throws -> To)
 
   fileprivate func value(for unknown: From) throws -> To {
@@ -18,14 +19,14 @@ public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
 }
 
 extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashable & Sendable {
-  /// Converts values with a table. If several inputs have the same output, the first of them in the table is used for
-  /// the reverse conversion.
+  /// Converts values with a table. If several inputs have the same output, the reverse conversion returns the first of
+  /// these inputs.
   ///
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
   ///
   /// - Parameters:
-  ///   - table: the inputs with their outputs. An input with two different outputs is a mistake in the declaration: an
-  ///     adapter rejects the transformer, and every conversion throws.
+  ///   - table: the inputs with their outputs. An input must not have two different outputs. An adapter rejects such a
+  ///     table, and every conversion with it throws.
   ///   - unknown: how an input that is not in the table is converted.
   ///   - unknownReverse: how an output that is not in the table is converted back.
   public static func values(
@@ -67,8 +68,7 @@ extension ReversibleTransformer
 where
   Output: RawRepresentable & CaseIterable & Hashable & Sendable, Input == Output.RawValue, Input: Hashable & Sendable
 {
-  /// Converts between raw values and the cases of an enum. `aliases` are additional raw values that are read but never
-  /// written.
+  /// Converts between raw values and the cases of an enum. Raw values in `aliases` are read, but never written.
   ///
   ///     .cases(State.self, aliases: ["opened": .open], unknown: .use(.open))
   public static func cases(

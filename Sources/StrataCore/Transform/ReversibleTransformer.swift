@@ -8,7 +8,8 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
   public let forward: Transformer<Input, Output>
   /// The transformer from output to input.
   public let backward: Transformer<Output, Input>
-  /// A mistake in the declaration; `nil` if there is none. An adapter rejects a transformer with a mistake.
+  /// A mistake in the transformer's declaration; `nil` if there is none. An adapter rejects a transformer with a
+  /// mistake.
   package var problem: String?
 
   /// Creates a transformer from two functions.
@@ -18,8 +19,8 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     self.init(Transformer(transform), reverse: Transformer(reverse))
   }
 
-  /// Creates a transformer to objects that are not `Sendable` from two functions. Errors of `reverse` do not contain
-  /// the object.
+  /// Creates a transformer from two functions, for outputs that are not `Sendable`. Errors of `reverse` do not contain
+  /// the rejected object.
   public init(
     toObjects transform: @escaping @Sendable (Input) throws -> Output,
     reverse: @escaping @Sendable (Output) throws -> Input
@@ -50,8 +51,7 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     return inverted
   }
 
-  /// Returns a transformer that applies this transformer and then the other one. In reverse, the other transformer is
-  /// applied first.
+  /// Returns a transformer that applies this transformer and then `next`. In reverse, it applies `next` first.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> ReversibleTransformer<Input, Next> {
     var chained = ReversibleTransformer<Input, Next>(
       forward.then(next.forward), reverse: next.backward.then(backward))
@@ -59,7 +59,7 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     return chained
   }
 
-  /// Returns a one-way transformer that applies this transformer and then the other one.
+  /// Returns a one-way transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> { forward.then(next) }
 }
 

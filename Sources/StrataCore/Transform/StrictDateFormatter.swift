@@ -1,15 +1,15 @@
 import Foundation
 
-/// Parses and writes dates in a format. Rejects a text that does not match the date that Foundation parses from it,
-/// such as a text with a wrong weekday, with spaces around it, or with the year 24 for a four-digit year.
+/// Parses and writes dates in a fixed format. A text is rejected if it does not match the date that Foundation parses from it.
+/// Examples are a text with a wrong weekday, with spaces around it, or with the year 24 for a four-digit year.
 final class StrictDateFormatter {
   private let formatter: DateFormatter
-  /// A formatter for the format without its zone, because the same zone can be spelled in many ways; `nil` if the
-  /// format has no zone.
+  /// A formatter for the format without its time zone; `nil` if the format has no time zone. The time zone is left out, because
+  /// it can be spelled in many ways.
   private let local: DateFormatter?
   private let hasFraction: Bool
 
-  /// - Parameter make: creates a formatter for a format.
+  /// - Parameter make: a function that creates a formatter for a format.
   init(_ format: String, _ make: (String) -> DateFormatter) {
     let fields = Self.fields(of: format)
     formatter = make(format)
@@ -25,8 +25,8 @@ final class StrictDateFormatter {
     if writes(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
-    // If only Foundation recognizes the zone, it cannot be removed from the text. In this case, only spaces around the
-    // text are rejected.
+    // If only Foundation recognizes the time zone, it cannot be removed from the text. In this case, only spaces around the text
+    // are rejected.
     guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
     let isSaid = zones.contains { range, zone in
       local.timeZone = zone
@@ -37,10 +37,11 @@ final class StrictDateFormatter {
     return isSaid ? date : nil
   }
 
-  /// Whether the formatter writes a date as this text, ignoring case.
+  /// Whether formatting a date gives this text, ignoring case.
   private func writes(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
-    // Also tries half a millisecond later: formatters truncate fractions, and the double of .001 may be slightly too small.
+    // Also tries a date half a millisecond later. Formatters truncate fractions, and the double for .001 may be slightly too
+    // small.
     return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))
   }
 

@@ -1,10 +1,11 @@
 extension Transformer {
-  /// This transformer applied to optionals. Nil stays nil.
+  /// A transformer that applies this transformer to optionals. Nil stays nil.
   public var optional: Transformer<Input?, Output?> {
     lifted { one, input in try input.map { try one.transform($0) } }
   }
 
-  /// This transformer applied to each element of an array. The number and order of the elements do not change.
+  /// A transformer that applies this transformer to each element of an array. The number and order of the elements do
+  /// not change.
   ///
   /// The path of an error contains the index of the element. For arrays with nulls, use ``optional`` first to keep the
   /// nulls, or ``arrayDroppingNulls`` to drop them.
@@ -12,7 +13,7 @@ extension Transformer {
     lifted { one, inputs in try Self.mapped(inputs) { (input) throws(TransformError) in try one.transform(input) } }
   }
 
-  /// This transformer applied to each element of an array. Nulls are dropped.
+  /// A transformer that applies this transformer to each element of an array. Nulls are dropped.
   public var arrayDroppingNulls: Transformer<[Input?], [Output]> {
     lifted { one, inputs in
       try Self.mapped(inputs) { (input) throws(TransformError) in
@@ -22,10 +23,10 @@ extension Transformer {
     }
   }
 
-  /// This transformer applied to each value of a dictionary. The path of an error contains the key.
+  /// A transformer that applies this transformer to each value of a dictionary. The path of an error contains the key.
   public var dictionaryValues: Transformer<[String: Input], [String: Output]> {
     lifted { one, dictionary in
-      // Sorted by key, so that the same error is thrown each time if there are several.
+      // Sorted by key, because the same error must be thrown each time if several values fail.
       var result: [String: Output] = [:]
       for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
         do throws(TransformError) { result[key] = try one.transform(value) } catch {
@@ -51,7 +52,8 @@ extension Transformer {
 }
 
 extension Transformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
-  /// This transformer applied to each element of a set. Elements that become equal are merged into one.
+  /// A transformer that applies this transformer to each element of a set. Elements that become equal are merged into
+  /// one.
   public var set: Transformer<Set<Input>, Set<Output>> {
     lifted { one, inputs in try Set(inputs.map { try one.transform($0) }) }
   }
@@ -66,26 +68,28 @@ extension ReversibleTransformer {
     return both
   }
 
-  /// This transformer applied to optionals. Nil stays nil in both directions.
+  /// A transformer that applies this transformer to optionals. Nil stays nil in both directions.
   public var optional: ReversibleTransformer<Input?, Output?> { both(forward.optional, backward.optional) }
 
-  /// This transformer applied to each element of an array. The path of an error contains the index of the element.
+  /// A transformer that applies this transformer to each element of an array. The path of an error contains the index
+  /// of the element.
   public var array: ReversibleTransformer<[Input], [Output]> { both(forward.array, backward.array) }
 
-  /// This transformer applied to each element of an array. Nulls are dropped, and the reverse direction does not create
-  /// any.
+  /// A transformer that applies this transformer to each element of an array. Nulls are dropped. The reverse direction
+  /// creates no nulls.
   public var arrayDroppingNulls: ReversibleTransformer<[Input?], [Output]> {
     let backward = backward.array
     return both(forward.arrayDroppingNulls, Transformer(ofObjects: { try backward.transform($0) }))
   }
 
-  /// This transformer applied to each value of a dictionary. The path of an error contains the key.
+  /// A transformer that applies this transformer to each value of a dictionary. The path of an error contains the key.
   public var dictionaryValues: ReversibleTransformer<[String: Input], [String: Output]> {
     both(forward.dictionaryValues, backward.dictionaryValues)
   }
 }
 
 extension ReversibleTransformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
-  /// This transformer applied to each element of a set. Elements that become equal are merged into one.
+  /// A transformer that applies this transformer to each element of a set. Elements that become equal are merged into
+  /// one.
   public var set: ReversibleTransformer<Set<Input>, Set<Output>> { both(forward.set, backward.set) }
 }

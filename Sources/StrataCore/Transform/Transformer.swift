@@ -3,15 +3,15 @@
 ///     let length = Transformer<String, Int> { $0.count }
 ///     try length.transform("four")        // 4
 ///
-/// For a conversion in both directions, use ``ReversibleTransformer``. It is a separate type, so that a one-way
+/// For a conversion in both directions, use ``ReversibleTransformer``. Because it is a separate type, a one-way
 /// transformer cannot be passed to code that needs the reverse direction.
 public struct Transformer<Input, Output>: Sendable {
   private let body: @Sendable (Input) throws -> Output
-  /// The same function, except that hooks and rules of models in the output do not run; `nil` if the function never
-  /// runs any.
+  /// The conversion without the hooks and validation rules of models in the output; `nil` if the conversion never runs
+  /// hooks or rules.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// Returns the input to include in errors; `nil` if the input is not `Sendable`, or if the function's errors already
-  /// contain an input.
+  /// The function that returns the input to include in errors; `nil` if the input is not `Sendable`, or if errors
+  /// already contain an input.
   private let kept: (@Sendable (Input) -> any Sendable)?
 
   /// Creates a transformer from a function.
@@ -38,15 +38,14 @@ public struct Transformer<Input, Output>: Sendable {
     (body, unfinishedBody, self.kept) = (transform, unfinished, kept)
   }
 
-  /// The transformer to use when a field is decoded. It does not run the hooks and rules of models in its output,
-  /// because the field decodes the output again and runs them then.
+  /// The transformer that fields use when they are decoded. It does not run the hooks and validation rules of models in
+  /// its output, because the field decodes the output again and then runs them.
   var unfinished: Transformer {
     unfinishedBody.map { Transformer($0, unfinished: nil, kept: kept) } ?? self
   }
 
-  /// Returns a transformer whose function applies this transformer.
+  /// Returns a transformer whose function is `body`. `body` receives this transformer and the input.
   func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
-    // `kept` is nil, because errors of this transformer already contain an input.
     guard unfinishedBody != nil else {
       return Transformer<In, Out>({ try body(self, $0) }, unfinished: nil, kept: nil)
     }
@@ -61,13 +60,13 @@ public struct Transformer<Input, Output>: Sendable {
     do { return try body(input) } catch { throw .wrapping(error, input: kept?(input)) }
   }
 
-  /// Returns a transformer that applies this transformer and then the other one.
+  /// Returns a transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // The hooks and rules of the intermediate value always run. Only those of the final output are left to the field.
+    // The hooks and rules of the intermediate value always run. The field runs the hooks and rules of the final output.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 
-  /// Returns a transformer that applies this transformer and then the forward direction of the other one.
+  /// Returns a transformer that applies this transformer and then the forward direction of `next`.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> Transformer<Input, Next> {
     then(next.forward)
   }

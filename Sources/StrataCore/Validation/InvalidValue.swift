@@ -1,4 +1,4 @@
-/// An error that describes why a value is invalid. Built-in checks throw it, and custom rules can throw it, too.
+/// An error that describes why a value is invalid. Built-in checks and custom rules throw this error.
 public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
   /// The built-in check that failed.
   public enum Code: String, Sendable, Hashable {
@@ -18,7 +18,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// A description of the problem that may be shown to users.
   public let reason: String
-  /// The key of the field to which a rule of the whole model attributes the failure.
+  /// The key of the invalid field, as reported by a rule for the whole model.
   public let key: String?
   /// The built-in check that failed; `nil` for a custom rule.
   public let code: Code?
@@ -27,7 +27,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - reason: a description of the problem that may be shown to users.
-  ///   - key: the key of the field to which a rule of the whole model attributes the failure.
+  ///   - key: the key of the invalid field, if the rule checks the whole model.
   public init(_ reason: String, at key: String? = nil) {
     self.reason = reason
     self.key = key

@@ -2,11 +2,11 @@
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
-  /// Creates a custom check from a closure, which throws an ``InvalidValue`` or any other error if the value is invalid.
+  /// Creates a custom check from a closure. If the value is invalid, the closure throws an ``InvalidValue`` or any other error.
   @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 
-  /// Checks a condition. `reason` describes the problem if the condition does not hold.
+  /// Checks a condition. If the condition does not hold, `reason` describes the problem.
   @inlinable
   public static func that(_ reason: String, _ holds: @escaping @Sendable (Value) throws -> Bool) -> Self {
     Self { if try !holds($0) { throw InvalidValue(reason) } }
@@ -56,7 +56,7 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
 extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
   /// Checks that the whole text matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
-    // Protected by a lock, because a regular expression may contain code that is not safe to share.
+    // A lock protects the regular expression, because it may contain code that is not safe to share between threads.
     let pattern = Mutex(regex)
     return Self { text in
       let text = text[...]
@@ -67,29 +67,29 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-// These declarations replace the compiler's own error for an unsuitable type, which only names a missing constraint.
+// With these declarations, the compiler explains why a type is unsuitable. Its own error would only name a missing constraint.
 extension ValidationCheck {
-  /// Produces a compile-time error with a suggested fix for a value that is not a collection.
+  /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
-  /// Produces a compile-time error with a suggested fix for a value that is not a collection.
+  /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks the elements of a collection; use .range for a number, or .that")
   @_disfavoredOverload
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
-  /// Produces a compile-time error with a suggested fix for a value that is not text.
+  /// Unavailable for a value that is not text. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks text; use .count for a collection, .range for a number, or .that")
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
 
-/// Returns a range as it is spelled in code.
+/// Returns a range as it is written in Swift code.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 
-/// Describes a number of elements or characters that is out of range.
+/// Returns a message for a number of elements or characters that is out of range.
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
@@ -100,7 +100,7 @@ func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   }
 }
 
-/// A range with only one bound. Its spelling is needed, because its own description shows the stored properties.
+/// A range with only one bound. Messages contain `spelling`, because the range's own description shows its stored properties.
 private protocol OneSidedRange {
   var spelling: String { get }
 }

@@ -1,15 +1,14 @@
-/// Inflates the body of one member from pieces of input, and enforces the limits.
+/// Inflates the body of one member from one or more chunks of input, and enforces the limits.
 ///
-/// The memory use depends on the actual data, because the size in the stamp may be wrong. The initial capacity is at most
-/// four times the available input, or 64 KiB if that is larger. Later, the capacity is doubled when it is used up, but does
-/// not exceed the size in the stamp. ``feed(whole:)`` may reserve the size in the stamp at once if the input is large enough
-/// to inflate to that size.
+/// Memory is allocated according to the actual data, because the size in the stamp may be wrong. The initial capacity is at most
+/// four times the available input, or 64 KiB if that is larger. A full buffer is doubled, up to the size in the stamp.
+/// ``feed(whole:)`` may reserve the size in the stamp immediately, if the input is large enough to inflate to that size.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
-  /// The number of bytes that are inflated at once, so that they are still in the processor's cache when the checksum is
+  /// The number of bytes to inflate at once. A small number keeps the bytes in the processor's cache until their checksum is
   /// computed.
   private static let step = 256 << 10
-  /// The body size in bytes up to which any compression ratio is accepted, because such a body needs little memory.
+  /// The maximum body size in bytes for which any compression ratio is accepted, because such a body needs little memory.
   private static let ratioThreshold = 1 << 20
 
   private let stream: InflateStream
@@ -18,13 +17,13 @@ struct BodyInflater {
   private let fileOffset: Int
   private var crc: UInt32 = 0
   private var inputSize = 0
-  /// The part of the body that was inflated so far.
+  /// The part of the body inflated so far.
   private(set) var body: [UInt8] = []
   /// Whether the end of the deflate data was reached.
   private(set) var isFinished = false
 
   /// - Parameters:
-  ///   - inputHint: the number of bytes of input that are available at first.
+  ///   - inputHint: the number of bytes of input that are available at the beginning.
   ///   - fileOffset: the offset of the member in its file, for error messages.
   /// - Throws: ``ArchiveError/Code/limitExceeded`` if the size in the stamp exceeds the limit.
   init(stamp: Stamp, limits: ArchiveLimits, stream: InflateStream, inputHint: Int, fileOffset: Int) throws {
@@ -40,14 +39,14 @@ struct BodyInflater {
     }
     self.expected = expected
     let affordable = inputHint > Int.max / 8 ? inputHint : inputHint * 4
-    // The capacity includes one extra byte, so that a body that is too long is detected without a reallocation.
+    // Leaves room for one extra byte, because a body that is too long must be detected without a reallocation.
     body.reserveCapacity(min(expected, max(affordable, Self.smallestReserve)) + 1)
   }
 
-  /// Inflates the whole body from input that extends to the end of the file. Must be the first call of a feed method. The
-  /// result and the errors are the same as those of ``feed(_:)``.
+  /// Inflates the whole body from input that extends to the end of the file. Must be called before any other feed method. The
+  /// result and the errors are the same as with ``feed(_:)``.
   mutating func feed(whole input: RawSpan) throws -> Int {
-    // If the ratio limit is lower, `feed(_:)` is used, which checks the ratio after each step.
+    // `feed(_:)` is used if the ratio limit is lower, because it checks the ratio after each step.
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
       return try feed(input)
     }

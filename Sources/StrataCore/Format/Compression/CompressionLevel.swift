@@ -14,7 +14,7 @@ public struct CompressionLevel: Sendable, Hashable {
   /// - Returns: `nil` if the level is not in the range from −1 to 9.
   public init?(rawLevel: Int) {
     guard (-1...9).contains(rawLevel) else { return nil }
-    // The default level is chosen here, because zlib's own default depends on the build of zlib.
+    // The default is defined here, because zlib's own default level depends on how zlib was built.
     self.init(checked: rawLevel == -1 ? 6 : rawLevel)
   }
 

@@ -1,15 +1,14 @@
 internal import CZlib
 
-// Only this file and InflateStream.swift use pointers of zlib. zlib's internal state contains a pointer back to its `z_stream`, so the
-// `z_stream` must not move and is allocated on the heap. The pointers to input and output are cleared before a call returns.
+// Only this file and InflateStream.swift use pointers of zlib. zlib's internal state points back to its `z_stream`, so the `z_stream` must
+// not move and is allocated on the heap. The pointers to input and output are cleared before a call returns.
 
 /// A raw deflate stream of zlib.
 ///
-/// `Sendable` is unchecked, because zlib's state is a pointer. A stream that was taken out of the pool is used by only one thread at a
-/// time.
+/// `Sendable` is unchecked, because zlib's state is a pointer. Only one thread at a time uses a stream that was taken out of the pool.
 final class DeflateStream: @unchecked Sendable {
   private static let pools = Memory.allCases.map { _ in StreamPool<DeflateStream>() }
-  /// The maximum size of the output buffer in bytes. It is fixed, so that equal bodies get output buffers of equal size.
+  /// The maximum size of the output buffer in bytes. It is constant, because equal bodies must get output buffers of equal size.
   private static let outputStep = 64 << 10
   /// The maximum number of bytes that are passed to zlib at once, because zlib counts input in 32 bits.
   private static let inputStep = 1 << 30
@@ -17,13 +16,13 @@ final class DeflateStream: @unchecked Sendable {
   private let stream: UnsafeMutablePointer<z_stream>
   private let level: Int
 
-  /// The amount of memory that a stream uses. zlib clears its tables before each body, and clearing large tables takes longer than
-  /// deflating a small body.
+  /// The amount of memory that a stream uses. Small bodies use small streams: zlib clears its tables before each body, and clearing large
+  /// tables takes longer than deflating a small body.
   ///
-  /// In each case the window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte of the body
-  /// (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`). So only the smaller hash table can change the output, if different texts with the same
-  /// hash fill the list of candidates for a match. In a test with 300,000 bodies, the output differed for 2 bodies, and had the same
-  /// length. Levels below 6 examine only a few candidates, so they always use the full memory.
+  /// At each size, the window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte of the body
+  /// (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`). Therefore only the smaller hash table can change the output. This happens if different
+  /// texts with the same hash fill the list of candidates for a match. In a test with 300,000 bodies, the output differed for 2 bodies, and
+  /// had the same length. Levels below 6 examine only a few candidates, so they always use the full memory.
   private enum Memory: Int, CaseIterable {
     case small, medium, full
 
@@ -46,7 +45,7 @@ final class DeflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // This call is harmless after a failed initialization, because zlib finds no state.
+    // If the initialization failed, this call does nothing.
     deflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()
@@ -66,7 +65,7 @@ final class DeflateStream: @unchecked Sendable {
     let idle = pool.dequeue { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
     try stream.deflate(input, dictionary, end: isLast ? Z_FINISH : Z_SYNC_FLUSH, to: &output)
-    // A stream that threw an error is released instead of returned to the pool.
+    // Only a stream without an error returns to the pool. After an error, the stream is released.
     pool.enqueue(stream)
   }
 

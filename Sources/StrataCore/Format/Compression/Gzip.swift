@@ -1,14 +1,15 @@
 /// Writes and reads the members of an archive, which are gzip members (RFC 1952) with a ``Stamp`` in the header.
 package enum Gzip {
-  /// The size in bytes of the trailer after the deflate data, which contains the CRC-32 and the size of the body.
+  /// The size in bytes of a member's trailer. The trailer follows the deflate data and contains the CRC-32 and the size
+  /// of the body.
   package static let trailerSize = 8
-  /// The deflate data of an empty body, which is the same at every level.
+  /// The deflate data of an empty body. It is the same at every compression level.
   static let emptyBody: [UInt8] = [0x03, 0x00]
 
   /// Appends one member. After an error, `output` is unchanged.
   ///
-  /// Sets the plain size in the stamp to the size of `body`. The stamp of an ``Stamp/Kind/end`` member is not
-  /// changed, and its body must be empty.
+  /// Sets the plain size in the stamp to the size of `body`. An ``Stamp/Kind/end`` member keeps its stamp unchanged and
+  /// must have an empty body.
   ///
   /// - Parameters:
   ///   - minimumSize: the minimum size of the member in bytes. A smaller member is padded with empty blocks before
@@ -57,7 +58,7 @@ package enum Gzip {
     }
   }
 
-  /// Replaces the link in the header of a member of a stream.
+  /// Replaces the link in a stream member's header.
   static func setLink(_ link: StreamLink, ofMember member: inout [UInt8]) throws {
     let header = try GzipHeader(at: 0, in: member.bytes, fileOffset: 0)
     try member.replaceSubrange(..<header.length, with: GzipHeader.bytes(for: header.stamp, link: link))
@@ -75,7 +76,7 @@ package enum Gzip {
     return (header.stamp, body, nextOffset)
   }
 
-  /// Reads the rest of a member whose header has been read.
+  /// Reads the rest of a member, after its header.
   static func inflateMember(
     _ header: GzipHeader, at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
   ) throws -> (body: [UInt8], nextOffset: Int) {
@@ -97,14 +98,13 @@ package enum Gzip {
       .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
   }
 
-  /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of at least `size` bytes, and at most four bytes
-  /// more.
+  /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of `size` bytes, or up to four bytes more.
   private static func emptyBlocks(_ size: Int) -> [UInt8] {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }
 
-  /// Appends the body as stored blocks (RFC 1951 §3.2.4). zlib is not used, because its blocks depend on the sizes of
-  /// its buffers. These blocks depend only on the body.
+  /// Appends the body as stored blocks (RFC 1951 §3.2.4). These blocks depend only on the body. zlib is not used,
+  /// because its stored blocks depend on the sizes of its buffers.
   private static func appendStored(_ body: RawSpan, to output: inout [UInt8]) {
     output.reserveCapacity(output.count + body.byteCount + (body.byteCount / 0xFFFF + 1) * 5 + trailerSize)
     var position = 0

@@ -1,7 +1,7 @@
 /// The header of a member, which is a gzip header (RFC 1952 §2.3) with an extra field, a checksum and no other optional
 /// parts.
 package struct GzipHeader: Sendable {
-  /// The number of bytes before the content of the extra field, including the field's length.
+  /// The size in bytes of the fixed part of a header, up to and including the length of the extra field.
   package static let fixedSize = 12
 
   /// The maximum size in bytes of a header that this library writes.
@@ -23,13 +23,13 @@ package struct GzipHeader: Sendable {
   /// The length of the header in bytes, without the link.
   var unlinkedLength: Int { length - (link?.subfield.count ?? 0) }
 
-  /// Returns the bytes of a header with a stamp. Equal stamps and links produce equal headers, because a header
-  /// contains neither a time nor the name of an operating system.
+  /// Returns the bytes of a header with a stamp. Equal stamps and links produce equal headers, because headers do not
+  /// contain a time or an operating system.
   package static func bytes(for stamp: Stamp, link: StreamLink? = nil) throws -> [UInt8] {
     let extra = try stamp.extraField() + (link?.subfield ?? [])
     var bytes: [UInt8] = [magic.0, magic.1, deflateMethod, flags, 0, 0, 0, 0, 0, unknownSystem]
     bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
-    // The limit for type names guarantees that the size fits. The check protects against later changes of the limit.
+    // The size always fits, because type names are limited. The check protects against later changes of that limit.
     guard let extraSize = UInt16(exactly: extra.count) else {
       throw ArchiveError(.notEncodable, "the stamp is too long for a gzip header")
     }
@@ -39,8 +39,8 @@ package struct GzipHeader: Sendable {
     return bytes
   }
 
-  /// Returns whether the four bytes at `place` can be the first four bytes of a header. The array must contain these
-  /// bytes.
+  /// Returns whether the four bytes at index `place` can be the first four bytes of a header. The array must contain
+  /// all four bytes.
   static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
     bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
       && bytes[place + 3] == flags
@@ -48,8 +48,8 @@ package struct GzipHeader: Sendable {
 
   /// Reads the first ``fixedSize`` bytes of a header, and returns the length of the whole header.
   ///
-  /// - Parameter fileOffset: the offset of the member in its file. If it is 0, wrong bytes mean that the file is not an
-  ///   archive; otherwise they mean damage.
+  /// - Parameter fileOffset: the offset of the member in its file. At offset 0, wrong bytes mean that the file is not
+  ///   an archive. At any other offset, they mean damage.
   package static func length(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws -> Int {
     func reject(_ reason: String) -> ArchiveError {
       guard fileOffset > 0 else { return ArchiveError(.notAnArchive, reason, byteOffset: fileOffset) }

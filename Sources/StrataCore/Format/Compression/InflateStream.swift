@@ -1,16 +1,15 @@
 internal import CZlib
 
-/// A raw inflate stream of zlib. The comment at the top of DeflateStream.swift describes the rules for pointers of
-/// zlib.
+/// A raw inflate stream of zlib. The comment at the top of DeflateStream.swift describes how pointers of zlib are used.
 ///
-/// `Sendable` is unchecked, because zlib's state is a pointer. A stream that was taken out of the pool is used by
-/// only one thread at a time.
+/// `Sendable` is unchecked, because zlib's state is a pointer. Only one thread at a time uses a stream that was taken
+/// out of the pool.
 final class InflateStream: @unchecked Sendable {
   private static let pool = StreamPool<InflateStream>()
 
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// The error if zlib fails. With valid arguments, zlib fails only if the system has no memory left.
+  /// The error for a failed call of zlib. With valid arguments, a call fails only if the system has no memory left.
   static var noMemory: ArchiveError {
     ArchiveError(.fileSystem, "the system has no memory left for a zlib stream")
   }
@@ -22,22 +21,22 @@ final class InflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // This call is harmless after a failed initialization, because zlib finds no state.
+    // If the initialization failed, this call does nothing.
     inflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()
   }
 
-  /// Calls `body` with a stream that was reset, and to which `body` has exclusive access.
+  /// Calls `body` with a stream that was reset. Only `body` uses the stream during the call.
   static func withStream<Result>(_ body: (InflateStream) throws -> Result) throws -> Result {
     let stream = try pool.dequeue() ?? InflateStream()
     guard inflateReset(stream.stream) == Z_OK else { throw noMemory }
-    // A stream can always be reused, because a reset clears the state of earlier data.
+    // A stream can be reused even after an error, because a reset clears its state.
     defer { pool.enqueue(stream) }
     return try body(stream)
   }
 
-  /// Sets the dictionary, which is the bytes to which the deflated data may refer. Must be called before the first
+  /// Sets the dictionary, which contains the bytes that the deflated data may refer to. Must be called before the first
   /// call of ``inflate(_:room:to:)``.
   func prime(_ dictionary: RawSpan) throws {
     guard !dictionary.isEmpty else { return }
@@ -69,7 +68,7 @@ final class InflateStream: @unchecked Sendable {
     input.extracting(first: 1 << 30).withUnsafeBytes { source in
       stream.pointee.next_in = UnsafeMutablePointer(mutating: source.bindMemory(to: Bytef.self).baseAddress)
       stream.pointee.avail_in = uInt(source.count)
-      // zlib writes directly into the storage of the array, so that nothing is copied.
+      // zlib writes directly into the storage of the array, which avoids a copy.
       output.append(addingCapacity: room) { span in
         span.withUnsafeMutableBufferPointer { buffer, count in
           stream.pointee.next_out = buffer.baseAddress
@@ -85,7 +84,7 @@ final class InflateStream: @unchecked Sendable {
       stream.pointee.avail_out = 0
     }
     switch status {
-    // `Z_BUF_ERROR` only means that no progress was possible.
+    // `Z_BUF_ERROR` is not a failure. It means that zlib needs more input or output space.
     case Z_OK, Z_BUF_ERROR: return Progress(consumed: consumed, isFinished: false, isInvalid: false)
     case Z_STREAM_END: return Progress(consumed: consumed, isFinished: true, isInvalid: false)
     case Z_DATA_ERROR, Z_NEED_DICT: return Progress(consumed: consumed, isFinished: false, isInvalid: true)

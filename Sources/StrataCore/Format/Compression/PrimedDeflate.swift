@@ -1,7 +1,7 @@
-/// Deflates data that repeats large parts of known bytes, the dictionary. For example, the current state of a document
-/// repeats most of the previous state.
+/// Deflates data with a dictionary. The dictionary contains bytes that are likely to occur in the data. For example, the current
+/// state of a document repeats most of the previous state.
 ///
-/// Only repetitions within a distance of ``window`` bytes are found, which is the maximum distance of deflate (RFC 1951).
+/// Only repetitions within a distance of ``window`` bytes are found, because deflate (RFC 1951) has this maximum distance.
 package enum PrimedDeflate {
   /// The maximum distance in bytes to a repetition that deflate can refer to.
   package static let window = 32 << 10
@@ -33,7 +33,7 @@ package enum PrimedDeflate {
       while !isFinished {
         let missing = size - (output.count - start)
         let before = output.count
-        // Room for one byte more than is missing, so that data that is too long is detected.
+        // Leaves room for one extra byte, because data that is too long must be detected.
         let step = try stream.inflate(
           input.extracting(used..<input.byteCount), room: min(missing + 1, 256 << 10), to: &output)
         used += step.consumed

@@ -1,8 +1,8 @@
 /// Deflates and inflates data with libdeflate, if the package is built with the trait `Libdeflate`. The data must be
 /// completely in memory.
 ///
-/// If a function returns `nil` or `false`, it has changed nothing, and the caller must use zlib instead. Without the trait,
-/// the functions always return `nil` or `false`.
+/// If a function returns `nil` or `false`, its output is unchanged, and the caller must use zlib instead. Without the trait, all
+/// functions return `nil` or `false`.
 enum WholeDeflate {
   /// The maximum ratio of the inflated size to the deflated size (RFC 1951).
   static let mostRatio = 1032
@@ -33,8 +33,8 @@ enum WholeDeflate {
       return written > 0
     }
 
-    /// Inflates the stream at the start of `input` if it is complete, valid and inflates to exactly `size` bytes, and appends
-    /// them to `output`. Otherwise `output` is unchanged.
+    /// Inflates the deflate stream at the start of `input`, and appends the bytes to `output`. The stream must be complete and
+    /// valid, and must inflate to exactly `size` bytes. Otherwise `output` is unchanged.
     ///
     /// libdeflate accepts some incomplete Huffman codes that zlib rejects. The caller must verify the result with a checksum.
     ///
@@ -60,8 +60,8 @@ enum WholeDeflate {
       return written == size ? used : nil
     }
 
-    /// `Sendable` is unchecked, because the state is a pointer. A compressor that was taken out of the pool is used by only
-    /// one thread at a time.
+    /// `Sendable` is unchecked, because the state is a pointer. Only one thread at a time uses a compressor that was taken out of
+    /// the pool.
     private final class Compressor: @unchecked Sendable {
       let state: OpaquePointer
       let level: Int
@@ -75,7 +75,8 @@ enum WholeDeflate {
       deinit { libdeflate_free_compressor(state) }
     }
 
-    /// `Sendable` is unchecked for the same reason as for `Compressor`.
+    /// `Sendable` is unchecked, because the state is a pointer. Only one thread at a time uses a decompressor that was taken out
+    /// of the pool.
     private final class Decompressor: @unchecked Sendable {
       let state: OpaquePointer
 
@@ -89,8 +90,8 @@ enum WholeDeflate {
   }
 
   extension Array where Element == UInt8 {
-    /// Calls `body` with uninitialized memory for `room` bytes, and appends the bytes that `body` has written there. `body`
-    /// returns their number.
+    /// Calls `body` with uninitialized memory for `room` bytes. `body` returns the number of bytes that it has written, and these
+    /// bytes are appended.
     fileprivate mutating func appendUninitialized(_ room: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int)
       -> Int
     {

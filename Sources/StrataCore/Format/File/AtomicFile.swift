@@ -1,9 +1,9 @@
 package import Foundation
 
-/// Replaces files atomically: every reader sees either the complete old content or the complete new content, even after
-/// a power failure.
+/// Replaces files atomically. A reader sees either the complete old content or the complete new content, even after a
+/// power failure.
 package enum AtomicFile {
-  /// The maximum number of symbolic links to follow. A longer chain is treated as a cycle.
+  /// The maximum number of symbolic links to follow. A longer chain is treated as a cycle of links.
   private static let mostLinks = 40
 
   /// Replaces the content of the file at `url`, with the guarantees of ``replace(_:writing:)``.
@@ -25,17 +25,18 @@ package enum AtomicFile {
     try write(data.bytes, to: url)
   }
 
-  /// Moves a file to a different path in the same folder. When this returns, the content and the new name of the file
-  /// survive a power failure.
+  /// Moves a file to a different path in the same folder. When the function returns, the content and the new name of
+  /// the file survive a power failure.
   ///
   /// - Parameter isNew: whether an existing file at `url` is kept instead of replaced.
   /// - Returns: whether the file was moved; `false` if an existing file was kept.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed, the file has been
-  ///   removed from `url` again if `isNew` is true; otherwise it has already replaced the existing file.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed and `isNew` is
+  ///   true, the file has been removed from `url` again. If `isNew` is false, the file has already replaced the
+  ///   existing file.
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
-    // The folder is opened first, so that nothing has been changed if the folder cannot be opened.
+    // The folder is opened first. If it cannot be opened, no file has been changed.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
     guard isNew else {
@@ -51,7 +52,7 @@ package enum AtomicFile {
     return true
   }
 
-  /// Renames a file, and replaces any file at the new path.
+  /// Renames a file, and replaces an existing file at the new path.
   static func move(_ made: String, to path: String) throws {
     guard SystemCall.perform(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
   }
@@ -60,14 +61,15 @@ package enum AtomicFile {
   ///
   /// - Returns: whether the file was renamed; `false` if a file exists at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
-    // A hard link is used, because unlike a rename it fails if another writer has created a file at the new path.
+    // Creates a hard link instead of renaming the file, because `link` fails if another writer has created a file at
+    // the new path.
     guard SystemCall.perform(.link, { link(made, path) }) != 0 else {
       OpenFile.remove(made)
       return true
     }
     if errno == EEXIST { return false }
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw OpenFile.failure("write", path) }
-    // The file system does not support hard links, so the check and the rename are not atomic.
+    // The file system does not support hard links, so checking and renaming are separate steps, and not atomic.
     guard try FileStatus(ofPath: path) == nil else { return false }
     try move(made, to: path)
     return true
@@ -76,12 +78,12 @@ package enum AtomicFile {
   /// Replaces the file at `url` with the output of `writing`, or creates the file.
   ///
   /// The bytes are written to a new file in the same folder. The new file is flushed to the disk and then replaces the
-  /// old file. If `url` is a symbolic link, the link is kept and its target is replaced. The permissions of the old
-  /// file are kept; if there is no old file, the file has the default permissions of the process. Once this returns,
-  /// the content survives a power failure.
+  /// old file. If `url` is a symbolic link, the link is kept and its target is replaced. The new file gets the
+  /// permissions of the old file, or the default permissions of the process if there is no old file. When the function
+  /// returns, the content survives a power failure.
   ///
-  /// A killed process leaves a temporary file behind, with a name as described in ``TemporaryFiles``. The next writer
-  /// of the same file removes the temporary file.
+  /// A killed process leaves a temporary file behind (see ``TemporaryFiles``). The next writer of the same file removes
+  /// the temporary file.
   ///
   /// - Throws: Any error that `writing` throws, or ``ArchiveError`` with the code `fileSystem`. In that case, the old
   ///   file is unchanged, and no temporary file is left behind. There is one exception: if only synchronizing the
@@ -95,7 +97,7 @@ package enum AtomicFile {
     return result
   }
 
-  /// Removes temporary files that killed writers of a file left behind.
+  /// Removes temporary files that killed writers of the file at `url` left behind.
   static func removeAbandoned(beside url: URL) throws {
     let path = try OpenFile.path(of: url)
     try TemporaryFiles(of: target(of: path).path).removeAbandoned(named: path)
@@ -103,9 +105,9 @@ package enum AtomicFile {
 
   /// Returns the whole content of a file.
   ///
-  /// - Parameter limit: The maximum size of the file in bytes.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded` if it is
-  ///   larger than the limit.
+  /// - Parameter limit: the maximum size of the file in bytes.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem` if the file cannot be read, or `limitExceeded` if the file
+  ///   is larger than the limit.
   package static func read(_ url: URL, limit: Int? = nil) throws -> [UInt8] {
     let file = try OpenFile(reading: url)
     let limit = limit ?? Int.max
@@ -114,7 +116,8 @@ package enum AtomicFile {
     }
     let status = try file.status()
     guard !status.isRegular || status.size <= limit else { throw tooLarge() }
-    // The reported size is only a hint, because a file can be smaller than it claims, or grow while it is read.
+    // The reported size is only an estimate, because a file can be smaller than its status claims, or grow while it is
+    // read.
     var bytes = [UInt8](repeating: 0, count: min(max(status.size, 0), 1 << 26) + 1)
     var filled = 0
     while true {
@@ -128,7 +131,7 @@ package enum AtomicFile {
     return bytes
   }
 
-  /// Follows the symbolic links at the end of a path. Returns the final path, and the status of the file there, or
+  /// Follows the symbolic links at the end of a path. Returns the final path, and the status of the file at that path;
   /// `nil` if there is no file.
   package static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
@@ -149,8 +152,8 @@ package enum AtomicFile {
     throw OpenFile.failure("write", path, ELOOP)
   }
 
-  /// Returns the parent folder of a path. Components such as `..` are not resolved, because only the system can resolve
-  /// them correctly if the path contains symbolic links.
+  /// Returns the parent folder of a path. Components such as `..` are not resolved, because only the system resolves
+  /// them correctly in a path with symbolic links.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

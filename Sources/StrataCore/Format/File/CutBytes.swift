@@ -1,15 +1,16 @@
 import Foundation
 
-/// A copy of the bytes that a recovering writer cuts off a stream, in a file next to the stream.
+/// A file with a copy of the bytes that a recovering writer cuts off a stream. The file is in the same folder as the
+/// stream.
 struct CutBytes {
   private static let step = 1 << 20
 
   let path: String
 
-  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that file exists. Returns when the
-  /// copy would survive a power failure.
+  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that file exists. When the
+  /// initializer returns, the copy survives a power failure.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. In that case no copy is left behind.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. After an error, there is no copy.
   init(of file: borrowing OpenFile, from offset: Int, to end: Int, beside url: URL) throws {
     let name = try OpenFile.path(of: url)
     let target = try AtomicFile.target(of: name).path

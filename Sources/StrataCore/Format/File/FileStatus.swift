@@ -12,7 +12,7 @@ package struct FileStatus: Sendable {
   package var group: UInt32
   /// The time of the last change to the content, in nanoseconds since 1 January 1970.
   package var modified: Int64
-  /// The device and the inode, which together identify the file on this machine, regardless of its path.
+  /// The device and the inode. Together they identify the file on this machine, regardless of its path.
   package var device: UInt64
   package var inode: UInt64
 
@@ -34,8 +34,8 @@ package struct FileStatus: Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// Reads the status of the file at `path`. Returns `nil` if there is no file. For a symbolic link, reads the status
-  /// of the link itself.
+  /// Reads the status of the file at `path`; `nil` if there is no file. For a symbolic link, this is the
+  /// status of the link itself.
   package init?(ofPath path: String) throws {
     var status = stat()
     guard SystemCall.perform(.status, { lstat(path, &status) }) == 0 else {
@@ -45,7 +45,8 @@ package struct FileStatus: Sendable {
     self.init(status)
   }
 
-  /// Returns whether both describe the same file, and the content of the file was not changed between them.
+  /// Returns whether both statuses describe the same file with unchanged content, judged by its size and its
+  /// modification time.
   package func isSameContent(as other: FileStatus) -> Bool {
     isOfSameFile(as: other) && size == other.size && modified == other.modified
   }

@@ -2,9 +2,9 @@ package import Foundation
 
 /// An open file of the operating system. It is closed when this value is destroyed, or by ``finish()``.
 ///
-/// Every failure is an ``ArchiveError`` with the code `fileSystem`. The reason of the error contains the file, the
-/// operation and the system's message, and the underlying error is a `POSIXError`. System calls that a signal
-/// interrupts are repeated.
+/// Every failure is an ``ArchiveError`` with the code `fileSystem`. Its reason contains the file, the operation and the
+/// system's message, and its underlying error is a `POSIXError`. If a signal interrupts a system call, the call is
+/// repeated.
 package struct OpenFile: ~Copyable {
   private var descriptor: CInt
   /// The path for error messages.
@@ -19,7 +19,7 @@ package struct OpenFile: ~Copyable {
   /// Opens a file for reading. Throws an error for a folder.
   package init(reading url: URL) throws {
     let file = try OpenFile(url, to: "read", O_RDONLY)
-    // The system allows a folder to be opened, and would report an error only when it is read.
+    // The system can open a folder, and would report an error only when the folder is read.
     guard try !file.status().isFolder else { throw Self.failure("read", file.path, EISDIR) }
     self = file
   }
@@ -29,7 +29,7 @@ package struct OpenFile: ~Copyable {
     try self.init(path, named: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
-  /// Opens an existing file for overwriting it from the beginning, which is not atomic.
+  /// Opens an existing file to overwrite it from the beginning. Overwriting a file is not atomic.
   package init(writing url: URL) throws { try self.init(url, O_WRONLY) }
 
   /// Opens an existing file for reading and for appending.
@@ -40,12 +40,12 @@ package struct OpenFile: ~Copyable {
 
   /// Creates a file for appending. Throws an error if the path exists. The umask of the process restricts
   /// `permissions`.
-  /// - Parameter name: The path for error messages.
+  /// - Parameter name: the path for error messages.
   init(creating path: String, named name: String, permissions: UInt32) throws {
     try self.init(path, named: name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
   }
 
-  /// Opens a folder, so that it can be synchronized to the disk.
+  /// Opens a folder for synchronizing it to the disk.
   init(folder path: String, named name: String) throws { try self.init(path, named: name, O_RDONLY | O_DIRECTORY) }
 
   private init(_ url: URL, to operation: String = "write", _ flags: CInt) throws {
@@ -63,13 +63,13 @@ package struct OpenFile: ~Copyable {
 
   // MARK: Reading
 
-  /// Reads bytes with one system call, and stores them in `buffer` from index `start` on.
+  /// Reads bytes with one system call, and stores them in `buffer`, starting at index `start`.
   ///
   /// - Parameters:
   ///   - most: the maximum number of bytes. By default, the rest of `buffer` is filled.
   ///   - offset: the file offset to read from. By default, reading continues after the last read. A pipe has no
-  ///     offsets.
-  /// - Returns: The number of bytes read; 0 only at the end of the file or if `buffer` has no room.
+  ///     offsets, so `offset` must then be `nil`.
+  /// - Returns: the number of bytes read; 0 only at the end of the file or if `buffer` has no room.
   package borrowing func readSome(
     into buffer: inout [UInt8], from start: Int, most: Int = .max, at offset: Int? = nil
   ) throws -> Int {
@@ -84,7 +84,8 @@ package struct OpenFile: ~Copyable {
     return count
   }
 
-  /// Returns `count` bytes from `offset` on, or fewer at the end of the file. The file must not be a pipe.
+  /// Returns `count` bytes from the given file offset, or fewer bytes at the end of the file. The file must not be a
+  /// pipe.
   package borrowing func readBytes(at offset: Int, count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, count))
     var filled = 0
@@ -113,7 +114,8 @@ package struct OpenFile: ~Copyable {
 
   /// Appends all of `bytes` to the file.
   ///
-  /// - Parameter written: must be 0. It is set to the number of bytes that were appended, even after an error.
+  /// - Parameter written: must be 0 before the call. After the call, it is the number of bytes appended, even if an
+  ///   error is thrown.
   borrowing func writeAll(_ bytes: RawSpan, written: inout Int) throws {
     try bytes.withUnsafeBytes { buffer in
       while written < buffer.count {
@@ -123,7 +125,7 @@ package struct OpenFile: ~Copyable {
           write(descriptor, buffer.baseAddress?.advanced(by: written), $0)
         }
         guard step >= 0 else { throw Self.failure("write", path) }
-        // No system should return 0. Throwing an error prevents an endless loop.
+        // No system should return 0. The error prevents an endless loop.
         guard step > 0 else { throw Self.failure("write", path, EIO) }
         written += step
       }
@@ -136,12 +138,12 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Sets the permissions of the file to those in `status` and, if the process is allowed to, also the owner and the
-  /// group.
+  /// Sets the permissions of the file to the permissions in `status`. Also sets the owner and the group, if the process
+  /// is allowed to set them.
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
-      // Errors are ignored, because only the superuser can always change the owner. Setting only the group may
+      // Errors are ignored, because only the superuser can always change the owner. Changing only the group may still
       // succeed.
       if SystemCall.perform(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
         _ = SystemCall.perform(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
@@ -149,13 +151,13 @@ package struct OpenFile: ~Copyable {
     }
     guard mine.permissions != status.permissions else { return }
     guard SystemCall.perform(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
-      // Ignored, because the file system has no permissions.
+      // These errors mean that the file system has no permissions, so they are ignored.
       if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
       throw Self.failure("write", path)
     }
   }
 
-  /// Flushes the file to the disk. Returns when its content would survive a power failure.
+  /// Flushes the file to the disk. When the method returns, the content survives a power failure.
   borrowing func synchronize() throws {
     #if canImport(Darwin)
       // On Darwin, `fsync` leaves the bytes in the cache of the drive. `F_FULLFSYNC` flushes the cache, but not every
@@ -163,7 +165,7 @@ package struct OpenFile: ~Copyable {
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
     guard SystemCall.perform(.synchronize, { fsync(descriptor) }) == 0 else {
-      // Ignored, because some file systems cannot synchronize a folder.
+      // Some file systems cannot synchronize a folder, so these errors are ignored.
       if errno == EINVAL || errno == ENOTSUP { return }
       throw Self.failure("write", path)
     }
@@ -178,7 +180,7 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Returns the same open file with a duplicate descriptor. A lock of the file lasts until both descriptors are
+  /// Returns the same open file with a duplicate descriptor. A lock on the file lasts until both descriptors are
   /// closed.
   borrowing func duplicate() throws -> OpenFile {
     let copy = SystemCall.perform(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
@@ -193,7 +195,7 @@ package struct OpenFile: ~Copyable {
   /// The result of requesting a lock.
   package enum LockResult {
     case acquired
-    /// Another open descriptor of the file has the lock.
+    /// A different open descriptor of the file has the lock.
     case heldByOther
     /// The file system does not support locks.
     case unsupported
@@ -207,7 +209,7 @@ package struct OpenFile: ~Copyable {
     guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .acquired }
     switch errno {
     case EWOULDBLOCK: return .heldByOther
-    // `EBADF`, because NFS can lock only files that are open for writing.
+    // `EBADF` is included, because NFS can lock only files that are open for writing.
     case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .unsupported
     default: throw Self.failure("lock", path)
     }
@@ -223,15 +225,16 @@ package struct OpenFile: ~Copyable {
     guard url.isFileURL, !path.isEmpty else {
       throw ArchiveError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file")
     }
-    // The system would truncate the path at the zero byte without an error.
+    // The system would silently truncate the path at a zero byte.
     guard !path.utf8.contains(0) else {
       throw ArchiveError(.fileSystem, "the path of a file contains a zero byte")
     }
     return path
   }
 
-  /// Returns the error for a failed system call. `number` is the error number, by default the current value of
-  /// `errno`.
+  /// Returns the error for a failed system call.
+  ///
+  /// - Parameter number: the error number; by default the current `errno`.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
     return ArchiveError(

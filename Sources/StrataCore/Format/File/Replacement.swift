@@ -1,6 +1,6 @@
 import Foundation
 
-/// A new file in the same folder as an old file, which the new file will replace.
+/// A new file that will replace an old file in the same folder.
 struct Replacement: ~Copyable {
   /// The new file, open and locked until it has replaced the old file.
   let temporary: TemporaryFile
@@ -15,14 +15,14 @@ struct Replacement: ~Copyable {
     let (path, existing) = try AtomicFile.target(of: name)
     if let existing {
       guard !existing.isFolder else { throw OpenFile.failure("write", name, EISDIR) }
-      // A device, for example, must not be replaced by a regular file.
+      // Only a regular file may be replaced. Other kinds of files, such as devices, are rejected.
       guard existing.isRegular else {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }
     }
-    // The folder is opened first, so that a folder that cannot be opened fails before anything is changed.
+    // The folder is opened first. If it cannot be opened, nothing has been changed.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
-    // Only the owner may read the content until the permissions of the old file have been copied.
+    // Until the permissions of the old file have been copied, only the owner may read the content.
     let temporary = try TemporaryFiles(of: path).create(named: name, permissions: existing == nil ? 0o666 : 0o600)
     do {
       if let existing { try temporary.file.adopt(existing) }
@@ -44,7 +44,7 @@ struct Replacement: ~Copyable {
     }
   }
 
-  /// Removes the new file. Returns `error`, so that a caller can throw it in the same statement.
+  /// Removes the new file, and returns `error` for the caller to throw.
   func abandon(_ error: any Error) -> any Error {
     OpenFile.remove(temporary.path)
     return error
@@ -52,17 +52,16 @@ struct Replacement: ~Copyable {
 
   /// Replaces the old file with the new file.
   ///
-  /// - Parameter isExclusive: whether to throw `fileInUse` if the path no longer refers to the old file.
+  /// - Parameter isExclusive: whether to throw `fileInUse` if a different file is now at the path of the old file.
   consuming func commit(isExclusive: Bool = false) throws {
     do {
       try temporary.file.synchronize()
-      // Network volumes report some errors only when a file is closed. Only a duplicate is closed, so that the file
-      // stays locked.
+      // Network volumes report some errors only when a file is closed. A duplicate descriptor is closed, because the
+      // file must stay locked.
       try temporary.file.duplicate().finish()
       if isExclusive { try putExclusively() } else { try AtomicFile.move(temporary.path, to: path) }
     } catch { throw abandon(error) }
-    // If the folder cannot be synchronized, it depends on the file system whether the new name survives a power
-    // failure.
+    // Without access to the folder, the new name may not survive a power failure, depending on the file system.
     if let folder { try folder.synchronize() } else { try temporary.file.synchronize() }
   }
 

@@ -1,9 +1,10 @@
 import Foundation
 
-/// The file that a stream is written to. It is either a new file that replaces an existing file when it is finished, or
-/// an existing file that is appended to. Meanwhile, a lock prevents other writers from writing to the existing file.
+/// The file to which a stream is written. A new stream is written to a new file, which replaces an existing file in
+/// ``finish()``. A stream can also be appended to an existing file. Until this object is released, a lock prevents
+/// other writers from writing to the existing file.
 ///
-/// If this object is released before it is finished, the original file is unchanged.
+/// If this object is released before ``finish()``, the original file is unchanged.
 final class StreamFile {
   private let url: URL
   private var replacement: Replacement?
@@ -11,20 +12,20 @@ final class StreamFile {
   private let replaced: OpenFile?
   private var grown: OpenFile?
   private let originalSize: Int
-  /// The size that the file should have. If its actual size is different, another program has written to the file.
+  /// The expected size of the file in bytes. If the actual size is different, another program has written to the file.
   private var size: Int
-  /// The number of bytes from a failed write that are still in the file because they could not be removed; `nil` if
-  /// there was no such write.
+  /// The number of bytes that a failed write left in the file because they could not be removed; `nil` if no write has
+  /// failed.
   private var excess: Int?
   private var cut: CutBytes?
   private let isLinked: Bool
-  /// The last eight bytes of the file, from which the link of the next member is computed.
+  /// The last eight bytes of the file. The link of the next member contains a checksum of these bytes.
   private var trailer: [UInt8]
 
   /// The link of the next member; `nil` in a stream without links.
   var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
-  /// Creates a file that replaces the file at `url` when it is finished.
+  /// Creates a file that replaces the file at `url` in ``finish()``.
   init(replacing url: URL, waiting time: Duration) throws {
     self.url = url
     let exists = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
@@ -41,9 +42,9 @@ final class StreamFile {
   ///
   /// - Parameters:
   ///   - isLinked: whether the members of the stream have links. All end members of a stream must have the same size,
-  ///     so that the last end member can be found from the end of the file.
+  ///     because readers search for the last end member from the end of the file.
   ///   - trailer: the last eight bytes of the first `size` bytes.
-  ///   - cut: the copy of the bytes that were cut off after the first `size` bytes; `nil` if none were cut off.
+  ///   - cut: the copy of the bytes that were cut off after the first `size` bytes; `nil` if no bytes were cut off.
   init(
     growing file: consuming OpenFile, at url: URL, from size: Int, isLinked: Bool, trailer: [UInt8], cut: CutBytes?
   ) {
@@ -59,8 +60,8 @@ final class StreamFile {
 
   deinit {
     guard replacement?.abandon(CancellationError()) == nil else { return }
-    // An error cannot be reported here. If the bytes cannot be removed, the next writer finds them after the end of the
-    // stream.
+    // The error is ignored, because a deinitializer cannot report it. If the bytes are still in the file, the next
+    // writer finds them after the end of the stream.
     try? rollBack(to: originalSize)
   }
 
@@ -78,17 +79,17 @@ final class StreamFile {
       trailer = bytes.suffix(Gzip.trailerSize)
     } catch {
       excess = written
-      // If this fails, the next call throws an error.
+      // The error is ignored, because the next call throws an error if the bytes are still in the file.
       try? rollBack(to: size)
       throw error
     }
   }
 
-  /// Flushes the file to the disk, and replaces the existing file if there is one to be replaced. When this returns,
-  /// the stream survives a power failure.
+  /// Flushes the file to the disk. If the stream was written to a new file, the new file then replaces the existing file. When
+  /// the method returns, the stream survives a power failure.
   ///
-  /// - Throws: the same errors as ``write(_:)``. In that case the original file is unchanged, unless the error states
-  ///   otherwise.
+  /// - Throws: the same errors as ``write(_:)``. After an error, the original file is unchanged, unless the error
+  ///   states otherwise.
   func finish() throws {
     guard grown != nil else {
       try check()
@@ -104,7 +105,7 @@ final class StreamFile {
     } catch {
       do {
         try rollBack(to: originalSize)
-        // Without this call, the bytes that were flushed earlier could reappear after a power failure.
+        // Without this flush, the appended bytes could reappear after a power failure.
         try grown?.synchronize()
       } catch {
         throw ArchiveError(
@@ -124,8 +125,8 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Truncates the file to a size. Does nothing if another program has written to the file, so that the bytes of that
-  /// program are kept.
+  /// Truncates the file to a size. If another program has written to the file, nothing is truncated, because the
+  /// bytes of that program must be kept.
   private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

@@ -7,14 +7,14 @@ package enum SystemCall: String, Sendable, CaseIterable {
 
   package enum Outcome: Sendable, Equatable {
     case proceeds
-    /// The call is not made, and fails with this error number.
+    /// The call is not made. It fails with this error number.
     case fails(Int32)
-    /// If the call transfers several bytes, only the first byte is read or written.
+    /// The call reads or writes only one byte, even if more bytes are requested.
     case isShort
   }
 
-  /// A closure for tests that returns the outcome of each system call in the current task; `nil` if all calls are
-  /// made.
+  /// A closure with which tests choose the outcome of each system call in the current task; `nil` to make all calls
+  /// normally.
   @TaskLocal package static var interceptor: (@Sendable (SystemCall) -> Outcome)?
 
   /// Makes a call, and repeats it if a signal interrupted it.
@@ -26,8 +26,8 @@ package enum SystemCall: String, Sendable, CaseIterable {
 
   /// Makes a call that returns a pointer, and repeats it if a signal interrupted it.
   ///
-  /// - Returns: the result of the call; `nil` if the call failed, in which case `errno` contains the error number, or
-  ///   at the end of a list, in which case `errno` is 0.
+  /// - Returns: the result of the call. `nil` means that the call failed with the error number in `errno`, or that a
+  ///   list has ended, in which case `errno` is 0.
   package static func perform<Pointer>(_ call: SystemCall, pointer body: () -> Pointer?) -> Pointer? {
     while true {
       errno = 0
@@ -42,13 +42,13 @@ package enum SystemCall: String, Sendable, CaseIterable {
       let outcome = interceptor?(call) ?? .proceeds
       var result: Result = -1
       if case .fails(let number) = outcome {
-        // The file is closed anyway, because a call of `close` that fails has still closed the descriptor.
+        // The file is closed nevertheless, because a failing call of `close` also closes the descriptor.
         if call == .close { _ = body(count) }
         errno = number
       } else {
         result = body(outcome == .isShort ? min(count, 1) : count)
       }
-      // An interrupted call of `close` must not be repeated, because the descriptor is already closed.
+      // An interrupted call of `close` is not repeated, because the descriptor is already closed.
       if result != -1 || errno != EINTR || call == .close { return result }
     }
   }

@@ -1,23 +1,23 @@
 package import Foundation
 
-/// Creates and removes the temporary files and folders of one file's writers, which are in the same folder as the file. A temporary
+/// Creates and removes the temporary files and folders that writers of one file use. They are in the same folder as that file. A temporary
 /// file is named `.strata-CHECKSUM-NUMBER.tmp`, where `CHECKSUM` is a checksum of the file's name in 16 hexadecimal digits.
 ///
-/// A writer holds the lock of its temporary file until it has finished. A temporary file that is not locked was left behind by a
-/// killed writer, and is removed by the next writer of the same file.
+/// A writer holds the lock of its temporary file until it has finished. If a temporary file is not locked, a killed writer left it behind,
+/// and the next writer of the same file removes it.
 package struct TemporaryFiles {
-  /// The number of numbered names for each file. If more writers than this write to one file at the same time, they use random names,
-  /// and their files are not removed after a crash.
+  /// The number of numbered temporary names for each file. Additional simultaneous writers of the file use random names, and their
+  /// temporary files are not removed after a crash.
   private static let most = 16
 
   private let folder: String
   private let mark: String
 
-  /// - Parameter path: the path of the file that is written, not of a temporary file.
+  /// - Parameter path: the path of the file to write, not of a temporary file.
   init(of path: String) {
     folder = AtomicFile.folder(of: path)
     let name = path.split(separator: "/").last.map(String.init) ?? path
-    // 64-bit FNV-1a, because the hash must be the same in every process.
+    // 64-bit FNV-1a. The hash must be the same in every process.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     let digits = String(hash, radix: 16)
@@ -31,8 +31,8 @@ package struct TemporaryFiles {
 
   private func path(_ end: String) -> String { "\(folder)/.strata-\(mark)-\(end).tmp" }
 
-  /// Calls `body` with a new temporary folder next to a file, then removes the folder and the files in it. The folder is for work that
-  /// needs several files, or a SQLite database, because a lock on the database file itself could interfere with SQLite's locks.
+  /// Calls `body` with a new temporary folder next to a file. Afterwards, the folder and its files are removed. Use a folder if the work
+  /// needs several files or a SQLite database, because a lock on the database file itself could interfere with SQLite's locks.
   ///
   /// - Throws: any error that `body` throws, and ``ArchiveError`` with the code `fileSystem`.
   package static func withFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
@@ -45,11 +45,11 @@ package struct TemporaryFiles {
     return try body(URL(fileURLWithPath: made.path, isDirectory: true))
   }
 
-  /// Creates a temporary file, which is locked until it is closed. Also removes temporary files that killed writers left behind.
+  /// Creates a temporary file. The file is locked until it is closed. Also removes temporary files that killed writers left behind.
   ///
   /// - Parameters:
   ///   - name: the path for error messages.
-  ///   - permissions: the permissions of the new file, which the umask of the process restricts.
+  ///   - permissions: the permissions of the new file. The umask of the process restricts them.
   func create(named name: String, permissions: UInt32) throws -> TemporaryFile {
     try create(named: name) { try OpenFile(creating: $0, named: name, permissions: permissions) }
   }
@@ -65,7 +65,7 @@ package struct TemporaryFiles {
     return TemporaryFile(path: path, file: try open(path))
   }
 
-  /// Creates a file or folder. Returns `nil` if another writer has created or removed a file with the same name in the meantime.
+  /// Creates a file or folder. Returns `nil` if another writer has just created or removed a file with the same name.
   private static func openNew(_ path: String, _ open: (String) throws -> OpenFile) throws -> OpenFile? {
     do { return try open(path) } catch let error as ArchiveError {
       guard [.EEXIST, .ENOENT].contains((error.underlyingError as? POSIXError)?.code) else { throw error }
@@ -73,7 +73,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Locks a new file. Returns `false` if another writer has locked or removed the file, because it appeared to be abandoned.
+  /// Locks a new file. Returns `false` if another writer has already locked or removed the file as abandoned.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .heldByOther: false
@@ -89,7 +89,7 @@ package struct TemporaryFiles {
   }
 
   private func removeAbandoned(_ path: String, named name: String) {
-    // If any check fails, the file is kept, because it may not belong to the library. In that case a new file gets a different name.
+    // If any check fails, the file is kept, because it may not belong to the library. A new file then gets a different name.
     guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
       status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .acquired? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
@@ -98,9 +98,9 @@ package struct TemporaryFiles {
     OpenFile.remove(path)
   }
 
-  /// Removes a folder and the files in it. If it contains a subfolder, which does not belong to the library, both folders are kept.
+  /// Removes a folder and the files in it. A folder with a subfolder is kept, because the library does not create subfolders.
   private static func removeFolder(_ path: String) {
-    // If the folder cannot be listed, it is kept, and the next writer tries again.
+    // If the folder cannot be listed, it is kept, and the next writer tries to remove it again.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
       OpenFile.remove(path + "/" + name)
     }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Acquires the exclusive right to write a file, which is the advisory lock of the file at the path.
+/// Acquires the exclusive right to write a file, in the form of an advisory lock.
 ///
 /// If the file system does not support locks, a writer detects other writers only when it finishes.
 enum WriterLock {
-  /// The minimum time to wait for the lock, because a reader may hold it for a moment to check whether the file is
+  /// The minimum time to wait for the lock. A reader may hold the lock for a moment to check whether the file is
   /// locked.
   private static let minimumWait = Duration.milliseconds(50)
 
   /// Opens a file and takes its lock.
   ///
   /// - Parameters:
-  ///   - time: how long to wait for another writer, at least 50 milliseconds.
+  ///   - time: how long to wait for another writer. The minimum is 50 milliseconds.
   ///   - open: opens the file that is currently at the path.
   /// - Throws: ``ArchiveError`` with the code `fileInUse` if another writer still holds the lock after that time, and
   ///   any error that `open` throws.
@@ -28,7 +28,7 @@ enum WriterLock {
             "another writer has the file “\(url.path)” open; try again when it has finished, or wait longer for it")
         }
       case .acquired, .unsupported:
-        // Another writer may have replaced the file in the meantime, in which case the new file at the path must be
+        // Another writer may have replaced the file in the meantime. In that case, the new file at the path must be
         // locked.
         if try isNamed(file.status(), by: url) { return file }
       }

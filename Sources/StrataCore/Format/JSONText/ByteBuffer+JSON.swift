@@ -1,5 +1,5 @@
 extension ByteBuffer {
-  /// Appends significand × 10^power as decimal digits without an exponent. There is a decimal point only if the power
+  /// Appends significand × 10^power as decimal digits without an exponent. A decimal point is written only if the power
   /// is negative.
   package mutating func append(_ significand: WideInteger.Magnitude, power: Int) {
     let places = max(-power, 0)
@@ -43,8 +43,8 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Returns a word in which the highest bit of each byte that needs an escape is set. Only the lowest of these bits is
-  /// reliable. All other bits of the bytes must be ignored.
+  /// Returns a mask of the bytes that need an escape in JSON: the highest bit of each such byte is set. Only the lowest
+  /// set bit is reliable. The lower seven bits of each byte must be ignored.
   @inline(__always)
   static func escapes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,4 +1,4 @@
-/// How to handle duplicate keys in an object. RFC 8259 does not specify this.
+/// How to handle duplicate keys in a JSON object. RFC 8259 leaves this open.
 public enum JSONDuplicateKeys: Sendable, Hashable {
   /// The last value of the key is used, at the position of the first value.
   case lastWins

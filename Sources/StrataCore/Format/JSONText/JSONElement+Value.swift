@@ -10,15 +10,14 @@ extension JSONElement {
     return try builder.value(of: self)
   }
 
-  /// Decodes the whole value. If a key occurs more than once, its last value is used. Also returns whether there are
-  /// duplicate keys.
+  /// Decodes the whole value, and returns whether it has duplicate keys. The last value of a duplicate key is used.
   func lastValue() throws -> (value: ArchiveValue, hasDuplicates: Bool) {
     if !token.isContainer { return (scalar(at: place), false) }
     var builder = JSONValueBuilder(duplicateKeys: .lastWins)
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// Returns the value of a scalar's token.
+  /// Returns the value of the scalar whose token is at this index.
   @inline(__always)
   func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
@@ -75,8 +74,8 @@ private struct JSONValueBuilder {
         } else {
           value = .array(frame.elements)
         }
-        // The frame is moved out of the array instead of copied, because two copies would share their elements, which
-        // would be copied at the next append.
+        // The frame is moved out of the array. A copy would share its elements with the array, and the next append
+        // would copy them all.
         if outer.isEmpty { return value }
         frame = outer.removeLast()
         frame.add(value)
@@ -110,7 +109,6 @@ private struct JSONValueBuilder {
       byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 
-  /// Returns the index of the first entry whose key occurs in an earlier entry.
   private func firstDuplicate(_ entries: [ArchiveObject.Entry]) -> Int {
     var seen = Set<ExactKey>()
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
@@ -127,8 +125,8 @@ private struct JSONValueBuilder {
   }
 }
 
-/// A cache of long keys. Most objects in a document have the same keys as other objects, and each long key would need
-/// its own heap storage.
+/// A cache of long keys. Most objects in a document have the same keys, and each long key would need separate heap
+/// storage.
 private struct KeyCache {
   private var places: [Int] = []
   private var keys: [String] = []

@@ -1,4 +1,4 @@
-/// A value in a JSON text whose syntax has been checked. Only the parts that are accessed are decoded.
+/// A value in a JSON text whose syntax has been checked. A value is decoded only when it is accessed.
 ///
 /// A model's own `decode(fromJSON:in:)` reads from this element. An element cannot outlive the text.
 public struct JSONElement: ~Escapable {
@@ -33,13 +33,13 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// Returns the value whose token has this index in the same text.
+  /// Returns the value of the token at an index in the same text.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
   package func element(at place: Int) -> JSONElement { JSONElement(bytes, tokens, at: place) }
 
-  /// Returns the index of the token after the value whose token is at `place`.
+  /// Returns the index of the first token after a value. `place` is the index of the value's token.
   @usableFromInline
   @inline(__always)
   package func place(after place: Int) -> Int {
@@ -47,7 +47,7 @@ public struct JSONElement: ~Escapable {
     return token.isContainer ? token.next : place &+ 1
   }
 
-  /// The bytes of a scalar in the text. For a string, the bytes do not include the quotes.
+  /// The bytes of a scalar in the text, without the quotes of a string.
   @inline(__always)
   package var text: RawSpan {
     @_lifetime(copy self)
@@ -76,7 +76,7 @@ public struct JSONElement: ~Escapable {
   /// Whether the value is null.
   public var isNull: Bool { token.kind == .null }
 
-  /// The offset of the value in the text, in bytes. For a string, it is the offset after the opening quote.
+  /// The offset of the value in the text, in bytes. For a string, the offset after the opening quote.
   public var byteOffset: Int { token.offset }
 
   /// The string; `nil` for any other kind of value.
@@ -85,7 +85,7 @@ public struct JSONElement: ~Escapable {
     return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
-  /// The text of a number with all of its digits; `nil` for any other kind of value.
+  /// The text of a number with all its digits; `nil` for any other kind of value.
   public var numberText: String? { kind == .number ? ByteBuffer.validString(text) : nil }
 
   /// The value under a key; `nil` if the key is absent or this value is not an object. If the key occurs more than
@@ -119,11 +119,11 @@ public struct JSONElement: ~Escapable {
     return place &+ 1
   }
 
-  /// The token index after this array or object.
+  /// The index of the first token after this array or object.
   @usableFromInline
   var end: Int { token.next }
 
-  /// Returns the error with an array index at the front of its path, and with a byte offset.
+  /// Returns the error with a byte offset and with an array index at the front of its path.
   @usableFromInline
   func error(_ error: any Error, atIndex index: Int) -> any Error { located(error).prefixed(by: .index(index)) }
 
@@ -160,7 +160,6 @@ public struct JSONElement: ~Escapable {
     }
   }
 
-  /// Returns the key at a token index.
   package func key(at place: Int) -> String {
     let token = tokens[place]
     return token.kind == .string ? ByteBuffer.validString(text(of: token)) : Self.unescaped(text(of: token))
@@ -172,12 +171,12 @@ public struct JSONElement: ~Escapable {
     return string.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// The name of the kind in messages. It is the same as ``ArchiveValue/kind`` of the decoded value.
+  /// The kind as text for messages. It is equal to ``ArchiveValue/kind`` of the decoded value.
   package var kindName: String { token.isContainer ? kind.rawValue : scalar(at: place).kind }
 
-  /// This value as the rejected value of an error.
+  /// The decoded value, for errors that contain the rejected value.
   package var refused: ArchiveValue? {
-    // Decoding cannot fail here, because duplicate keys are not rejected.
+    // `try?` is safe, because decoding fails only if duplicate keys are rejected.
     try? lastValue().value
   }
 
@@ -186,8 +185,8 @@ public struct JSONElement: ~Escapable {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
-  /// Returns the error with a byte offset, unless the error already has one. The offset is the offset of the value at the
-  /// error's path, or of the innermost existing value along that path.
+  /// Returns the error with a byte offset, unless it already has one. The offset is the position of the value at the error's
+  /// path, or of the innermost existing value along that path.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
@@ -224,7 +223,7 @@ public struct JSONElement: ~Escapable {
 }
 
 extension JSONElement {
-  /// The cost of examining the whole value: the number of values in it, plus one for every 16 bytes of each scalar.
+  /// The cost of examining the whole value: one for each value in it, plus one for every 16 bytes of each scalar.
   var weight: Int {
     guard token.isContainer else { return 1 + token.length / 16 }
     var weight = 1

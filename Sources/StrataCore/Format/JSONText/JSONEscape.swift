@@ -11,7 +11,7 @@ enum JSONEscape {
     }
   }
 
-  /// Decodes a string whose escapes have been validated.
+  /// Decodes the escapes in a string. The tokenizer has already validated them.
   static func unescaped(_ bytes: RawSpan) -> ByteBuffer {
     let end = bytes.byteCount
     var result = ByteBuffer(minimumCapacity: end)

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A number in a text, as ±significand × 10^power. The significand has no leading or trailing zeros.
+/// A number in a JSON text, as ±significand × 10^power. The significand has no leading or trailing zeros.
 ///
-/// If the digits do not fit into 128 bits, only the number of digits is kept, because neither a double nor a decimal
-/// can represent such a number without loss.
+/// If the digits do not fit into 128 bits, only the digit count is kept, because neither a double nor a decimal can
+/// represent such a number without loss.
 struct JSONNumber {
   var isNegative = false
-  /// The digits as an integer, if they fit into 128 bits; otherwise 0.
+  /// The digits as an integer; 0 if they do not fit into 128 bits.
   private(set) var significand = WideInteger.Magnitude.zero
   private(set) var isTooLong = false
   /// The number of digits, from the first to the last nonzero digit.
   private(set) var digits = 0
-  /// The power of ten of the last nonzero digit. It is limited to values far beyond the exponents of a double.
+  /// The power of ten of the last nonzero digit. It is clamped to a range far beyond the exponents of a double.
   private(set) var power = 0
 
   /// Parses a number whose syntax the tokenizer has checked.
@@ -22,7 +22,7 @@ struct JSONNumber {
     let start = isNegative ? 1 : 0
     var place = start
     var small: UInt64 = 0
-    // The number of digits after the decimal point so far; −1 before the point.
+    // The number of digits after the decimal point; −1 before the decimal point has been read.
     var places = -1
     while place < end {
       let digit = byte(place) &- UInt8(ascii: "0")
@@ -81,7 +81,8 @@ struct JSONNumber {
     return DecimalParts(isNegative: isNegative, mantissa: significand, exponent: power).decimal
   }
 
-  /// Whether the double is printed with the same digits, in which case the double represents this number without loss.
+  /// Whether the shortest text of the double has the same digits. If so, the double represents this number without
+  /// loss.
   func isShortestText(of double: Double) -> Bool {
     guard digits <= 17 else { return false }
     if let shortest = double.shortestDigits { return shortest == (significand.low, power) }
@@ -91,8 +92,7 @@ struct JSONNumber {
 }
 
 extension Double {
-  /// Creates the double that is nearest to a number in a text. The result is infinite if the number exceeds the largest
-  /// finite double.
+  /// Creates the double nearest to a number in a JSON text. A number beyond the largest finite double becomes infinite.
   init(ofJSON bytes: RawSpan) { self.init(JSONNumber(bytes), text: bytes) }
 
   fileprivate init(_ number: JSONNumber, text: RawSpan) {
@@ -101,15 +101,15 @@ extension Double {
     {
       self = double
     } else {
-      // Swift's own conversion parses every number that JSON allows, and returns infinity for a number beyond the range
-      // of a double.
+      // Swift's own conversion parses every number that JSON allows. A number beyond the range of a double becomes
+      // infinite.
       self = Double(ByteBuffer.validString(text)) ?? .infinity
     }
   }
 }
 
 extension ArchiveValue {
-  /// Returns the value of a number whose syntax the tokenizer has checked. The value is the first of these that
+  /// Returns the value of a number whose syntax the tokenizer has checked. The type is the first of these that
   /// represents the number without loss: an integer, a double whose shortest text is the same number, a decimal, or the
   /// text itself.
   static func number(ofJSON bytes: RawSpan, isInteger: Bool) -> ArchiveValue {
@@ -123,14 +123,14 @@ extension ArchiveValue {
       let isExact = number.digits <= 15 && double.isNormal
       if double.isFinite, isExact || number.isShortestText(of: double) { return .double(double) }
     }
-    // A whole number of up to 39 digits is not converted to a decimal, because it would be written without a point and
-    // then parsed as an integer.
+    // A whole number of up to 39 digits does not become a decimal. The decimal would be written without a point, and
+    // then be parsed as an integer.
     let isWide = number.power < 0 || number.digits + number.power > 39
     if isWide, let decimal = number.decimal { return .decimal(decimal) }
     return .number(NumberText(checked: ByteBuffer.validString(bytes)))
   }
 
-  /// Parses an integer of up to 18 bytes, which is the common case. Returns `nil` for a longer integer and for minus
+  /// Parses an integer of up to 18 bytes, which is the common case. Returns `nil` for longer integers and for minus
   /// zero.
   @inline(__always)
   static func smallInteger(_ bytes: RawSpan) -> Int64? {
@@ -144,7 +144,7 @@ extension ArchiveValue {
       magnitude = magnitude &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
       place &+= 1
     }
-    // Minus zero cannot be represented by an integer.
+    // An integer cannot represent minus zero.
     if isNegative, magnitude == 0 { return nil }
     return isNegative ? -magnitude : magnitude
   }

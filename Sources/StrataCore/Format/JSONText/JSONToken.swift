@@ -1,6 +1,6 @@
-/// A value or a key in a JSON text: its kind, its start and its length.
+/// A value or a key in a JSON text, with its kind, its start and its length.
 ///
-/// The tokens of a document are in one array, in the order of the text. A container precedes its contents, and a key
+/// The tokens of a document are stored in one array, in text order. A container precedes its contents, and a key
 /// precedes its value. The tokens of `{"a": [1, "x"]}` are:
 ///
 ///     0 object   from byte 0, next token 5, 1 member
@@ -15,7 +15,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
     case integer
     /// A number with a fraction or an exponent.
     case fraction
-    /// A string without escapes, so that its bytes in the text are its content.
+    /// A string without escapes. Its bytes in the text are its content.
     case string
     /// A string with escapes.
     case escapedString
@@ -24,8 +24,8 @@ package struct JSONToken: BitwiseCopyable, Sendable {
 
   /// The kind in the highest byte, and the offset in the other bytes.
   fileprivate let head: UInt64
-  /// For a scalar, the length in bytes. For a container, the index of the token after the container in the lower 40
-  /// bits, and the number of elements or members, up to ``mostCounted``, in the upper 24 bits.
+  /// For a scalar, the length in bytes. For a container, the lower 40 bits are the index of the token after the
+  /// container, and the upper 24 bits are the number of elements or members, at most ``mostCounted``.
   fileprivate var tail: UInt64
 
   @inline(__always)
@@ -37,7 +37,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   @inline(__always)
   package var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: head &>> 56)) ?? .null }
 
-  /// The byte offset of the value. For a string, it is the offset after the opening quote.
+  /// The byte offset of the value. For a string, the offset after the opening quote.
   @inline(__always)
   package var offset: Int { Int(truncatingIfNeeded: head & 0xFF_FFFF_FFFF_FFFF) }
 
@@ -53,7 +53,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
 
   package static let mostCounted = 0xFF_FFFF
 
-  /// Returns the tail of a container that has ended. `next` is the index of the token after the container.
+  /// Returns the value of `tail` for a container that has ended. `next` is the index of the token after the container.
   @inline(__always)
   package static func tail(next: Int, count: Int) -> UInt64 {
     UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, mostCounted)) &<< 40
@@ -83,7 +83,7 @@ package struct JSONTokens: ~Escapable {
   @_lifetime(immortal)
   init() { bytes = RawSpan() }
 
-  /// Returns the token at an index, which must exist.
+  /// Returns the token at an index. The index must be valid.
   @inline(__always)
   package subscript(place: Int) -> JSONToken {
     JSONToken(
@@ -92,7 +92,7 @@ package struct JSONTokens: ~Escapable {
   }
 }
 
-/// The tokens of a document that is being tokenized. An array is not used, because it would check for uniqueness at
+/// The tokens of a document during tokenizing. This is not an array, because an array would check its uniqueness at
 /// each append.
 struct JSONTokenBuffer: ~Copyable {
   private(set) var buffer: ByteBuffer

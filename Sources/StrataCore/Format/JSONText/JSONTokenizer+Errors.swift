@@ -10,7 +10,7 @@ extension JSONTokenizer {
   /// Returns the error for a text that exceeds a limit.
   @inline(never)
   private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
-    // Raising the limit does not help if the fixed maximum depth is reached.
+    // The message must not suggest raising the limit if the fixed maximum depth is reached.
     let isFixed = limit == .depth && (depthLimit < limits.depth || depthLimit == Self.maximumDepth)
     let advice = isFixed ? "no document may be deeper" : "raise the limit only if the source is trusted"
     return ArchiveError(.limitExceeded, "\(text); \(advice)", limit: limit, byteOffset: offset).located(in: bytes)
@@ -58,8 +58,8 @@ extension JSONTokenizer {
     failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
   }
 
-  /// Describes the byte at an offset for a message. Only punctuation is quoted, because any other byte could be part
-  /// of the content.
+  /// Describes the byte at an offset for a message. Only punctuation is quoted. Any other byte could be part of the
+  /// user's content.
   func found(_ place: Int) -> String {
     guard place < end else { return "the end of the text" }
     switch byte(place) {
@@ -75,10 +75,10 @@ extension JSONTokenizer {
 }
 
 extension ArchiveError {
-  /// Returns the error with the line and the column at the front of its reason, if the error has a byte offset. To
-  /// keep reading fast, lines are counted only when an error is thrown to the caller of the reader.
+  /// Returns the error with its line and column at the front of its reason, if it has a byte offset. Lines are counted
+  /// only for an error that leaves the reader, because counting them earlier would slow down reading.
   package func located(in bytes: RawSpan) -> ArchiveError {
-    // Errors of validation rules are about the decoded object, not about the text.
+    // Errors of validation rules refer to the decoded object, not to the text.
     guard let byteOffset, code != .invalid else { return self }
     var line = 1
     var start = 0

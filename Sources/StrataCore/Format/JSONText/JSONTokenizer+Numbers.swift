@@ -1,5 +1,5 @@
 extension JSONTokenizer {
-  /// Scans a number and returns the offset after it. The value is computed only when it is accessed.
+  /// Scans a number and returns the offset after it. The digits are converted only when the value is accessed.
   @inline(__always)
   func number(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start

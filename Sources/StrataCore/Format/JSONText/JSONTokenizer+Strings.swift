@@ -4,7 +4,7 @@ extension JSONTokenizer {
   func string(_ quote: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     let start = quote &+ 1
     var place = start
-    // Skips eight bytes at once as long as none of them needs special treatment.
+    // Skips eight bytes at once, as long as all of them are ordinary characters.
     while end &- place >= 8 {
       let word = word(place)
       let marks = Self.unusual(word)
@@ -20,8 +20,8 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Returns a word in which the highest bit of each byte that is a quote, a backslash, a control character or not
-  /// ASCII is set. Only the lowest of these bits is reliable.
+  /// Returns a mask of the bytes that need special treatment: the highest bit of each quote, backslash, control
+  /// character and non-ASCII byte is set. Only the lowest set bit is reliable.
   @inline(__always)
   private static func unusual(_ word: UInt64) -> UInt64 {
     (ByteBuffer.escapes(word) | word) & 0x8080_8080_8080_8080
@@ -33,7 +33,7 @@ extension JSONTokenizer {
     from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
     var place = current
-    // The number of bytes by which the string is longer in the text than after decoding its escapes.
+    // The number of bytes by which decoding the escapes shortens the string.
     var excess = 0
     while true {
       while end &- place >= 8 {
@@ -70,7 +70,7 @@ extension JSONTokenizer {
     var place = start
     while true {
       let first = byte(place)
-      // Characters of three bytes are tested first, because they are the most frequent in long runs.
+      // Tests characters of three bytes first, because they are the most frequent ones in long runs.
       if first & 0xF0 == 0xE0 {
         let second = byte(place &+ 1), third = byte(place &+ 2)
         let lowest: UInt8 = first == 0xE0 ? 0xA0 : 0x80
@@ -92,8 +92,8 @@ extension JSONTokenizer {
     }
   }
 
-  /// Scans an escape, or both escapes of a surrogate pair. Returns the offset after it, and the length of the decoded
-  /// character in UTF-8.
+  /// Scans an escape, or both escapes of a surrogate pair. Returns the offset after the escape, and the length of the
+  /// decoded character in UTF-8 bytes.
   private func escape(_ start: Int) throws(ArchiveError) -> (next: Int, length: Int) {
     switch byte(start &+ 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),

@@ -1,10 +1,10 @@
 /// Converts a JSON text (RFC 8259) to ``JSONToken``s in one pass.
 ///
-/// The tokenizer verifies the grammar, UTF-8, surrogates and the limits, so that readers of the tokens do not need
-/// to. It keeps open containers in an array instead of using recursion, so a deeply nested text cannot overflow the
-/// call stack.
+/// The tokenizer checks the grammar, UTF-8, surrogates and the limits, so readers of the tokens do not need to check
+/// them. Open containers are kept in an array. The tokenizer does not use recursion, because a deeply nested text could
+/// overflow the call stack.
 struct JSONTokenizer: ~Copyable, ~Escapable {
-  /// The maximum depth of nested arrays and objects, regardless of the limits.
+  /// The fixed maximum depth of nested arrays and objects. The limits cannot raise it.
   static let maximumDepth = 2048
 
   /// An array or an object that has not ended yet.
@@ -27,7 +27,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     end = bytes.byteCount
   }
 
-  /// Returns the tokens of a text. The first token is the token of the document's value.
+  /// Returns the tokens of a text. The first token belongs to the document's root value.
   static func tokens(
     of bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int
   ) throws(ArchiveError) -> JSONTokenBuffer {
@@ -35,7 +35,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return try tokenizer.document()
   }
 
-  /// Returns the byte at an offset. Beyond the end of the text, returns zero, which is not allowed in a JSON text.
+  /// Returns the byte at an offset. Beyond the end of the text, returns zero, which JSON does not allow in a text.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 {
     place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
@@ -105,7 +105,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
       default:
         throw failure("\(found(place)) stands where a value must start", at: place)
       }
-      // After a value, any number of containers may end.
+      // Several containers may end after a value.
       while true {
         if frame.token < 0 { return place }
         guard frame.count < limits.count else { throw tooMany(frame.isObject, place) }
@@ -132,8 +132,8 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
 
   @inline(__always)
   private func skipSpace(_ start: Int) -> Int {
-    // The fast path for compact text without white space. Other texts usually have one space, or a line break
-    // followed by an indentation.
+    // Fast path for compact text without white space. Other texts usually have one space, or a line break and an
+    // indentation.
     guard byte(start) <= 0x20 else { return start }
     return skipLongSpace(start)
   }
@@ -152,7 +152,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     }
   }
 
-  /// Scans a key, the following colon and the white space after the colon. Returns the offset after them.
+  /// Scans a key, the colon and the white space after the colon. Returns the offset of the value.
   @inline(__always)
   private func key(_ start: Int, isFirst: Bool, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     guard byte(start) == UInt8(ascii: "\"") else { throw noKey(isFirst, start) }
