@@ -30,7 +30,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     /// The file itself.
     case file
     /// The backup at ``ArchiveFile/previousURL``, which an older version of the program wrote. The backup lacks everything that was saved
-    /// after the program was updated. `damage` is the error of reading the file itself, if ``load()`` used the backup for that reason.
+    /// after the program was updated. If ``load()`` used the backup because the file itself is damaged, `damage` is the error that reading
+    /// the file threw.
     case previous(damage: ArchiveError?)
   }
 

@@ -36,7 +36,7 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
   /// Returns the result of the first job; `nil` if there are no more jobs. The job stays in the queue.
   ///
   /// - Parameter goesAhead: whether the source may be called for jobs after the first one.
-  /// - Throws: the error of the job. The next call runs the job again.
+  /// - Throws: the error that the job threw. The next call of this method runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
@@ -99,7 +99,7 @@ extension OrderedWork {
     private func createJob() {
       let next = source?()
       if state.withLock({ $0.endCreating(next?.weight ?? 0, next?.job) }) { isDone.signal() }
-      // Another thread may now create the next job or run the new job.
+      // Starts a worker if necessary, because another thread may now create the next job or run the new job.
       wake()
     }
   }

@@ -32,8 +32,8 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A hash of the length, the first eight bytes and the last eight bytes. The hashes of most
-  /// keys differ, even in their highest bits.
+  /// A hash of the length, the first eight bytes and the last eight bytes. The highest bits of the hash also differ for
+  /// most keys, because lookup tables use these bits to choose a slot.
   @inline(__always)
   var sampledHash: UInt64 {
     let count = byteCount

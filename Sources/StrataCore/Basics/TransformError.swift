@@ -1,4 +1,4 @@
-/// An error of a transformer, with the input that the transformer rejected.
+/// An error that a transformer threw, with the input that the transformer rejected.
 ///
 /// Code can inspect the input, but the description never contains it, because values do not belong in logs.
 public struct TransformError: Error, Sendable, CustomStringConvertible {

@@ -15,13 +15,14 @@ package final class WorkBudget {
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The number of values that ``ArchiveLimits/maxWorkPerByte`` allows beyond ``ArchiveLimits/values``. The additional weights of large
-  /// values are first subtracted from this number.
+  /// The part of the budget that only additional weights may use: the number by which the value count that ``ArchiveLimits/maxWorkPerByte``
+  /// allows exceeds ``ArchiveLimits/values``. When this part is used up, additional weights reduce ``values``.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
   /// The state of the budget directly after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is updated before values are counted as steps.
+  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. ``countAsSteps(since:)`` can increase
+  /// ``weightsBeyond`` again, so the lowest value is recorded before.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
   /// Creates a budget for input of unknown size. Only `limits` restrict its work.
@@ -73,9 +74,9 @@ package final class WorkBudget {
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   // A value takes 16 bytes in an array. A value that takes more memory has an additional weight, counted in values, and only the size of
-  // the file limits the total weight. A padded archive allows twice the number of its values. Therefore the additional weight of a value
-  // that can be repeated by reference must not exceed the number of its values. A value that an encoder writes in full takes at least two
-  // bits of the file, which allow 16 values.
+  // the file limits the total weight. An encoder pads a small archive until the file size allows twice the number of its values. Therefore,
+  // if a value can be repeated by reference, its additional weight must not exceed the number of values that it counts as. A value that an
+  // encoder writes in full takes at least two bits of the file, which allow 16 values.
 
   /// The additional weight of a collection. A collection already counts as one value.
   static let ofCollection = 1
@@ -101,7 +102,8 @@ package final class WorkBudget {
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Counts the values since a mark as steps instead of values. A record that is read for the second time is in the archive only once.
+  /// Counts the values since a mark as steps instead of values, because a record that is read for the second time is in the archive only
+  /// once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)
@@ -125,7 +127,7 @@ package final class WorkBudget {
     if bytes < 0 { throw exceeded(.expandedBytes) }
   }
 
-  /// Subtracts steps. A step is hashing or comparing one value or word.
+  /// Subtracts steps. Each step hashes or compares one value, or 16 bytes of text or data.
   @inline(__always)
   package func spend(steps count: Int) throws {
     steps &-= count

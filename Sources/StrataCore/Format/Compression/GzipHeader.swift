@@ -10,7 +10,7 @@ package struct GzipHeader: Sendable {
   private static let checksumSize = 2
   private static let magic: (UInt8, UInt8) = (0x1F, 0x8B)
   private static let deflateMethod: UInt8 = 8
-  /// The flags FEXTRA and FHCRC.
+  /// The gzip flags FEXTRA and FHCRC: the header has an extra field and a checksum.
   private static let flags: UInt8 = 0x04 | 0x02
   private static let unknownSystem: UInt8 = 255
 

@@ -61,7 +61,8 @@ struct Replacement: ~Copyable {
       try temporary.file.duplicate().finish()
       if isExclusive { try putExclusively() } else { try AtomicFile.move(temporary.path, to: path) }
     } catch { throw abandon(error) }
-    // Without access to the folder, the new name may not survive a power failure, depending on the file system.
+    // A folder that could not be opened cannot be synchronized. The file is then synchronized instead, but on some file
+    // systems its new name may not survive a power failure.
     if let folder { try folder.synchronize() } else { try temporary.file.synchronize() }
   }
 

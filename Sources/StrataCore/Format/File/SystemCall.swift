@@ -42,7 +42,8 @@ package enum SystemCall: String, Sendable, CaseIterable {
       let outcome = interceptor?(call) ?? .proceeds
       var result: Result = -1
       if case .fails(let number) = outcome {
-        // The file is closed nevertheless, because a failing call of `close` also closes the descriptor.
+        // For a simulated failure of `close`, the file is still closed, because the system also closes the descriptor
+        // when `close` fails.
         if call == .close { _ = body(count) }
         errno = number
       } else {
