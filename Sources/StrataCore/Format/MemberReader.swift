@@ -68,7 +68,8 @@ package struct MemberReader: ~Copyable {
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the reader can move to an offset in the file. Only then can reading continue after damage.
+  /// Whether the reader can move to any offset in the file, which is not possible in a pipe. Reading can continue after damage only if this
+  /// is true.
   package var isSeekable: Bool { position != nil }
   /// The file offset up to which bytes have been read.
   var reach: Int { position ?? offset }

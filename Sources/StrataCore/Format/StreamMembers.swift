@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A member that was read from a file. The member may not belong to the stream.
+/// A member that was read from a file. It does not necessarily belong to the stream, because bytes inside a model can look like a member.
 struct ReadMember {
   let stamp: Stamp
   let body: [UInt8]
@@ -54,7 +54,7 @@ package struct StreamMembers: ~Copyable {
   package private(set) var gaps: [StreamGap] = []
   /// The start of the current gap, and the error at that offset; `nil` if there is no gap, or if a member has been read after the gap.
   private var open: (start: Int, error: ArchiveError)?
-  /// The index of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
+  /// The index in `gaps` of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
   private var uncounted = 0
   private var missing: UInt64 = 0
   /// The number of bytes that were read without finding a valid member.
@@ -62,7 +62,8 @@ package struct StreamMembers: ~Copyable {
   private var isFinished = false
   /// The expected sequence number of the member that directly follows the last member; `nil` if the last member could not be read.
   private var following: UInt64? = 0
-  /// The stamp of the damaged member. `nil` if its header is not readable, or if the member is not the next one in order.
+  /// The stamp of the damaged member at which the current gap begins. `nil` if the header of the member is not readable, or if the member
+  /// is not the next one in order.
   private var broken: Stamp?
   /// The file offset up to which all members are known to belong to the stream.
   private var known = 0

@@ -16,7 +16,7 @@ package struct StreamOrder {
 
   package init() {}
 
-  /// Creates the state that follows an end member.
+  /// Creates a checker for the members after an end member.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)

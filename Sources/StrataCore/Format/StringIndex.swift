@@ -25,7 +25,8 @@ package struct StringIndex: ~Copyable {
   /// The first strings in order of appearance. From 16 strings on, a hash table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
-  /// The offset that is added to the `start` of every slot.
+  /// The offset that is added to the `start` of every slot to get the position of a string in the output. It differs
+  /// from 0 if the index began with a snapshot.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 

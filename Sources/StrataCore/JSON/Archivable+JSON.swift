@@ -129,7 +129,8 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 }
 
 extension JSONElement {
-  /// The capacity to reserve for elements or members. Most elements and members take less memory than their tokens.
+  /// The number of elements or members for which to reserve capacity, at most 65,536. Most elements and members take less memory than their
+  /// tokens, but some types take more.
   @usableFromInline
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }

@@ -121,7 +121,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     output.close(isObject: false, isEmpty: count == 0)
   }
 
-  /// - Parameter start: the offset of the record, whose head has already been read.
+  /// - Parameter start: the offset of the record in the body. The head of the record has already been read.
   private mutating func record(_ layout: JSONLayout, at start: Int) throws {
     if let problem = layout.problem { throw problem }
     guard layout.isPlain, writesNulls else {

@@ -2,14 +2,14 @@
 ///
 /// Looking up a key takes one or two comparisons, regardless of the key order in the document.
 struct JSONKeys: Sendable {
-  /// A key of an object along the paths of some fields.
+  /// A key of a JSON object that is part of the path of one or more fields.
   private struct Entry {
     let path: [ValuePath.Component]
     let keyStart: Int
     let keyLength: Int
-    /// The index of the table for the object under this key; -1 if no path leads further.
+    /// The index in `tables` of the table for the object under this key; -1 if no path leads further.
     var table = -1
-    /// The index after the last entry that is nested below this entry.
+    /// The index in `entries` after the last entry that is nested below this entry.
     var end = 0
     /// The lowest index of a field below this entry.
     var firstField = Int.max
@@ -44,7 +44,7 @@ struct JSONKeys: Sendable {
     keyBytes = builder.keyBytes
   }
 
-  /// Returns the index of the token of each field's value in an object; -1 for an absent value.
+  /// Returns for each field the token index of its value in a JSON object; -1 for an absent value.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` if a value along a
   ///   path is not an object.
@@ -173,7 +173,7 @@ struct JSONKeys: Sendable {
 }
 
 extension ArchiveReader {
-  /// Returns the index of the token of a field's value in a JSON document; -1 if the value is absent, or if the reader does not read JSON.
+  /// Returns the token index of a field's value in a JSON document; -1 if the value is absent, or if the reader does not read JSON.
   @inlinable
   func jsonPlace(ofField field: Int) -> Int {
     let field = field + Int(placeOffset)

@@ -12,7 +12,8 @@ final class JSONLayout: Sendable {
     let path: ValuePath
     /// Whether the value is written in its archived form. Null is then treated as the adapter specifies.
     let isPlain: Bool
-    /// Whether the path is a fallback from which the field can be read. If the field has a value, a mark is written at this path.
+    /// Whether the path is a fallback from which the field can be read. If the field has a value, a mark (``JSONLayout/mark``) is written
+    /// at this path.
     let isFallbackPath: Bool
 
     init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isFallbackPath: Bool = false) {
@@ -22,10 +23,10 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// For each unknown key that is also the first key of a field's path, the index of its leaf. The leaf holds the members under the key
-  /// that no field reads.
+  /// The indices in `leaves` of the unknown keys under which fields are also written, by key. The value of such a leaf contains only
+  /// members that no field reads.
   let rests: [ExactKey: Int]
-  /// The members of the object.
+  /// The paths of `leaves` as a tree, without those in `rests`. Each node is a member of the object.
   let nodes: [JSONPathTree]
   /// The fields that represent the whole object.
   let whole: [Leaf]
@@ -37,7 +38,7 @@ final class JSONLayout: Sendable {
   let isPlain: Bool
   /// The enum cases or subclasses that a tag of the record distinguishes; `nil` for a record without a tag.
   let kinds: JSONKinds?
-  /// The error that prevents writing JSON.
+  /// The error that is thrown when a record with this layout is written; `nil` if the record can be written.
   let problem: ArchiveError?
   let typeName: String
   /// The number of fields in the record.

@@ -31,7 +31,8 @@ public struct JSONReader: Sendable {
 
   /// The maximum depth that can be read, regardless of the limits.
   ///
-  /// Reading does not use recursion, but deallocating a nested value does.
+  /// Reading does not use recursion, but deallocating a nested value does, and a value that is nested too deeply could overflow the call
+  /// stack.
   public static let maximumDepth = JSONTokenizer.maximumDepth
 
   /// Creates a reader with the default limits.

@@ -6,10 +6,10 @@ final class JSONWriting {
   let writesUnknownKeys: Bool
   /// Whether an object along the paths of fields is written even if it contains no fields, because it may have other members.
   var keepsContainers = false
-  /// Whether a mark is written at the fallback paths of each field that has a value.
+  /// Whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false
-  /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types,
-  /// because the archive does not record the references that a model leaves out.
+  /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types: a
+  /// model's JSON may leave out such a reference, but the archive does not record which references are left out.
   var nullsCycles = false
   /// The number of references that were written as null because they form a cycle.
   var cycleCount = 0

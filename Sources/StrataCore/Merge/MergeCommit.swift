@@ -35,6 +35,8 @@ struct MergeCommit {
     return linking.root.recordValue
   }
 
+  /// Changes all objects and the root, or throws an error and changes nothing.
+  ///
   /// - Returns: the changes made by the models' own code.
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
@@ -65,7 +67,7 @@ struct MergeCommit {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
             let after = try finish(update, in: context)
-            // A new object has no earlier fields to compare with.
+            // A new object has no earlier fields with which the result could be compared, so it causes no entry in the report.
             if !after.isEqual(to: update.record), linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }

@@ -17,7 +17,7 @@ extension JSONElement {
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// Returns the value of the scalar whose token is at this index.
+  /// Returns the value of the scalar whose token has this index.
   @inline(__always)
   func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]

@@ -43,13 +43,13 @@ public struct Discriminator: Sendable {
   /// Whether the tag is the only key of the object.
   var isKey: Bool { if case .onlyKey = position { true } else { false } }
 
-  /// The path of the tag for errors.
+  /// The path of the tag, for error messages; empty if the tag has no path.
   var components: [ArchiveError.PathComponent] { path?.errorPath ?? [] }
 
   /// The key of a tag that is a direct member of the content; `nil` for a tag at any other position.
   var key: String? { if case .inside(let path) = position { path.onlyKey } else { nil } }
 
-  /// The reasons why a tag cannot be at this position.
+  /// The reasons why a tag cannot be at this position; empty if the position is valid.
   var problems: [String] {
     if let path, path.components.isEmpty {
       return ["the tag is one text, but the path \(path) is the whole document; name a key"]

@@ -84,7 +84,7 @@ struct JSONKinds: Sendable {
   static func check(
     _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
   ) throws(ArchiveError) {
-    // A class without its own description is rejected later, when its fields are written.
+    // A subclass without its own schema uses the schema of its superclass. Such a class is rejected later, when its fields are written.
     guard own != declared, own.schema.typeIdentity == ObjectIdentifier(own) else { return }
     let (name, superclass) = (own.schema.name, declared.schema.name)
     guard let hierarchy = try declared.schema.jsonHierarchy() else {

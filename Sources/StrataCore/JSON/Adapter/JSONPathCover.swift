@@ -40,7 +40,8 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // A null counts as the value of every field below it. For any other value, reading these fields or capturing the value throws.
+    // Nothing remains of a null, because it counts as the value of every field below it. Any other value causes an error when these fields
+    // are read or the value is captured.
     default: return nil
     }
   }

@@ -1,6 +1,6 @@
 extension ArrayType {
-  /// Returns the elements that can be decoded. If the result consists of the decoded elements, `made` contains them, because no element may
-  /// be decoded twice and no hook may run twice.
+  /// Returns the elements that can be decoded. If the context runs the hooks of models, the decoded elements are returned in `made` instead
+  /// of `values`, because no hook may run twice.
   ///
   /// - Throws: errors that concern a declaration or the whole document, not a single element; see ``ArchiveError/isOfElement``.
   static func valid(

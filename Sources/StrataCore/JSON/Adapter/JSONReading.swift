@@ -27,7 +27,7 @@ extension DecodingContext {
     set { options = newValue }
   }
 
-  /// Whether the fields of a model can be read directly from the text.
+  /// Whether the fields of a model can be read directly from the text, without creating an ``ArchiveValue`` for the whole object.
   func readsDirectly(_ plan: JSONPlan) -> Bool {
     json.unknownKeys == .ignore && !collectsErrors && plan.problem == nil && plan.otherKeys != nil
   }

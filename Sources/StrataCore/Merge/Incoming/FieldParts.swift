@@ -14,7 +14,8 @@ package final class FieldParts {
     fileprivate var source: ArchiveValue?
     /// The object number, which all references to a shared object have in common; `nil` for a value.
     package var number: Int?
-    /// The JSON of the model if the document has no class tag for it; otherwise `nil`.
+    /// The JSON of the model if the document has no class tag for it; otherwise `nil`. If the matching object is an instance of a subclass,
+    /// the fields of the subclass are read from this JSON.
     package var json: ArchiveValue?
   }
 
@@ -115,7 +116,8 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // A conditional reference is archived as null if the archive does not otherwise contain the object.
+      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null therefore does not mean that
+      // the reference was cleared, and counts as absent.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)

@@ -26,7 +26,8 @@ struct PartText {
     case (.optional(let wrapped), _):
       if !element.isNull { try check(element, wrapped, classes, isRoot: isRoot) }
     case (.model(let type), .object) where !type.schema.isEnumeration:
-      // The class of a nested object is not known yet, so the keys that the class reads are not known either.
+      // The class of a nested object is not known yet, and neither are the keys that the class reads. The whole object is therefore checked
+      // for duplicate keys.
       let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
       if try mayBeOther || type.schema.jsonHierarchy() != nil {
         _ = try element.value()
@@ -63,7 +64,7 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    // A field may be mapped to several keys or to a longer path. The value under the first key of each path is then read as a whole.
+    // For a field with several paths or with a longer path, the whole value under the first key of each path is checked for duplicate keys.
     if !others.isEmpty { _ = try object.members(others) }
   }
 }

@@ -1,13 +1,15 @@
 /// A copy of a value with a new value at the end of a path. References are followed without recursion.
 struct PathEdit {
   private(set) var root: ArchiveValue
-  /// The new fields of objects on the path.
+  /// The new fields of objects on the path, by object number.
   private(set) var updates: [Int: ModelRecord] = [:]
 
   static var lost: ArchiveError {
     ArchiveError(.mergeFailed, "the path of the conflict no longer exists in the model")
   }
 
+  /// Creates a copy of `root` in which the value at `path` is replaced.
+  ///
   /// - Parameter new: the new value; `nil` removes the existing one.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if no value exists at the path, or if several elements match it.
   init(_ root: ArchiveValue, _ path: ValuePath, to new: ArchiveValue?, in graph: MergeGraph) throws {

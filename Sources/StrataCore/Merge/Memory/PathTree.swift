@@ -2,7 +2,7 @@
 struct PathTree {
   private struct Node {
     var next: [ValuePath.Component: Int] = [:]
-    /// The numbers of the paths that end at this node.
+    /// The indices of the paths that end at this node, in the list of paths passed to the initializer.
     var ends: [Int] = []
   }
 

@@ -46,7 +46,7 @@ struct ObjectLinking {
     guard let matching else { return }
     if !replaced.isEmpty { try relinkOthers(matching) }
     try findAdditions(complete)
-    // Default values may have created objects.
+    // Default values may have added objects to the graph, so the objects are counted only now.
     firstAddition = graph.referenced.objects.count
     try sortAdditions()
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = firstAddition + place }
