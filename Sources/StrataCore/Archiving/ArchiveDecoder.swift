@@ -100,6 +100,8 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
+  /// Calls `body` with the stamp and the inflated body of an archive of one value.
+  ///
   /// - Parameter name: the name of the expected type, for error messages and metrics. If it is `nil`, any type is accepted.
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
@@ -141,6 +143,8 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
+  /// Returns the result of `read` for a body, and reports the upgrades in `report`.
+  ///
   /// - Parameters:
   ///   - stamp: the stamp of the archive; `nil` for a body without an archive header and for a row of a store.
   ///   - row: the record definitions and long strings that a store keeps outside the bytes of a row; `nil` for an archive.

@@ -99,7 +99,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL``. To detect these cases,
   /// the existing file is read first, unless this instance has already loaded or saved it.
   ///
-  /// - Throws: the errors of ``ArchiveEncoder``, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
+  /// - Throws: any error that ``ArchiveEncoder`` throws, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
   ///   `fileSystem`, or `fileInUse`. The code is `fileInUse` if another writer has replaced the file since this instance loaded or saved
   ///   it, or has created the file since ``load()`` returned `nil`. The file is unchanged after an error, with one exception: if only
   ///   flushing the folder to the disk failed, the file has been replaced.

@@ -123,7 +123,7 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }
-      // The fingerprint and the count in the archive's stamp describe the complete value, not the truncated one.
+      // The fingerprint and the count in the archive's stamp describe the complete value, so both are changed for a truncated one.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)

@@ -83,7 +83,8 @@ package struct ArchivedType {
 
   private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
 
-  /// Returns a dictionary type whose keys are decoded as untyped values. The keys are therefore not upgraded.
+  /// Returns the type of a dictionary with values of this type. The keys are decoded as untyped values, and therefore
+  /// not upgraded.
   private func dictionary(keys: Substring) -> ArchivedType {
     ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
   }

@@ -194,7 +194,7 @@ package struct ByteBuffer: ~Copyable {
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
   }
 
-  /// Whether the buffer contains these bytes at `start`.
+  /// Whether the buffer contains these bytes at the byte offset `start`.
   @inline(__always)
   package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
     guard start >= 0, count &- start >= bytes.count else { return false }
@@ -206,8 +206,8 @@ package struct ByteBuffer: ~Copyable {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns a 32-bit hash of the bytes. The hash itself is never stored. It determines which repeated strings in a body are
-  /// written as references (Docs/Format.md, section 5).
+  /// Returns a 32-bit hash of the bytes. The hash itself is never stored, but it determines which repeated strings in a body are written as
+  /// references, and must therefore never change (Docs/Format.md, section 5).
   ///
   /// Each step multiplies the next 16 bytes as two words, and combines both halves of the product. The last step may
   /// overlap the previous one.

@@ -69,8 +69,8 @@ package final class WorkBudget {
   /// Returns the number of steps that each byte of a file allows. Each byte also allows references to expand to the same number of bytes.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// Returns the number of values that a record definition counts as. A definition takes as much memory as several values. It stays in
-  /// memory as long as any record that uses it.
+  /// Returns the number of values that a record definition counts as. A definition counts as several values, because it takes as much
+  /// memory, and stays in memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   // A value takes 16 bytes in an array. A value that takes more memory has an additional weight, counted in values, and only the size of
@@ -78,7 +78,7 @@ package final class WorkBudget {
   // if a value can be repeated by reference, its additional weight must not exceed the number of values that it counts as. A value that an
   // encoder writes in full takes at least two bits of the file, which allow 16 values.
 
-  /// The additional weight of a collection. A collection already counts as one value.
+  /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1
   /// The additional weight of a string that is numbered for later references.
   static let ofText = 4

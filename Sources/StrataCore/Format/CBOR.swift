@@ -51,7 +51,7 @@ package enum CBOR {
     package static let graph = "graph"
     /// A forward reference to an object.
     package static let later = "later"
-    /// A number as written in JSON.
+    /// A JSON number that is kept as text (``ArchiveValue/number(_:)``).
     package static let number = "number"
   }
 }

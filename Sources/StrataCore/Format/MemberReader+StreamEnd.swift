@@ -15,10 +15,10 @@ extension MemberReader {
   /// If the end member records its position, no other members are read. Otherwise all members are read, because bytes inside a model can
   /// look like an end member.
   ///
-  /// - Returns: the stamp; `nil` if the file is not a stream, or if no complete end member is at its end. The stream is then truncated or
-  ///   damaged.
-  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file that is crafted to contain many positions that look like
-  ///   end members.
+  /// - Returns: the stamp; `nil` if the file is not a stream, or if no complete end member is at its end. A stream without a complete end
+  ///   member is truncated or damaged.
+  /// - Throws: any error that ``stamp(ofFile:)`` throws, and `limitExceeded` for a file that is crafted to contain many positions that look
+  ///   like end members.
   package static func endStamp(ofFile url: URL) throws -> Stamp? {
     let file = try OpenFile(reading: url)
     let first = try firstHeader(of: file)

@@ -62,7 +62,8 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Returns the eight bytes before an offset, or all bytes before it if the offset is less than 8.
+  /// Returns the eight bytes before an offset, which are the trailer of the previous member. If the offset is less than 8, returns all
+  /// bytes before it.
   static func trailer(before offset: Int, in file: borrowing OpenFile) throws -> [UInt8] {
     let count = min(offset, Gzip.trailerSize)
     return try file.readBytes(at: offset - count, count: count)
@@ -94,7 +95,7 @@ package struct MemberReader: ~Copyable {
   /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum of the
   /// body is not verified.
   ///
-  /// - Throws: the errors of ``next()``, except that a truncated body is not an error.
+  /// - Throws: the same errors as ``next()``, but no error for a truncated body.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in

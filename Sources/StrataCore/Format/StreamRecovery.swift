@@ -35,7 +35,7 @@ struct StreamRecovery {
   ///   contains only readable members and at most one truncated member. After a power failure, the rest may also
   ///   contain other bytes.
   /// - Throws: ``ArchiveError`` with the code `damaged` if an end member follows damage, `truncated` if there is no end
-  ///   member, and any error of reading the file that is not damage.
+  ///   member, and any error thrown while reading the file, except for damage.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
     var members = StreamMembers(try MemberReader(wholeOf: url, limits: limits), .skips)
     var order = StreamOrder()

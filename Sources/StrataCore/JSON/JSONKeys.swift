@@ -31,6 +31,8 @@ struct JSONKeys: Sendable {
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
+  /// Creates a table for the paths of a model's fields.
+  ///
   /// - Parameter paths: the paths of the fields; `nil` for a field that is not in the table.
   init(_ paths: [ValuePath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))

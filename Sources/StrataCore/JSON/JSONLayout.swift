@@ -137,7 +137,7 @@ final class JSONLayout: Sendable {
     }
   }
 
-  /// Returns the error for an unknown value at the path of a field or along the path.
+  /// Returns the error for a key without a mapping that conflicts with the path of a field.
   func pathConflict(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
       .invalidMapping, "the JSON path of \(leaf.key) conflicts with that of a field; give the field another path",

@@ -83,7 +83,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     endKey()
   }
 
-  /// Ends a key that was written as a string.
+  /// Writes the colon after a key that was written as a string.
   @inline(__always)
   mutating func endKey() {
     if sortsKeys { noteKeyEnd() }

@@ -65,7 +65,7 @@ public struct JSONReader: Sendable {
   /// Values that the model does not read are not created. More than 512 nested levels are rejected regardless of the limits, because models
   /// are created recursively.
   ///
-  /// - Throws: the errors of ``read(_:)``. If the document does not match the model, the code is `typeMismatch`, `missingValue`,
+  /// - Throws: any error that ``read(_:)`` throws. If the document does not match the model, the code is `typeMismatch`, `missingValue`,
   ///   `unknownCase` or `rejected`, and the error has the path in the model and the position in the text. The code is `invalid` if a model
   ///   breaks one of its rules, unless `validates` is false.
   public func read<T: Archivable>(

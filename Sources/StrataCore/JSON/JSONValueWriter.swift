@@ -21,7 +21,9 @@ struct JSONValueWriter {
     output = OutputLimit(limits)
   }
 
-  /// - Throws: ``ArchiveError``. The path of the error is the path in the value.
+  /// Writes a value to `sink`.
+  ///
+  /// - Throws: ``ArchiveError``. The path of the error is the path to the failing part of `value`.
   mutating func write<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, to sink: inout Sink) throws {
     root = value
     do {

@@ -51,7 +51,7 @@ public struct JSONWriter: Sendable {
   /// if a mapping needs one.
   ///
   /// - Throws: the same errors as for a value; `invalidMapping` if two fields of a model have the same JSON path, or if the path of one
-  ///   field is a prefix of another field's path; and errors of the type's own code. The error contains the path of the value.
+  ///   field is a prefix of another field's path; and any error that the type's own code throws. The error contains the path of the value.
   /// - Complexity: linear in the size of the text; with ``sortsKeys``, also linear in the depth.
   @_disfavoredOverload
   public func write<T: Archivable>(_ value: T) throws -> Data {

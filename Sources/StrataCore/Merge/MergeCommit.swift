@@ -12,7 +12,7 @@ struct MergeCommit {
   let rootNumber: Int?
   let validates: Bool
   let runsHooks: Bool
-  /// Whether the root's fields are replaced even if the new ones compare as equal.
+  /// Whether the root's fields are replaced even if the new fields compare as equal to the old ones.
   let mustAdopt: Bool
 
   /// The fields of a model before and after its own code ran.

@@ -125,6 +125,6 @@ struct BodyInflater {
 }
 
 extension Stamp {
-  /// The inflated size of the member's body in bytes.
+  /// The inflated size of the member's body in bytes. It is 0 for an end member, whose stamp contains the total size of the stream instead.
   fileprivate var bodySize: UInt64 { kind == .end ? 0 : plainSize }
 }

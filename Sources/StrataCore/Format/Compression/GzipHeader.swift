@@ -39,8 +39,8 @@ package struct GzipHeader: Sendable {
     return bytes
   }
 
-  /// Returns whether the four bytes at index `place` can be the first four bytes of a header. The array must contain
-  /// all four bytes.
+  /// Returns whether the four bytes at index `place` can be the first four bytes of a header, as a quick test in a
+  /// search. The array must contain all four bytes.
   static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
     bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
       && bytes[place + 3] == flags

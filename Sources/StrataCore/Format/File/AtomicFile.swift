@@ -36,7 +36,7 @@ package enum AtomicFile {
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
-    // The folder is opened first. If it cannot be opened, no file has been changed.
+    // The folder is opened first, because no file may be changed if the folder cannot be opened.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
     guard isNew else {

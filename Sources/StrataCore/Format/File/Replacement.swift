@@ -20,7 +20,7 @@ struct Replacement: ~Copyable {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }
     }
-    // The folder is opened first. If it cannot be opened, nothing has been changed.
+    // The folder is opened first, because nothing may be changed if the folder cannot be opened.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
     // Until the permissions of the old file have been copied, only the owner may read the content.
     let temporary = try TemporaryFiles(of: path).create(named: name, permissions: existing == nil ? 0o666 : 0o600)
@@ -38,7 +38,8 @@ struct Replacement: ~Copyable {
 
   private static func folder(_ path: String, named name: String) throws -> OpenFile? {
     do { return try OpenFile(folder: path, named: name) } catch let error as ArchiveError {
-      // A folder that is writable but not readable cannot be opened for synchronizing.
+      // A folder that is writable but not readable cannot be opened for synchronizing. The file is then replaced
+      // without it.
       guard (error.underlyingError as? POSIXError)?.code == .EACCES else { throw error }
       return nil
     }

@@ -134,7 +134,7 @@ private struct KeyCache {
 
   mutating func key(at place: Int, of root: JSONElement) -> String {
     let token = root.tokens[place]
-    // Strings of up to 15 bytes need no heap storage.
+    // Strings of up to 15 bytes need no heap storage, so they are not cached.
     guard token.kind == .string, token.length > 15 else { return root.key(at: place) }
     if places.isEmpty {
       places = Array(repeating: -1, count: Self.size)

@@ -57,7 +57,7 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   @_lifetime(copy self)
   package func text(of token: JSONToken) -> RawSpan {
-    // The tokenizer has checked these bounds.
+    // The bounds are not checked again, because the tokenizer has checked them.
     bytes.extracting(unchecked: token.offset..<token.offset &+ token.length)
   }
 

@@ -59,7 +59,7 @@ public struct JSONCluster<Result>: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if an object in it has a duplicate key;
   ///   `missingValue` if there is no tag; `unknownCase` if no variant has the tag; `invalidMapping` if clusters pass the document to each
-  ///   other in a cycle; and the errors of the variant.
+  ///   other in a cycle; and any error that the variant throws.
   public func decode(_ json: Data) throws -> Result { try reader.withValue(of: json, decode) }
 
   /// Reads a document that is already parsed.

@@ -13,6 +13,8 @@ struct JSONKinds: Sendable {
   /// Whether JSON contains the cases of an enum in their archived form.
   let isPlain: Bool
 
+  /// Creates the kinds from the declarations of an enum or a class.
+  ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a form of tags that classes do not support, for names of unknown kinds,
   ///   and for a tag that belongs to two kinds.
   init(_ schema: ModelSchema) throws {
@@ -130,7 +132,7 @@ struct JSONKinds: Sendable {
     return Case(record: record, path: parts.path, isWhole: isWhole)
   }
 
-  /// Returns the associated values in JSON; `nil` if there are none.
+  /// Returns the associated values in their JSON form; `nil` if there are none.
   func content(of payload: ArchiveObject) -> ArchiveValue? {
     if discriminator.isKey { return .object(payload) }
     return payload.count == 1 ? payload["_0"] ?? .object(payload) : payload.isEmpty ? nil : .object(payload)

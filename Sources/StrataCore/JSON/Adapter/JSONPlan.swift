@@ -12,7 +12,7 @@ package final class JSONPlan: Sendable {
 
     var source: JSONField.Source { json.source }
 
-    /// The path of keys to a value that the field uses unchanged; `nil` for any other field.
+    /// The path of the field, if the path consists only of keys and the field uses the value at the path unchanged; otherwise `nil`.
     var keyPath: ValuePath? {
       guard json.isRead, isPlain, case .path(let path) = source, path.components.allSatisfy(\.isKey) else { return nil }
       return path

@@ -40,6 +40,8 @@ public struct ValueDifference: Sendable, Hashable {
   let key: IdentityKey?
   private var path: [ValuePath.Component] = []
 
+  /// Computes the differences between two values.
+  ///
   /// - Parameters:
   ///   - old: the value before.
   ///   - new: the value after.

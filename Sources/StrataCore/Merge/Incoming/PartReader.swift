@@ -12,7 +12,7 @@ final class PartReader {
   private var types: [String: any VersionedModel.Type] = [:]
   /// The numbers of the parts that were converted from objects of other models, by source object and target type.
   private var converted: [Conversion: Int] = [:]
-  /// Deferred reads of fields, run in a loop. Recursion over a long chain of objects could overflow the stack.
+  /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.

@@ -7,6 +7,8 @@ struct PartText {
   /// The classes of the objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
+  /// Parses a text, and checks that no key of a field occurs more than once.
+  ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that is read occurs more than once. The
   ///   error for a duplicate key contains the path of the key.
   func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {

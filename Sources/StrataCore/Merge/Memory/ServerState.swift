@@ -9,6 +9,8 @@ struct ServerState {
   private var root: ModelRecord
   private var known: [Int: ModelRecord] = [:]
 
+  /// Creates the known state of the server from the base and the incoming values.
+  ///
   /// - Parameters:
   ///   - wanted: the keys that were merged. Other keys are ignored. `nil` means all keys.
   ///   - stateKey: the key of the model's merge state.

@@ -29,6 +29,8 @@ struct ObjectLinking {
   /// The entities whose local objects are replaced by new ones.
   private let replaced: Set<Int>
 
+  /// Resolves the references in a merged root and in the new fields of objects.
+  ///
   /// - Parameters:
   ///   - root: the merged root.
   ///   - complete: returns all fields of an entity that is new locally.
