@@ -271,7 +271,7 @@ extension ArchiveWriter {
     closeValues()
   }
 
-  /// A position in a body, with the state of the writer at that position.
+  /// A position in a body to which ``cut(to:)`` can truncate the body, with the state of the writer at that position.
   struct Mark {
     let count: Int
     let depth: Int

@@ -237,7 +237,7 @@ extension OrderedWork {
     ///
     /// - Returns: whether the owner is waiting for this job.
     mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
-      // A number below `firstNumber` belongs to a job that was removed.
+      // A number below `firstNumber` belongs to a job that was removed, so the result is discarded.
       guard number >= firstNumber else { return false }
       let index = number - firstNumber
       jobs[index].phase = .ended(result)

@@ -21,8 +21,8 @@ package final class WorkBudget {
   private var knowsFile = false
   /// The state of the budget directly after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. ``countAsSteps(since:)`` can increase
-  /// ``weightsBeyond`` again, so the lowest value is recorded before.
+  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is recorded before ``countAsSteps(since:)``
+  /// increases ``weightsBeyond`` again.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
   /// Creates a budget for input of unknown size. Only `limits` restrict its work.

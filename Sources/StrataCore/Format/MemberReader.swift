@@ -110,7 +110,7 @@ package struct MemberReader: ~Copyable {
 
   private mutating func readHeader() throws -> GzipHeader {
     header = nil
-    // If the file ends before the header does, parsing the header throws an error.
+    // If the file ends before the header does, parsing the incomplete header throws an error, so the result is ignored.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)

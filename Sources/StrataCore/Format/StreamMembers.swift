@@ -141,7 +141,8 @@ package struct StreamMembers: ~Copyable {
           // `try?`, because a header that is out of order proves nothing about the members after it.
           if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
-        // If only the content of the member is invalid, and its checksum is right, the next member follows directly.
+        // If the checksum of the member is right, and only its content is invalid, the next member follows directly, and no search is
+        // needed.
         if offset > start { continue }
         following = nil
         try spend(file.reader.reach - start)

@@ -88,7 +88,7 @@ struct JSONKeys: Sendable {
     }
   }
 
-  /// Finds the values of the fields below an entry.
+  /// Finds the values of the fields whose paths continue inside the value of an entry.
   private func descend(
     _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
     _ twice: inout (entry: Int, place: Int)?

@@ -1,7 +1,7 @@
 /// The JSON form of records with the same shape. Fields whose paths begin with the same steps share an object. The shared object has the
 /// position of the first of these fields.
 final class JSONLayout: Sendable {
-  /// A value that is written at a path.
+  /// A value of a record that is written at a JSON path.
   final class Leaf: Sendable {
     /// The index of the field in the record.
     let index: Int
@@ -85,7 +85,7 @@ final class JSONLayout: Sendable {
       guard marksFallbackPaths else { continue }
       for path in entry.furtherPaths {
         let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
-        // A path that another field writes belongs to that field, so it gets no mark.
+        // The path gets no mark if it conflicts with a path that is written, because that path takes precedence.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
         guard Self.isLastPathFree(all) else { continue }
         leaves.append(leaf)

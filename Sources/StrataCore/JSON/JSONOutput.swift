@@ -122,7 +122,7 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Going back
 
-  /// A position in the text, with the state of the output at that position.
+  /// A position in the text to which ``goBack(to:)`` can return, with the state of the output at that position.
   struct Mark {
     fileprivate let count, level, objects: Int
   }

@@ -11,7 +11,7 @@ extension JSONValueWriter {
     return .members(Self.withGaps(members), layout)
   }
 
-  /// Returns the value to write for each leaf; `nil` for a leaf that is not written.
+  /// Returns the value to write for each leaf of the layout; `nil` for a leaf that is not written.
   private func values(
     of record: ModelRecord, _ layout: JSONLayout, _ leaves: [JSONLayout.Leaf], _ fields: Set<String>?
   ) throws -> [ArchiveValue?] {

@@ -15,6 +15,8 @@ struct MergeSnapshot {
   /// The schemas of the type and of all types that it holds.
   let catalog: SchemaCatalog
 
+  /// Encodes a model or a list of models.
+  ///
   /// - Parameter schema: the schema of the declared type of the model or of the elements.
   init(_ model: some Archivable, _ schema: ModelSchema) throws {
     // The local model is encoded before all other sides, so the numbers of local objects begin at 0.

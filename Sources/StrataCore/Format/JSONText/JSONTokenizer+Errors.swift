@@ -78,7 +78,7 @@ extension ArchiveError {
   /// Returns the error with its line and column at the front of its reason, if it has a byte offset. Lines are counted
   /// only for an error that leaves the reader, because counting them earlier would slow down reading.
   package func located(in bytes: RawSpan) -> ArchiveError {
-    // Errors of validation rules refer to the decoded object, not to the text.
+    // Errors of validation rules get no position, because they refer to the decoded object, not to the text.
     guard let byteOffset, code != .invalid else { return self }
     var line = 1
     var start = 0

@@ -58,7 +58,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           ? "the text is empty; a JSON document holds one value"
           : "the text holds nothing but white space; a JSON document holds one value", at: start)
     }
-    // Typical documents have about one token for every ten bytes.
+    // The initial capacity is an estimate: typical documents have about one token for every ten bytes.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {

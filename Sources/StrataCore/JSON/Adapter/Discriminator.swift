@@ -143,7 +143,7 @@ public struct Discriminator: Sendable {
     guard let step = steps.first else { return .string(tag) }
     var result = value.accepts(step) ? value : try ArchiveValue.container(value, for: step)
     if case .key(let key) = step, case .object(let object) = result {
-      // If a key occurs twice, the object keeps the position of the first entry and the value of the second.
+      // The key is inserted at the front. If it occurs twice, the object keeps the position of the first entry and the value of the second.
       result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))
     }
     try result.set(tagged(result[step] ?? .null, tag, at: steps.dropFirst()), at: [step])

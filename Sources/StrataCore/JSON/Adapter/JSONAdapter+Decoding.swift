@@ -127,7 +127,7 @@ extension JSONAdapter {
     try context.checked { try Root.decode(from: value, in: context) }
   }
 
-  /// Returns the value at a path, and the path with which the errors of that value begin.
+  /// Returns the value at a path, and the path as components, to be inserted at the front of the paths of errors.
   private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }

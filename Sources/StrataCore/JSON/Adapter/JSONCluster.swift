@@ -93,7 +93,8 @@ public struct JSONCluster<Result>: Sendable {
 
   private var reader: JSONReader { .refusingDuplicates() }
 
-  /// A decoded document, or the error for an unknown tag if arrays skip such documents.
+  /// The result of reading a document. A failure contains the error for an unknown tag in a cluster that skips such documents. Any other
+  /// error is thrown.
   typealias Decoded = Swift.Result<Result, ArchiveError>
 
   /// - Parameter seen: the clusters that have already passed the document on, to detect cycles.

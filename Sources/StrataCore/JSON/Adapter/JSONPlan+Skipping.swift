@@ -31,7 +31,8 @@ extension ArrayType {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if it succeeds and breaks no rule. Restores the errors recorded in the context.
+  /// Returns the result of `make`; `nil` if decoding the element fails or a rule is broken. Errors that `make` records in the context are
+  /// removed.
   fileprivate func valid<T>(_ make: () throws -> T?) throws -> T? {
     let before = (firstFailure, collectsErrors)
     defer { (firstFailure, collectsErrors) = before }

@@ -162,7 +162,8 @@ package final class JSONPlan: Sendable {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
     let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
-    // In an array or an object, the input is the value at the path of the error. Paths inside a transformer do not refer to the input.
+    // If a transformer is used, the path of the error does not refer to the input. Otherwise, the rejected value is the part of the input
+    // at that path.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
       by: .key(entry.field.key), json: entry.components

@@ -52,7 +52,7 @@ extension Array where Element: VersionedModel {
     return key
   }
 
-  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged as bytes.
+  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged by their bytes.
   private mutating func mergeByBytes(
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {

@@ -4,7 +4,8 @@
 struct ListMerge {
   typealias Choice = ListChanges.Choice
 
-  /// Returns the fields of a model. Side 0 is the local list, side 1 the server's, and side 2 the base.
+  /// Returns the fields of a model. `side` is 0 for the local list, 1 for the server's list and 2 for the base. `place` is the index of the
+  /// model in that list.
   typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
 
   private let schema: ModelSchema

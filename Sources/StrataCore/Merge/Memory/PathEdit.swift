@@ -1,4 +1,4 @@
-/// A copy of a value with a new value at the end of a path. References are followed without recursion.
+/// Resolves a conflict in a copy of a value, by replacing the value at the end of a path. References are followed without recursion.
 struct PathEdit {
   private(set) var root: ArchiveValue
   /// The new fields of objects on the path, by object number.
@@ -66,7 +66,7 @@ struct PathEdit {
         let inside = try elements.map { try $0.mapHeld(held) }
         if count == 1 { return inside }
       case .index(let place) where elements.indices.contains(place): places = [place]
-      // An absent element is appended.
+      // If no element matches, the new value is appended to the list.
       case .element, .value: break
       case .key, .index, .anyKey, .anyElement: throw Self.lost
       }

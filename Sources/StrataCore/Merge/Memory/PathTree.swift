@@ -38,7 +38,7 @@ struct PathTree {
     return !nodes[node].ends.isEmpty
   }
 
-  /// Returns the numbers of the paths that pass through a node.
+  /// Returns the indices of the paths that pass through a node.
   private func paths(through node: Int) -> [Int] {
     var result: [Int] = []
     var waiting = [node]
@@ -49,7 +49,7 @@ struct PathTree {
     return result
   }
 
-  /// Returns the index of the element that each step from a node refers to, and the steps that refer to several elements.
+  /// Returns for each step from a node the index of the element that the step refers to, and the steps that refer to several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> (places: [ValuePath.Component: Int], ambiguous: Set<ValuePath.Component>) {
@@ -119,7 +119,7 @@ struct PathTree {
 
   // A path refers to a model in a list by identity, even if the model is nested in lists, dictionaries or cases in that list.
 
-  /// Returns the steps from a node that identify an element by its identity, but match no direct element of the list.
+  /// Returns the steps from a node that refer to an element by its identity, but to no direct element of the list.
   private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
@@ -127,7 +127,7 @@ struct PathTree {
       })
   }
 
-  /// Returns the step that refers to a value; `nil` if there is none.
+  /// Returns the step that refers to a value by its identity; `nil` if none of the steps does.
   private func step(
     to value: ArchiveValue, among steps: Set<ValuePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
@@ -142,7 +142,7 @@ struct PathTree {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
-  /// Returns the values nested inside the elements, by the step that refers to them.
+  /// Returns the values nested inside the elements that a step refers to by their identity, grouped by the step.
   private func held(
     _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> [ValuePath.Component: [ArchiveValue]] {

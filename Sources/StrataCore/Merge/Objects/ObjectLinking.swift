@@ -24,7 +24,7 @@ struct ObjectLinking {
   private var numbers: [Int: Int] = [:]
   /// The number of the first new object.
   private(set) var firstAddition: Int
-  /// The new fields of local objects.
+  /// The new fields of local objects, by object number.
   private let fields: [Int: ModelRecord]
   /// The entities whose local objects are replaced by new ones.
   private let replaced: Set<Int>
