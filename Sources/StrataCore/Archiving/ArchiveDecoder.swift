@@ -210,7 +210,7 @@ extension ArchiveError {
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // The type name of an untyped value would not help the reader of an error.
+    // The stamp of an untyped value names no model, so the type name would not explain the mismatch.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }

@@ -25,9 +25,9 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     public let report: DecodingReport
   }
 
-  /// The file that a value was read from.
+  /// The file that a value was read from: the file itself, or its backup.
   public enum Origin: Sendable {
-    /// The file itself.
+    /// The file at ``ArchiveFile/url``.
     case file
     /// The backup at ``ArchiveFile/previousURL``, which an older version of the program wrote. The backup lacks everything that was saved
     /// after the program was updated. If ``load()`` used the backup because the file itself is damaged, `damage` is the error that reading
@@ -68,7 +68,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// Returns the value in the file, upgraded if an older version of the program wrote it; `nil` if there is no file.
   ///
-  /// If the file is damaged, returns the value in ``previousURL``. In that case ``Loaded/origin`` contains the error.
+  /// If the file is damaged, returns the value in ``previousURL``. In that case, ``Loaded/origin`` contains the error.
   ///
   /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If the error is `newerModel`, ``loadPrevious()`` returns the value
   ///   from before the program was updated.

@@ -61,7 +61,7 @@ extension ArchiveEncoder {
   }
 
   /// Returns the first bytes of a row whose root is a record with this shape, if the shape has the number 0. A store
-  /// can omit these bytes, because all rows with this shape begin with them.
+  /// can omit these bytes, because all such rows begin with them.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))

@@ -130,9 +130,9 @@ public struct ArchiveError: Error, Sendable {
   public var typeName: String? { details.typeName }
   /// The model version or format version of the data, if the error is about a version.
   public var foundVersion: Int? { details.foundVersion }
-  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion`, the oldest version
-  /// that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, the version
-  /// after the step.
+  /// The version that was expected. This is usually the newest version that this program can read. For the code `unsupportedVersion`, it is
+  /// the oldest version that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, it is
+  /// the version after the step.
   public var supportedVersion: Int? { details.supportedVersion }
   /// The limit that was exceeded; `nil` for any other error.
   public var limit: ArchiveLimits.Limit? { details.limit }

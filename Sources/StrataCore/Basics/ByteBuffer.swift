@@ -133,7 +133,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 16
   }
 
-  /// Overwrites eight earlier bytes with a 64-bit word in native byte order.
+  /// Overwrites the eight bytes at the byte offset `start` with a 64-bit word in native byte order.
   @inline(__always)
   mutating func overwrite(at start: Int, withWord value: UInt64) {
     precondition(start >= 0 && start + 8 <= count)
@@ -188,7 +188,7 @@ package struct ByteBuffer: ~Copyable {
     return data
   }
 
-  /// Overwrites four earlier bytes with a 32-bit integer in network byte order.
+  /// Overwrites the four bytes at the byte offset `start` with a 32-bit integer in network byte order.
   package mutating func overwrite(at start: Int, with value: UInt32) {
     precondition(start >= 0 && start + 4 <= count)
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
@@ -246,8 +246,8 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   ///
-  /// `String(decoding:as:)` repairs invalid bytes. The string then differs from the input. Comparing the string with the input is
-  /// several times faster than the validating initializer, which is not specialized. ASCII never needs repair.
+  /// `String(decoding:as:)` repairs invalid bytes, so the string then differs from the input. Comparing the string with the input is
+  /// several times faster than the validating initializer, which is not specialized. ASCII is not compared, because it never needs repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

@@ -125,8 +125,8 @@ extension OrderedWork {
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     }
 
-    /// The minimum total weight, in bytes, of the waiting jobs for which a worker is started. Lighter jobs finish sooner than a worker
-    /// starts.
+    /// The minimum total weight of the waiting jobs, in bytes, at which an additional worker is started. Lighter jobs finish sooner than a
+    /// worker starts.
     private static var wakingWeight: Int { 8 << 10 }
     /// The maximum total weight of all jobs, in bytes per thread. An empty queue accepts a job of any weight.
     private static var weightPerThread: Int { 1 << 20 }

@@ -22,7 +22,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes may overlap the word before them.
+    // The last eight bytes are compared separately. They may overlap the word before them.
     let last = count &- 8
     var place = 0
     while place < last {
@@ -32,8 +32,8 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A hash of the length, the first eight bytes and the last eight bytes. The highest bits of the hash also differ for
-  /// most keys, because lookup tables use these bits to choose a slot.
+  /// A hash of the length, the first eight bytes and the last eight bytes. Lookup tables use the highest bits to choose
+  /// a slot, so these bits also differ for most keys.
   @inline(__always)
   var sampledHash: UInt64 {
     let count = byteCount

@@ -25,7 +25,7 @@ package final class WorkBudget {
   /// increases ``weightsBeyond`` again.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
-  /// Creates a budget for input of unknown size. Only `limits` restrict its work.
+  /// Creates a budget for input of unknown size. Only `limits` restrict the work.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -58,15 +58,16 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result with the budget `other`. If so, `other` would now be in the
-  /// same state as this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more work than a new
-  /// budget.
+  /// Whether `other` could have been used instead of this budget: the work since ``begin(fileSize:)`` would have had the same result, and
+  /// would have left `other` in the same state. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more
+  /// work than a new budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// Returns the number of steps that each byte of a file allows. Each byte also allows references to expand to the same number of bytes.
+  /// Returns the number of steps that each byte of a file allows, which is also the number of bytes to which references may expand. `ratio`
+  /// is ``ArchiveLimits/maxWorkPerByte``.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
   /// Returns the number of values that a record definition counts as. A definition counts as several values, because it takes as much
@@ -97,7 +98,7 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// The state of the budget before a record is read for the second time.
+  /// The state of the budget before a record is read for the second time, for ``countAsSteps(since:)``.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }

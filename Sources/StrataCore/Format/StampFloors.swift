@@ -57,6 +57,8 @@ package struct StampFloors: Sendable, Hashable {
     return bytes
   }
 
+  /// Parses the content of the subfield.
+  ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   init(payload: RawSpan, fileOffset: Int) throws {
     var position = 0

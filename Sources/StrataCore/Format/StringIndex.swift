@@ -22,7 +22,7 @@ package struct StringIndex: ~Copyable {
     var key: UInt32 = 0
   }
 
-  /// The first strings in order of appearance. From 16 strings on, a hash table of at least 64 slots.
+  /// Up to 15 strings in order of appearance. From 16 strings on, this is a hash table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
   /// The offset that is added to the `start` of every slot to get the position of a string in the output. It differs
@@ -58,7 +58,8 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Starts with a snapshot. The caller writes the bytes of the snapshot at `start`.
+  /// Begins with the strings of a snapshot. The caller must write the bytes of the snapshot at the offset `start` of
+  /// the output.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }

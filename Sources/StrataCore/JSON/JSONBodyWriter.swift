@@ -137,7 +137,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       }
       return output.close(isObject: true, isEmpty: layout.flatKeys.isEmpty)
     }
-    // The fields of one object need not be adjacent, so the position of each field is determined first.
+    // The fields that share a JSON object need not be adjacent in the record, so the position of each field is determined first.
     var positions: [Int] = []
     for _ in 0..<layout.fieldCount {
       positions.append(reader.position)

@@ -11,13 +11,13 @@ struct JSONKeys: Sendable {
     var table = -1
     /// The index in `entries` after the last entry that is nested below this entry.
     var end = 0
-    /// The lowest index of a field below this entry.
+    /// The lowest index of a field whose path leads through this entry.
     var firstField = Int.max
   }
 
   private struct Table {
     let start: Int
-    /// The number of bits by which a hash is shifted to the right to get the slot.
+    /// The number of bits by which a hash is shifted to the right to get the index of its slot in the table.
     let shift: Int
     let mask: Int
   }

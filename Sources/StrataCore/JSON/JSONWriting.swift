@@ -4,7 +4,7 @@ final class JSONWriting {
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object along the paths of fields is written even if it contains no fields, because it may have other members.
+  /// Whether an object along the paths of fields is written even if it contains no fields.
   var keepsContainers = false
   /// Whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false
@@ -18,7 +18,7 @@ final class JSONWriting {
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
   /// A cache of layouts by the identity of the shape. Most records of a model share one shape, and a lookup by the shape's keys would take
-  /// longer. The cache retains the shapes.
+  /// longer. The cache retains the shapes, because the identity of a released shape could be reused.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(

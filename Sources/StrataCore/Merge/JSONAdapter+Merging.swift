@@ -71,8 +71,8 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Returns this value with the objects and marks that only `other` contains. An object or a mark is added only if `before` has one at the
-  /// same path.
+  /// Returns this value with some of the objects and marks that only `other` contains: those for which `before` has an object or a mark at
+  /// the same path.
   ///
   /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

@@ -61,8 +61,8 @@ package enum AtomicFile {
   ///
   /// - Returns: whether the file was renamed; `false` if a file exists at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
-    // Creates a hard link instead of renaming the file, because `link` fails if another writer has created a file at
-    // the new path.
+    // A hard link is created instead of renaming the file. If another writer has created a file at the new path, `link`
+    // fails, but `rename` would replace that file.
     guard SystemCall.perform(.link, { link(made, path) }) != 0 else {
       OpenFile.remove(made)
       return true

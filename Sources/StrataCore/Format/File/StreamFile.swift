@@ -126,8 +126,8 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Truncates the file to a size. If another program has written to the file, nothing is truncated, because the
-  /// bytes of that program must be kept.
+  /// Truncates the file to its first `end` bytes. If another program has written to the file, nothing is truncated, because the bytes of
+  /// that program must be kept.
   private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A kind of system call on files. Tests can make individual calls fail.
+/// A kind of system call on files. Tests can make individual calls of a kind fail.
 package enum SystemCall: String, Sendable, CaseIterable {
   case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
     list, makeFolder

@@ -114,7 +114,7 @@ private struct JSONValueBuilder {
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
   }
 
-  /// Returns the token index of an entry's key.
+  /// Returns the token index of the key of an entry. `number` is the index of the entry in its object.
   private func place(ofEntry number: Int, _ frame: Frame, _ root: JSONElement) -> Int {
     var place = frame.token + 1
     for _ in 0..<number {

@@ -140,7 +140,7 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// Returns the enum cases or subclasses that JSON distinguishes.
+  /// Returns the enum cases or subclasses that a tag in JSON distinguishes.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }

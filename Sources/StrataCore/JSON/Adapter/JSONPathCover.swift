@@ -24,8 +24,8 @@ final class JSONPathCover: Sendable {
     (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)
   }
 
-  /// Returns the parts of a value that no path covers, in the same objects and arrays; `nil` if there are none. An array element that
-  /// belongs to a field becomes null, so that the other elements keep their indices.
+  /// Returns the parts of a value that no path covers, in the same structure of objects and arrays; `nil` if there are none. An array
+  /// element that belongs to a field becomes null, because the indices of the other elements must not change.
   func rest(of value: ArchiveValue) -> ArchiveValue? {
     if isWhole { return nil }
     switch value {

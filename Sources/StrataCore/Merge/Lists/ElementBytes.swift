@@ -63,7 +63,7 @@ extension ArchiveReader {
     return try readValue()
   }
 
-  /// Whether a value may be a container: an array, a map, a record or a set.
+  /// Whether a value may be a container (an array, a map, a record or a set), judged by its first byte.
   func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
     return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9

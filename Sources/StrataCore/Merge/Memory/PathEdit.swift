@@ -57,7 +57,7 @@ struct PathEdit {
       var count = places.count
       switch step {
       case .element where places.isEmpty:
-        // A path refers to a model in an inner list, a dictionary or a case by the model's identity alone.
+        // A path identifies a model only by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
         func held(_ value: ArchiveValue) throws -> ArchiveValue? {
           guard try isNamed(value, step) else { return try value.mapHeld(held) }
           count += 1

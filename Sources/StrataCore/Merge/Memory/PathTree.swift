@@ -117,7 +117,7 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  // A path refers to a model in a list by identity, even if the model is nested in lists, dictionaries or cases in that list.
+  // A path identifies a model in a list by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
 
   /// Returns the steps from a node that refer to an element by its identity, but to no direct element of the list.
   private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
@@ -167,7 +167,7 @@ struct PathTree {
 }
 
 extension ArchiveValue {
-  /// Whether a record looks like a case of an enum: its only value is an object, which contains the associated values.
+  /// Whether the value is a record that looks like a case of an enum: its only value is an object, which contains the associated values.
   fileprivate var isCase: Bool {
     guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else {
       return false

@@ -31,7 +31,7 @@ final class MergeGraph {
 
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
-  /// Marks the source as a JSON document.
+  /// Marks the source as a JSON document, and stores the settings for reading it.
   func setReading(_ reading: JSONReading, missingValue: @escaping (ModelSchema, Int) throws -> ArchiveValue?) {
     self.reading = reading
     self.missingValue = missingValue
