@@ -98,7 +98,7 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// The state of the budget before a record is read for the second time, for ``countAsSteps(since:)``.
+  /// The state of the budget before a record is read for the second time. ``countAsSteps(since:)`` compares the budget with this state.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }

@@ -4,7 +4,8 @@ final class JSONWriting {
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object along the paths of fields is written even if it contains no fields.
+  /// Whether an object along the paths of fields is written even if it contains no fields. A merge patch needs such objects, because the
+  /// patched document may have other members in them.
   var keepsContainers = false
   /// Whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false

@@ -33,7 +33,7 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// Returns the value whose token has the given index in the tokens of the same text.
+  /// Returns the value at a token index of the same text.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)

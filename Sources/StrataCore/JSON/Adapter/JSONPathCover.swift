@@ -40,7 +40,7 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // Nothing remains of a null, because it counts as the value of every field below it. Any other value causes an error when these fields
+    // A null is never left over, because it counts as the value of every field below it. Any other value causes an error when these fields
     // are read or the value is captured.
     default: return nil
     }

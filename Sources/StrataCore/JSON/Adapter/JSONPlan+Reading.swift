@@ -8,7 +8,7 @@ struct JSONSlots {
   /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
-  /// The found values in the form in which the model reads its fields.
+  /// The values from which the model's fields are decoded.
   var fieldValues: FieldValues { made.isEmpty ? .slots(values) : .partlyMade(values, made) }
 }
 

@@ -25,7 +25,7 @@ struct ListMerge {
   /// Creates a merge of lists, if the policies allow the elements to be compared by their bytes.
   ///
   /// - Returns: `nil` if the models are objects or enums, have their own merge code or are identified by several keys, or if a policy
-  ///   applies to the whole list or, as ``MergePolicy/sumOfDeltas`` does, counts equal changes of both sides twice.
+  ///   applies to the whole list. Also `nil` if a policy counts equal changes of both sides twice (see ``MergePolicy/sumOfDeltas``).
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
