@@ -4,7 +4,7 @@ extension RawSpan {
     byteCount == other.byteCount && occurs(at: 0, in: other)
   }
 
-  /// Whether `other` contains the bytes of this span at the offset `start`. `other` must contain enough bytes after
+  /// Whether `other` contains the bytes of this span at its offset `start`. `other` must contain enough bytes after
   /// `start`.
   @inline(__always)
   func occurs(at start: Int, in other: RawSpan) -> Bool {
@@ -51,7 +51,7 @@ extension RawSpan {
     return (mixed ^ mixed &>> 29) &* 0xBF58_476D_1CE4_E5B9
   }
 
-  /// Loads the eight bytes at an offset. The span must contain all of them.
+  /// Loads the eight bytes at an offset of the span. The span must contain all of them.
   @inline(__always)
   private func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))

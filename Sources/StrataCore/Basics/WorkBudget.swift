@@ -135,10 +135,10 @@ package final class WorkBudget {
     if steps < 0 { throw exceeded(.steps) }
   }
 
-  /// Whether the budget allows this number of further values.
+  /// Whether the budget allows this number of additional values.
   func allows(values count: Int) -> Bool { count <= values }
 
-  /// Whether the budget allows references to expand to this number of further bytes.
+  /// Whether the budget allows references to expand to this number of additional bytes.
   func allows(bytes count: Int) -> Bool { count <= bytes }
 
   @inline(never)

@@ -47,8 +47,8 @@ extension MemberReader {
     }
   }
 
-  /// Returns the stamp of the end member directly before an offset, and whether that member records its position. Returns `nil` if there is
-  /// no end member.
+  /// Returns the stamp of the end member directly before a file offset, and whether that member records its position. Returns `nil` if
+  /// there is no end member.
   ///
   /// Headers with and without a link are tried, because older programs append end members without a link.
   static func tailEnd(
@@ -91,8 +91,9 @@ extension MemberReader {
     }
   }
 
-  /// Returns the stamp of the last end member before an offset, and the offset after that member. First searches for the last end member
-  /// that records its position. From there, or from the beginning of the file if there is none, reads all members that record no positions.
+  /// Returns the stamp of the last end member before a file offset, and the offset after that member. First searches for the last end
+  /// member that records its position. From there, or from the beginning of the file if there is none, reads all members that record no
+  /// positions.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {
@@ -110,7 +111,7 @@ extension MemberReader {
     return last
   }
 
-  /// Searches backward from an offset for the last end member that records its position.
+  /// Searches backward from a file offset for the last end member that records its position.
   private static func lastLinkedEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {

@@ -62,7 +62,7 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Returns the eight bytes before an offset, which are the trailer of the previous member. If the offset is less than 8, returns all
+  /// Returns the eight bytes before a file offset, which are the trailer of the previous member. If the offset is less than 8, returns all
   /// bytes before it.
   static func trailer(before offset: Int, in file: borrowing OpenFile) throws -> [UInt8] {
     let count = min(offset, Gzip.trailerSize)

@@ -52,7 +52,8 @@ package struct StreamMembers: ~Copyable {
   private var order = StreamOrder()
   /// The unreadable parts skipped so far.
   package private(set) var gaps: [StreamGap] = []
-  /// The start of the current gap, and the error at that offset; `nil` if there is no gap, or if a member has been read after the gap.
+  /// The file offset at which the current gap begins, and the error at that offset; `nil` if there is no gap, or if a member has been read
+  /// after the gap.
   private var open: (start: Int, error: ArchiveError)?
   /// The index in `gaps` of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
   private var uncounted = 0
@@ -216,7 +217,7 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Examines members with consecutive numbers, beginning at an offset.
+  /// Examines members with consecutive numbers, beginning at the file offset `start`.
   ///
   /// - Returns: the byte range of the members that are known to belong to the stream, and the offset after the last member that was read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {

@@ -74,8 +74,8 @@ struct StreamRecovery {
         + "recovers the intact parts", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Returns whether the bytes at an offset are an end member of the stream with only a few wrong bytes. The bytes are
-  /// compared with the end member that the stream must have after its last readable member.
+  /// Returns whether the bytes at a file offset are an end member of the stream with only a few wrong bytes. The bytes
+  /// are compared with the end member that the stream must have after its last readable member.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last

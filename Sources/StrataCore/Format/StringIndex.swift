@@ -77,7 +77,7 @@ package struct StringIndex: ~Copyable {
   /// Returns the number of the string if an earlier string has the same bytes and the same major type. Otherwise
   /// returns `nil`, and gives the string a number if it is long enough.
   ///
-  /// - Parameter start: the offset at which the bytes of a new string will be in the buffer.
+  /// - Parameter start: the offset in `buffer` at which the bytes of a new string will be.
   @inline(__always)
   package mutating func find(
     _ bytes: UnsafeRawBufferPointer, major: UInt8, start: Int, in buffer: borrowing ByteBuffer

@@ -1,4 +1,4 @@
-/// A lookup table for the JSON paths of a model's fields, with one table of keys for each object along the paths.
+/// A lookup table for the JSON paths of a model's fields, with one table of keys for each object on these paths.
 ///
 /// Looking up a key takes one or two comparisons, regardless of the key order in the document.
 struct JSONKeys: Sendable {
@@ -95,7 +95,7 @@ struct JSONKeys: Sendable {
   ) {
     switch element.token.kind {
     case .object: match(element, entries[entry].table, &places, &failure, &twice)
-    // A null along a path is the value of all fields below it.
+    // A null on a path is the value of all fields whose paths continue after it.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
       // If several fields fail, the failure of the first field is reported.

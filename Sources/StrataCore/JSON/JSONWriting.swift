@@ -4,7 +4,7 @@ final class JSONWriting {
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object along the paths of fields is written even if it contains no fields. A merge patch needs such objects, because the
+  /// Whether an object on the path of a field is written even if it contains no fields. A merge patch needs such objects, because the
   /// patched document may have other members in them.
   var keepsContainers = false
   /// Whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.

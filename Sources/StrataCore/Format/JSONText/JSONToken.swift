@@ -83,7 +83,7 @@ package struct JSONTokens: ~Escapable {
   @_lifetime(immortal)
   init() { bytes = RawSpan() }
 
-  /// Returns the token at an index. The index must be valid.
+  /// Returns the token at an index, which must be valid.
   @inline(__always)
   package subscript(place: Int) -> JSONToken {
     JSONToken(

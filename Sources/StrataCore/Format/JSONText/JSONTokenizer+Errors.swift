@@ -58,8 +58,8 @@ extension JSONTokenizer {
     failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
   }
 
-  /// Describes the byte at an offset for a message. Only punctuation is quoted. Any other byte could be part of the
-  /// user's content.
+  /// Describes the byte at an offset of the text for a message. Only punctuation is quoted. Any other byte could be
+  /// part of the user's content.
   func found(_ place: Int) -> String {
     guard place < end else { return "the end of the text" }
     switch byte(place) {
