@@ -27,7 +27,7 @@ extension Double {
       let number = Double(ofJSON: element.text)
       guard number.isFinite else { throw element.mismatch("a number in the range of a double") }
       return number
-    // A double represents every integer of up to 15 digits exactly, so the integer can be converted.
+    // A double represents every integer of up to 15 digits exactly, so the integer can be converted directly.
     case .integer where element.token.length <= 15:
       if let integer = ArchiveValue.smallInteger(element.text) { return Double(integer) }
       return try decode(from: element.value(), in: context)

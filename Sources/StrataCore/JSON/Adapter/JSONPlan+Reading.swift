@@ -81,8 +81,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// Returns an error for each value on the path of a write-only field that is not an object or an array, as the path requires. Such a
-  /// value cannot be captured, because writing the field would replace it.
+  /// Returns an error for each value that is on the path of a write-only field, but is not an object or an array, as the path requires.
+  /// Such a value cannot be captured, because writing the field would replace it.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in
@@ -167,7 +167,7 @@ extension JSONPlan {
     }
   }
 
-  /// Removes the elements that the field cannot hold from an array.
+  /// Removes from an array the elements that the field cannot hold.
   private func skipInvalid(
     _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
   ) throws {

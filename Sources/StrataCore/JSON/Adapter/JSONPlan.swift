@@ -124,7 +124,7 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a fallback path is not a rest, because it is written to the first path. If a path cannot be followed,
+    // A value that was read from a fallback path is not lost, because it is written to the first path. If a path cannot be followed,
     // reading the field throws.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
