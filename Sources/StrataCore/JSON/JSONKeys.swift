@@ -23,7 +23,7 @@ struct JSONKeys: Sendable {
   }
 
   private let entryOfField: [Int]
-  /// Whether the entries correspond one to one to the fields, in the same order.
+  /// Whether each field has exactly one entry, at the same index. The token indices for entries are then also those for fields.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]

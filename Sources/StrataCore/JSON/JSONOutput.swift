@@ -185,7 +185,8 @@ struct JSONOutput: ~Copyable, JSONSink {
   mutating func write(_ number: Float) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     let text = number.description
-    // From 2^24 up, the description of a float has an exponent. The description of the equal double has none, so it is written instead.
+    // From 2^24 up, the description of a float has an exponent. The description of the equal double has none, so the double's description
+    // is written instead.
     buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
   }
 

@@ -74,7 +74,7 @@ extension ValuePath {
 }
 
 extension JSONElement {
-  /// Returns the token index of the value of a member or an element; `nil` if it is absent.
+  /// Returns the token index of a member's value or of an element; `nil` if it is absent.
   fileprivate func onlyPlace(of component: ArchiveError.PathComponent) throws -> Int? {
     switch component {
     case .key(let key):

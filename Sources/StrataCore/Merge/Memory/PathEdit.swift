@@ -21,7 +21,7 @@ struct PathEdit {
       case (.reference(let number)?, _):
         object = (number, path)
         return value
-      // An empty dictionary whose keys are not strings has the form of an empty object.
+      // An empty dictionary whose keys are not strings has the form of an empty object, so an empty object is edited like an empty map.
       case (.object(let object)?, .value) where object.isEmpty: return try edited(.map([]), path)
       case (.map(let entries)?, .value(let key)):
         let place = entries.lastIndex { $0.key == key }
