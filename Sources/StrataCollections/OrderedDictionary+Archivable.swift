@@ -11,8 +11,8 @@
   /// array of pairs. Entries are merged by key: local keys keep their order, and new keys are appended in the order of
   /// the server.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys have the same encoding, and any error of
-    ///   writing a key or a value.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys have the same encoding, and any error thrown
+    ///   while writing a key or a value.
     public func write(to writer: inout ArchiveWriter) throws {
       try writer.enter()
       try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }

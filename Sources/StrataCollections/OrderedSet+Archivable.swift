@@ -6,8 +6,8 @@
   /// arrays and sets. An archive with duplicate elements is rejected as damaged. JSON and merges keep the first of
   /// several equal elements. An ordered set is merged like an array.
   extension OrderedSet: Archivable where Element: Archivable {
-    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements have the same encoding, and any error of
-    ///   writing an element.
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements have the same encoding, and any error
+    ///   thrown while writing an element.
     public func write(to writer: inout ArchiveWriter) throws {
       try CanonicalOrder.checkDifferent(elements, "elements of an ordered set", in: writer) { $0 }
       try elements.write(to: &writer)

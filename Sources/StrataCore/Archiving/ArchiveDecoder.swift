@@ -32,9 +32,9 @@ public struct ArchiveDecoder: Sendable {
 
   /// Returns the value of an archive, upgraded if it was written with an older version of the model.
   ///
-  /// - Throws: ``ArchiveError``. Opening: `notAnArchive`, `newerFormat`, `truncated`, `damaged`, `limitExceeded`.
-  ///   Decoding: `newerModel`, `unsupportedVersion`, `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`,
-  ///   `rejected`, `invalid`. Upgrading: `invalidMigration`, `migrationFailed`.
+  /// - Throws: ``ArchiveError``. Codes for an archive that cannot be opened: `notAnArchive`, `newerFormat`, `truncated`, `damaged`,
+  ///   `limitExceeded`. Codes for content that cannot be decoded: `newerModel`, `unsupportedVersion`, `unknownType`, `typeMismatch`,
+  ///   `missingValue`, `unknownCase`, `rejected`, `invalid`. Codes for a failed upgrade: `invalidMigration`, `migrationFailed`.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -56,7 +56,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// Returns the value of an archive whose type conforms only to `Codable`.
+  /// Returns the value of an archive. The type of the value conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -77,7 +77,7 @@ public struct ArchiveDecoder: Sendable {
     try ArchiveError.naming(url) { try decode(type, from: read(url), report: &report) }
   }
 
-  /// Returns the value of an archive file whose type conforms only to `Codable`.
+  /// Returns the value of an archive file. The type of the value conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
@@ -100,6 +100,8 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
+  /// Calls `body` with the stamp and the inflated body of an archive of one value.
+  ///
   /// - Parameter name: the name of the expected type, for error messages and metrics. If it is `nil`, any type is accepted.
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
@@ -141,6 +143,8 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
+  /// Returns the result of `read` for a body, and reports the upgrades in `report`.
+  ///
   /// - Parameters:
   ///   - stamp: the stamp of the archive; `nil` for a body without an archive header and for a row of a store.
   ///   - row: the record definitions and long strings that a store keeps outside the bytes of a row; `nil` for an archive.
@@ -176,8 +180,8 @@ extension ModelSchema {
     try checkVersion(found, names.lazy.compactMap { stamp.floors[$0, found] }.first)
   }
 
-  /// Whether a stamp names this model or a collection of this model. The type name of a collection contains the name of the
-  /// model.
+  /// Whether a stamp names this model or, for a model that is a struct or an enum, a collection of this model. The type name of a
+  /// collection contains the name of the model.
   private func isOurs(_ stamp: Stamp) -> Bool {
     isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
   }
@@ -201,12 +205,12 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// Returns this error. If this error is a type mismatch, and the archive's type is not the expected type, the reason of the
-  /// returned error names both types.
+  /// Returns this error. If it is a type mismatch, and the archive has a different type than expected, the reason of the returned error
+  /// names both types.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
-    // The type name of an untyped value would not help the reader of an error.
+    // The stamp of an untyped value names no model, so the type name would not explain the mismatch.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
     return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
   }

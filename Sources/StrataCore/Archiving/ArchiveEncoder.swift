@@ -113,7 +113,7 @@ public struct ArchiveEncoder: Sendable {
 }
 
 extension ArchiveWriter {
-  /// Returns an archive member with the body that was written.
+  /// Returns an archive member with the body that this writer has written so far.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if readers with the same limits would reject the member.
   package borrowing func member(

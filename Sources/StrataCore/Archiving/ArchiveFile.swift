@@ -25,12 +25,13 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     public let report: DecodingReport
   }
 
-  /// The file that a value was read from.
+  /// The file that a value was read from: the file itself, or its backup.
   public enum Origin: Sendable {
-    /// The file itself.
+    /// The file at ``ArchiveFile/url``.
     case file
     /// The backup at ``ArchiveFile/previousURL``, which an older version of the program wrote. The backup lacks everything that was saved
-    /// after the program was updated. `damage` is the error of reading the file itself, if ``load()`` used the backup for that reason.
+    /// after the program was updated. If ``load()`` used the backup because the file itself is damaged, `damage` is the error that reading
+    /// the file threw.
     case previous(damage: ArchiveError?)
   }
 
@@ -67,7 +68,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// Returns the value in the file, upgraded if an older version of the program wrote it; `nil` if there is no file.
   ///
-  /// If the file is damaged, returns the value in ``previousURL``. In that case ``Loaded/origin`` contains the error.
+  /// If the file is damaged, returns the value in ``previousURL``. In that case, ``Loaded/origin`` contains the error.
   ///
   /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If the error is `newerModel`, ``loadPrevious()`` returns the value
   ///   from before the program was updated.
@@ -98,7 +99,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL``. To detect these cases,
   /// the existing file is read first, unless this instance has already loaded or saved it.
   ///
-  /// - Throws: the errors of ``ArchiveEncoder``, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
+  /// - Throws: any error that ``ArchiveEncoder`` throws, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
   ///   `fileSystem`, or `fileInUse`. The code is `fileInUse` if another writer has replaced the file since this instance loaded or saved
   ///   it, or has created the file since ``load()`` returned `nil`. The file is unchanged after an error, with one exception: if only
   ///   flushing the folder to the disk failed, the file has been replaced.

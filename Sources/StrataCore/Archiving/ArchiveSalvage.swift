@@ -39,8 +39,8 @@ public enum ArchiveSalvage {
   ///   - input: the damaged archive, which is not changed.
   ///   - output: the file to write, which must be a different file.
   ///   - limits: limits on the sizes that the archive may claim, such as the length of a string.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error of reading the
-  ///   archive if no part of it can be read. No file is written in that case.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error thrown while reading the archive
+  ///   if no part of it can be read. No file is written in that case.
   /// - Complexity: linear in the size of the file. One member at a time is held in memory.
   public static func salvage(_ input: URL, to output: URL, limits: ArchiveLimits = ArchiveLimits()) throws -> Report {
     let own = try OpenFile(reading: input).status()
@@ -123,7 +123,7 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }
-      // The fingerprint and the count in the archive's stamp describe the complete value, not the truncated one.
+      // The fingerprint and the count in the archive's stamp describe the complete value, so both are changed for a truncated one.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)

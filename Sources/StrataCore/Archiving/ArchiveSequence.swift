@@ -134,7 +134,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       members.source = decoding
     }
 
-    /// Returns the models of the next member that contains any; `nil` at the end of the stream.
+    /// Returns the models of the next member that contains at least one model; `nil` at the end of the stream.
     func nextBatch() throws -> [Element]? {
       while let models = try members.next(decoding.models, count: { $0.count }) {
         if !models.isEmpty { return models }

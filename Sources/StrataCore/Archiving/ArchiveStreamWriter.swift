@@ -19,7 +19,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private static var memberSize: Int { 256 << 10 }
   private static var bufferSize: Int { memberSize + (64 << 10) }
 
-  /// A copy of the bytes that recovery cut off the stream, in a file named `NAME.cut`; `nil` if no bytes were cut off.
+  /// The file, named `NAME.cut`, with a copy of the bytes that recovery removed from the end of the stream; `nil` if no bytes were removed.
   ///
   /// ``finish()`` removes the copy if it contains only readable members, followed by at most one truncated member. A killed process leaves
   /// such bytes behind. Any other content is the result of a power failure or damage, so the copy is kept.
@@ -29,7 +29,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private var writer: ArchiveWriter
   private let compression: CompressionLevel
   private var pending: UInt32 = 0
-  /// Whether the current member accepts no more models.
+  /// Whether the next model begins a new member, because encoding a model for the current member failed.
   private var isClosed = false
   /// The queue in which complete members are compressed before they are written to the file.
   private let members: OrderedWork<[UInt8]>
@@ -70,9 +70,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// The existing stream is verified first. Otherwise models could be appended after damage, and readers would not reach them.
   ///
   /// A killed writer or a power failure can leave bytes after the end of the stream. By default, a file with such bytes is rejected. With
-  /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no other end, because no call of
-  /// ``finish()`` has committed their models. The bytes are first copied to ``cutFile``. If they contain another end, the stream is damaged
-  /// and is not changed. Use ``ArchiveSalvage`` instead.
+  /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no other end. Without another end, no
+  /// call of ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain another end,
+  /// the stream is damaged and is not changed. Use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
@@ -87,8 +87,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - threads: the number of threads that compress members, as for a new stream.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` if another writer still uses the file after `waiting`;
   ///   `typeMismatch` if the file holds models of a different type or is not a stream; `newerModel` if a newer program wrote it;
-  ///   `truncated` if it has no end; `damaged`, `limitExceeded` or any other error of reading the stream. The file is unchanged in these
-  ///   cases.
+  ///   `truncated` if it has no end; `damaged`, `limitExceeded` or any other error thrown while reading the stream. The file is unchanged
+  ///   in these cases.
   /// - Complexity: linear in the size of the file if it is verified or recovered, otherwise constant.
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
@@ -164,10 +164,11 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // Strings and definitions of the failed model are already numbered, so no more models may be added to the current member.
+      // Strings and definitions of the failed model are already numbered, and later models could refer to them. No more models may
+      // therefore be added to the current member.
       writer.cut(to: mark)
       isClosed = true
-      // The model may be within the limits if it is the first model of a member.
+      // The model may be within the limits as the first model of a member, so it is added again, to the next member.
       guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
@@ -243,7 +244,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 }
 
 extension ArchiveWriter {
-  /// Starts an array whose head has a fixed width, because ``setCount(_:)`` overwrites the count later.
+  /// Starts an array whose head has a fixed width, because ``setCount(_:)`` later overwrites the number of elements in the head.
   package mutating func beginCountedArray() {
     counts.addCollection(0)
     countPlace = buffer.count + 1
@@ -252,7 +253,7 @@ extension ArchiveWriter {
 
   package mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }
 
-  /// Writes an element of the counted array.
+  /// Writes an element of the array that ``beginCountedArray()`` started.
   package mutating func writeElement<T: Archivable>(_ element: T) throws {
     counts.addElement()
     try writeRoot(element)
@@ -270,7 +271,7 @@ extension ArchiveWriter {
     closeValues()
   }
 
-  /// A position in a body, with the state of the writer at that position.
+  /// A position in a body to which ``cut(to:)`` can truncate the body, with the state of the writer at that position.
   struct Mark {
     let count: Int
     let depth: Int

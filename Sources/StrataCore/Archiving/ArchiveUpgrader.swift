@@ -22,9 +22,9 @@ public struct ArchiveUpgrader: Sendable {
   /// are also upgraded.
   ///
   /// - Parameters:
-  ///   - type: the root type of the archives. A model also covers optionals, arrays, sets and dictionaries of the
-  ///     model. The type name in the stamp identifies them. Keys of dictionaries are not upgraded. To upgrade the keys,
-  ///     pass the type of the dictionary.
+  ///   - type: the root type of the archives. If it is a model, archives of optionals, arrays, sets and dictionaries of
+  ///     the model are recognized by the type name in the stamp, and also upgraded. Keys of dictionaries are not
+  ///     upgraded. To upgrade the keys, pass the type of the dictionary.
   ///   - compression: the compression level of the output.
   ///   - limits: limits on the sizes that an archive may claim, such as the length of a string.
   ///   - validates: whether archives are rejected if their models break validation rules.

@@ -3,6 +3,8 @@ package struct ArchivedType {
   package let type: any Archivable.Type
   package let name: String
 
+  /// Determines the root type of an archive from the type name in its stamp.
+  ///
   /// - Parameters:
   ///   - root: the root type of the archives. If it is a model, the archives can also contain optionals and collections
   ///     of the model.
@@ -39,8 +41,8 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
-  /// Returns the index of the type in `roots` that decodes archives with this type name. If the type is a model, it
-  /// also decodes optionals and collections of the model, at any depth.
+  /// Returns the index of the type in `roots` that decodes archives with this type name; `nil` if there is none. If the
+  /// type is a model, it also decodes optionals and collections of the model, at any depth.
   package static func index(of name: String, in roots: [any Archivable.Type]) -> Int? {
     if let index = roots.firstIndex(where: { $0.isStored(as: name) }) { return index }
     var rest = name[...]
@@ -83,7 +85,8 @@ package struct ArchivedType {
 
   private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
 
-  /// Returns a dictionary type whose keys are decoded as untyped values. The keys are therefore not upgraded.
+  /// Returns the type of a dictionary with values of this type. The keys are decoded as untyped values, and therefore
+  /// not upgraded.
   private func dictionary(keys: Substring) -> ArchivedType {
     ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
   }

@@ -22,7 +22,7 @@ extension ArchiveEncoder {
 
   /// Encodes an untyped value as a row.
   ///
-  /// - Parameter stamp: the stamp of an archive of the value.
+  /// - Parameter stamp: the stamp that an archive of the value would have.
   package func encodeRow(_ value: ArchiveValue, stamp: Stamp, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp, shapes) {
       $0.keepsOrder = true
@@ -60,7 +60,8 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the first bytes of a row whose root is a record with this shape. The number of the shape is 0.
+  /// Returns the first bytes of a row whose root is a record with this shape, if the shape has the number 0. A store
+  /// can omit these bytes, because all such rows begin with them.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))
@@ -90,7 +91,7 @@ extension ArchiveDecoder {
     }
   }
 
-  /// Returns the value of a row whose type conforms only to `Codable`.
+  /// Returns the value of a row. The type of the value conforms only to `Codable`.
   package func decodeRow<T: Decodable>(
     codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> T {

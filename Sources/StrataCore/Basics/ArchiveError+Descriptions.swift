@@ -11,7 +11,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
-    // The reason of a file system error already contains the message of the operating system.
+    // The reason of a file system error already contains the message of the operating system, so the underlying error
+    // adds nothing.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }
@@ -51,7 +52,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not make a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
-    // The reason of a `TransformError` is already the reason of the `ArchiveError`.
+    // The reason of a `TransformError` is already the reason of the `ArchiveError`, so only the type of the error that
+    // caused it is named.
     case let error as TransformError: error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer refused it"
     default: String(describing: error)
     }

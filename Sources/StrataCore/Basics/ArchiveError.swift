@@ -121,22 +121,22 @@ public struct ArchiveError: Error, Sendable {
   public var reason: String { details.reason }
   /// The path to the failing value, outermost component first; empty if the root failed.
   public var codingPath: [PathComponent] { details.path }
-  /// The last key in the path to the failing value.
+  /// The last key in the path to the failing value; `nil` if the path contains no key.
   public var key: String? {
     for case .key(let key) in details.path.reversed() { return key }
     return nil
   }
-  /// The name of the type that was being read or written.
+  /// The name of the type that was being read or written; `nil` if the type is not known.
   public var typeName: String? { details.typeName }
-  /// The model version or format version of the data.
+  /// The model version or format version of the data, if the error is about a version.
   public var foundVersion: Int? { details.foundVersion }
-  /// The expected version, usually the newest version that this program can read. For `unsupportedVersion`, the oldest version
-  /// that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, the version
-  /// after the step.
+  /// The version that was expected. This is usually the newest version that this program can read. For the code `unsupportedVersion`, it is
+  /// the oldest version that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, it is
+  /// the version after the step.
   public var supportedVersion: Int? { details.supportedVersion }
-  /// The limit that was exceeded.
+  /// The limit that was exceeded; `nil` for any other error.
   public var limit: ArchiveLimits.Limit? { details.limit }
-  /// The byte offset of the failure in the inflated data, or in the file if no data was inflated yet.
+  /// The byte offset of the failure in the inflated data, or in the file if no data was inflated yet; `nil` if the position is not known.
   public var byteOffset: Int? { details.byteOffset }
   /// The error that a hook, a migration step, a `Codable` type or the operating system threw.
   public var underlyingError: (any Error)? { details.underlying }

@@ -48,11 +48,11 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// and so does each collection.
   public var values: Int = 1 << 30
   /// The maximum number of bytes of text and data that references in one file expand to; 16 GiB by default. Keys are counted for each
-  /// record that has them. In memory, a repeated text exists only once. Code that writes the decoded values writes the text once for each
-  /// reference.
+  /// record that has them. In memory, a repeated text exists only once, but code that writes the decoded values writes the text once for
+  /// each reference.
   public var expandedBytes: Int = 1 << 34
-  /// The maximum number of steps that find duplicates in sets and keys; 4,294,967,296 by default. Each step hashes or compares one value,
-  /// or 16 bytes of text or data.
+  /// The maximum number of steps for finding duplicates in sets and among keys; 4,294,967,296 by default. Each step hashes or compares one
+  /// value, or 16 bytes of text or data.
   public var steps: Int = 1 << 32
   /// The maximum work that each byte of a file may cause; 64 by default. Each byte allows this number of ``values``, and four times
   /// this number of ``expandedBytes`` and ``steps``. In addition, every file has an allowance of 4,194,304 values, 64 MiB and
@@ -67,6 +67,6 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// and 64 times the size of everything else.
   public var outputSize: Int = 1 << 34
 
-  /// The default limits.
+  /// Creates the default limits.
   public init() {}
 }

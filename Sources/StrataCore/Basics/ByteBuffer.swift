@@ -133,7 +133,7 @@ package struct ByteBuffer: ~Copyable {
     count &+= 16
   }
 
-  /// Overwrites eight earlier bytes with a 64-bit word in native byte order.
+  /// Overwrites the eight bytes at the byte offset `start` with a 64-bit word in native byte order.
   @inline(__always)
   mutating func overwrite(at start: Int, withWord value: UInt64) {
     precondition(start >= 0 && start + 8 <= count)
@@ -188,13 +188,13 @@ package struct ByteBuffer: ~Copyable {
     return data
   }
 
-  /// Overwrites four earlier bytes with a 32-bit integer in network byte order.
+  /// Overwrites the four bytes at the byte offset `start` with a 32-bit integer in network byte order.
   package mutating func overwrite(at start: Int, with value: UInt32) {
     precondition(start >= 0 && start + 4 <= count)
     base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
   }
 
-  /// Whether the buffer contains these bytes at `start`.
+  /// Whether the buffer contains these bytes at the byte offset `start`.
   @inline(__always)
   package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
     guard start >= 0, count &- start >= bytes.count else { return false }
@@ -206,8 +206,8 @@ package struct ByteBuffer: ~Copyable {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns a 32-bit hash of the bytes. The hash itself is never stored. It determines which repeated strings in a body are
-  /// written as references (Docs/Format.md, section 5).
+  /// Returns a 32-bit hash of the bytes. The hash itself is never stored, but it determines which repeated strings in a body are written as
+  /// references, and must therefore never change (Docs/Format.md, section 5).
   ///
   /// Each step multiplies the next 16 bytes as two words, and combines both halves of the product. The last step may
   /// overlap the previous one.
@@ -246,8 +246,8 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   ///
-  /// `String(decoding:as:)` repairs invalid bytes. The string then differs from the input. Comparing the string with the input is
-  /// several times faster than the validating initializer, which is not specialized. ASCII never needs repair.
+  /// `String(decoding:as:)` repairs invalid bytes, so the string then differs from the input. Comparing the string with the input is
+  /// several times faster than the validating initializer, which is not specialized. ASCII is not compared, because it never needs repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

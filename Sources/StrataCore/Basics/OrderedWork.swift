@@ -36,7 +36,7 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
   /// Returns the result of the first job; `nil` if there are no more jobs. The job stays in the queue.
   ///
   /// - Parameter goesAhead: whether the source may be called for jobs after the first one.
-  /// - Throws: the error of the job. The next call runs the job again.
+  /// - Throws: the error that the job threw. The next call of this method runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
@@ -99,7 +99,7 @@ extension OrderedWork {
     private func createJob() {
       let next = source?()
       if state.withLock({ $0.endCreating(next?.weight ?? 0, next?.job) }) { isDone.signal() }
-      // Another thread may now create the next job or run the new job.
+      // Starts a worker if necessary, because another thread may now create the next job or run the new job.
       wake()
     }
   }
@@ -125,8 +125,8 @@ extension OrderedWork {
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     }
 
-    /// The minimum total weight, in bytes, of the waiting jobs for which a worker is started. Lighter jobs finish sooner than a worker
-    /// starts.
+    /// The minimum total weight of the waiting jobs, in bytes, at which an additional worker is started. Lighter jobs finish sooner than a
+    /// worker starts.
     private static var wakingWeight: Int { 8 << 10 }
     /// The maximum total weight of all jobs, in bytes per thread. An empty queue accepts a job of any weight.
     private static var weightPerThread: Int { 1 << 20 }
@@ -237,7 +237,7 @@ extension OrderedWork {
     ///
     /// - Returns: whether the owner is waiting for this job.
     mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
-      // A number below `firstNumber` belongs to a job that was removed.
+      // A number below `firstNumber` belongs to a job that was removed, so the result is discarded.
       guard number >= firstNumber else { return false }
       let index = number - firstNumber
       jobs[index].phase = .ended(result)

@@ -1,10 +1,10 @@
-/// An error of a transformer, with the input that the transformer rejected.
+/// An error that a transformer threw, with the input that the transformer rejected.
 ///
 /// Code can inspect the input, but the description never contains it, because values do not belong in logs.
 public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// The problem and its remedy.
   public let reason: String
-  /// The rejected input of the step that failed; `nil` if the type of the input is not `Sendable`.
+  /// The input that the transformer's failing step rejected; `nil` if the type of the input is not `Sendable`.
   public let input: (any Sendable)?
   /// The path to the failing element inside the transformed value, as array indices and dictionary keys.
   public let path: [ArchiveError.PathComponent]

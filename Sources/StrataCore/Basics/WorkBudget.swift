@@ -15,16 +15,17 @@ package final class WorkBudget {
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The number of values that ``ArchiveLimits/maxWorkPerByte`` allows beyond ``ArchiveLimits/values``. The additional weights of large
-  /// values are first subtracted from this number.
+  /// The part of the budget that only additional weights may use: the number by which the value count that ``ArchiveLimits/maxWorkPerByte``
+  /// allows exceeds ``ArchiveLimits/values``. When this part is used up, additional weights reduce ``values``.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
   /// The state of the budget directly after the last call of ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is updated before values are counted as steps.
+  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is recorded before ``countAsSteps(since:)``
+  /// increases ``weightsBeyond`` again.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
-  /// Creates a budget for input of unknown size. Only `limits` restrict its work.
+  /// Creates a budget for input of unknown size. Only `limits` restrict the work.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -57,27 +58,28 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result with the budget `other`. If so, `other` would now be in the
-  /// same state as this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more work than a new
-  /// budget.
+  /// Whether `other` could have been used instead of this budget: the work since ``begin(fileSize:)`` would have had the same result, and
+  /// would have left `other` in the same state. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more
+  /// work than a new budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// Returns the number of steps that each byte of a file allows. Each byte also allows references to expand to the same number of bytes.
+  /// Returns the number of steps that each byte of a file allows, which is also the number of bytes to which references may expand. `ratio`
+  /// is ``ArchiveLimits/maxWorkPerByte``.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// Returns the number of values that a record definition counts as. A definition takes as much memory as several values. It stays in
-  /// memory as long as any record that uses it.
+  /// Returns the number of values that a record definition counts as. A definition counts as several values, because it takes as much
+  /// memory, and stays in memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   // A value takes 16 bytes in an array. A value that takes more memory has an additional weight, counted in values, and only the size of
-  // the file limits the total weight. A padded archive allows twice the number of its values. Therefore the additional weight of a value
-  // that can be repeated by reference must not exceed the number of its values. A value that an encoder writes in full takes at least two
-  // bits of the file, which allow 16 values.
+  // the file limits the total weight. An encoder pads a small archive until the file size allows twice the number of its values. Therefore,
+  // if a value can be repeated by reference, its additional weight must not exceed the number of values that it counts as. A value that an
+  // encoder writes in full takes at least two bits of the file, which allow 16 values.
 
-  /// The additional weight of a collection. A collection already counts as one value.
+  /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1
   /// The additional weight of a string that is numbered for later references.
   static let ofText = 4
@@ -96,12 +98,13 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// The state of the budget before a record is read for the second time.
+  /// The state of the budget before a record is read for the second time. ``countAsSteps(since:)`` compares the budget with this state.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Counts the values since a mark as steps instead of values. A record that is read for the second time is in the archive only once.
+  /// Counts the values since a mark as steps instead of values, because a record that is read for the second time is in the archive only
+  /// once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)
@@ -125,17 +128,17 @@ package final class WorkBudget {
     if bytes < 0 { throw exceeded(.expandedBytes) }
   }
 
-  /// Subtracts steps. A step is hashing or comparing one value or word.
+  /// Subtracts steps. Each step hashes or compares one value, or 16 bytes of text or data.
   @inline(__always)
   package func spend(steps count: Int) throws {
     steps &-= count
     if steps < 0 { throw exceeded(.steps) }
   }
 
-  /// Whether the budget allows this number of further values.
+  /// Whether the budget allows this number of additional values.
   func allows(values count: Int) -> Bool { count <= values }
 
-  /// Whether the budget allows references to expand to this number of further bytes.
+  /// Whether the budget allows references to expand to this number of additional bytes.
   func allows(bytes count: Int) -> Bool { count <= bytes }
 
   @inline(never)

@@ -22,7 +22,8 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // The head of an item may be longer than necessary. The same value then has a shorter encoding.
+    // The head of an item may be longer than necessary. In that case, the same value also has a shorter encoding, and
+    // this function returns `false`.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

@@ -41,7 +41,7 @@ package enum CBOR {
 
   /// The names of generic objects (tag 27), for values that no registered tag can represent losslessly.
   package enum Generic {
-    /// A date as seconds since 2001-01-01T00:00:00Z, if tag 1 would lose precision.
+    /// A date as seconds since 2001-01-01T00:00:00Z. Used if tag 1 would lose precision.
     package static let date = "Date.2001"
     /// A URL with a base URL: the relative part and the base.
     package static let url = "URL"
@@ -49,9 +49,9 @@ package enum CBOR {
     package static let decimal = "Decimal.NaN"
     /// Objects with identity (tag 28), and a value that refers to them (tag 29).
     package static let graph = "graph"
-    /// A forward reference to an object.
+    /// A reference to an object that follows later.
     package static let later = "later"
-    /// A number as written in JSON.
+    /// A JSON number that is kept as text (``ArchiveValue/number(_:)``).
     package static let number = "number"
   }
 }

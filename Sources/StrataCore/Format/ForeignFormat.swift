@@ -4,6 +4,8 @@ package enum ForeignFormat {
 
   private static let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
+  /// Detects the format of data. Returns `nil` if the format is not recognized.
+  ///
   /// - Parameter bytes: the data. Only the first 512 bytes are examined.
   package init?(_ bytes: RawSpan) {
     var start = bytes.extracting(first: 512).withUnsafeBytes { Array($0) }[...]

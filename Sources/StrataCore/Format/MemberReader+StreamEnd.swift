@@ -15,10 +15,10 @@ extension MemberReader {
   /// If the end member records its position, no other members are read. Otherwise all members are read, because bytes inside a model can
   /// look like an end member.
   ///
-  /// - Returns: the stamp; `nil` if the file is not a stream, or if no complete end member is at its end. The stream is then truncated or
-  ///   damaged.
-  /// - Throws: the errors of ``stamp(ofFile:)``, and `limitExceeded` for a file that is crafted to contain many positions that look like
-  ///   end members.
+  /// - Returns: the stamp; `nil` if the file is not a stream, or if no complete end member is at its end. A stream without a complete end
+  ///   member is truncated or damaged.
+  /// - Throws: any error that ``stamp(ofFile:)`` throws, and `limitExceeded` for a file that is crafted to contain many positions that look
+  ///   like end members.
   package static func endStamp(ofFile url: URL) throws -> Stamp? {
     let file = try OpenFile(reading: url)
     let first = try firstHeader(of: file)
@@ -47,8 +47,8 @@ extension MemberReader {
     }
   }
 
-  /// Returns the stamp of the end member directly before an offset, and whether that member records its position. Returns `nil` if there is
-  /// no end member.
+  /// Returns the stamp of the end member directly before a file offset, and whether that member records its position. Returns `nil` if
+  /// there is no end member.
   ///
   /// Headers with and without a link are tried, because older programs append end members without a link.
   static func tailEnd(
@@ -91,8 +91,9 @@ extension MemberReader {
     }
   }
 
-  /// Returns the stamp of the last end member before an offset, and the offset after that member. First searches for the last end member
-  /// that records its position. From there, or from the beginning of the file if there is none, reads all members that record no positions.
+  /// Returns the stamp of the last end member before a file offset, and the offset after that member. First searches for the last end
+  /// member that records its position. From there, or from the beginning of the file if there is none, reads all members that record no
+  /// positions.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {
@@ -110,7 +111,7 @@ extension MemberReader {
     return last
   }
 
-  /// Searches backward from an offset for the last end member that records its position.
+  /// Searches backward from a file offset for the last end member that records its position.
   private static func lastLinkedEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {

@@ -62,13 +62,15 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Returns the eight bytes before an offset, or all bytes before it if the offset is less than 8.
+  /// Returns the eight bytes before a file offset, which are the trailer of the previous member. If the offset is less than 8, returns all
+  /// bytes before it.
   static func trailer(before offset: Int, in file: borrowing OpenFile) throws -> [UInt8] {
     let count = min(offset, Gzip.trailerSize)
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the reader can move to an offset in the file. Only then can reading continue after damage.
+  /// Whether the reader can move to any offset in the file, which is not possible in a pipe. Reading can continue after damage only if this
+  /// is true.
   package var isSeekable: Bool { position != nil }
   /// The file offset up to which bytes have been read.
   var reach: Int { position ?? offset }
@@ -93,7 +95,7 @@ package struct MemberReader: ~Copyable {
   /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum of the
   /// body is not verified.
   ///
-  /// - Throws: the errors of ``next()``, except that a truncated body is not an error.
+  /// - Throws: the same errors as ``next()``, but no error for a truncated body.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in
@@ -108,7 +110,7 @@ package struct MemberReader: ~Copyable {
 
   private mutating func readHeader() throws -> GzipHeader {
     header = nil
-    // If the file ends before the header does, parsing the header throws an error.
+    // If the file ends before the header does, parsing the incomplete header throws an error, so the result is ignored.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)

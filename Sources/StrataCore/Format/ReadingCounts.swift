@@ -63,7 +63,10 @@ struct ReadingCounts {
     return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
   }
 
-  /// - Parameter bodySize: the number of bytes written.
+  /// Throws `limitExceeded` if readers with the same limits would reject the body, apart from the limit on the work per
+  /// byte.
+  ///
+  /// - Parameter bodySize: the size of the body in bytes.
   func check(bodySize: Int) throws(ArchiveError) {
     try check(bodySize, limits.inflatedSize, .inflatedSize, "the body takes more bytes")
     try check(largestCount, limits.count, .count, "a collection has more elements")
@@ -72,7 +75,7 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references expand to more bytes")
   }
 
-  /// Checks a body without an archive. Such a body cannot be padded to allow more work.
+  /// Checks a body that is not part of an archive file. Such a body cannot be padded to allow more work.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

@@ -57,13 +57,15 @@ package struct StampFloors: Sendable, Hashable {
     return bytes
   }
 
+  /// Parses the content of the subfield.
+  ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   init(payload: RawSpan, fileOffset: Int) throws {
     var position = 0
     func damage() -> ArchiveError {
       ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
     }
-    // The size of the list is limited, because readers search it for each record definition.
+    // The size of the list of floors is limited, because readers search the list for each record definition.
     guard payload.byteCount <= Self.limit else { throw damage() }
     while position < payload.byteCount {
       guard let length = payload.littleEndian(at: position, as: UInt16.self).map(Int.init),

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A member that was read from a file. The member may not belong to the stream.
+/// A member that was read from a file. It does not necessarily belong to the stream, because bytes inside a model can look like a member.
 struct ReadMember {
   let stamp: Stamp
   let body: [UInt8]
@@ -52,9 +52,10 @@ package struct StreamMembers: ~Copyable {
   private var order = StreamOrder()
   /// The unreadable parts skipped so far.
   package private(set) var gaps: [StreamGap] = []
-  /// The start of the current gap, and the error at that offset; `nil` if there is no gap, or if a member has been read after the gap.
+  /// The file offset at which the current gap begins, and the error at that offset; `nil` if there is no gap, or if a member has been read
+  /// after the gap.
   private var open: (start: Int, error: ArchiveError)?
-  /// The index of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
+  /// The index in `gaps` of the first gap after the last end member. `missing` is the number of models missing in all earlier gaps.
   private var uncounted = 0
   private var missing: UInt64 = 0
   /// The number of bytes that were read without finding a valid member.
@@ -62,7 +63,8 @@ package struct StreamMembers: ~Copyable {
   private var isFinished = false
   /// The expected sequence number of the member that directly follows the last member; `nil` if the last member could not be read.
   private var following: UInt64? = 0
-  /// The stamp of the damaged member. `nil` if its header is not readable, or if the member is not the next one in order.
+  /// The stamp of the damaged member at which the current gap begins. `nil` if the header of the member is not readable, or if the member
+  /// is not the next one in order.
   private var broken: Stamp?
   /// The file offset up to which all members are known to belong to the stream.
   private var known = 0
@@ -140,7 +142,8 @@ package struct StreamMembers: ~Copyable {
           // `try?`, because a header that is out of order proves nothing about the members after it.
           if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
-        // If only the content of the member is invalid, and its checksum is right, the next member follows directly.
+        // If the checksum of the member is right, and only its content is invalid, the next member follows directly, and no search is
+        // needed.
         if offset > start { continue }
         following = nil
         try spend(file.reader.reach - start)
@@ -214,7 +217,7 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Examines members with consecutive numbers, beginning at an offset.
+  /// Examines members with consecutive numbers, beginning at the file offset `start`.
   ///
   /// - Returns: the byte range of the members that are known to belong to the stream, and the offset after the last member that was read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {

@@ -16,7 +16,7 @@ package struct StreamOrder {
 
   package init() {}
 
-  /// Creates the state that follows an end member.
+  /// Creates a checker for the members after an end member.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)
@@ -71,6 +71,8 @@ package struct StreamOrder {
     next = stamp.sequenceNumber
   }
 
+  /// Checks that the archive is complete after its last member.
+  ///
   /// - Throws: ``ArchiveError`` if the archive is incomplete. The code is `notAnArchive` if the file is empty, and
   ///   `truncated` if the file is a stream without an end member.
   package func finish() throws {

@@ -35,7 +35,7 @@ struct StreamRecovery {
   ///   contains only readable members and at most one truncated member. After a power failure, the rest may also
   ///   contain other bytes.
   /// - Throws: ``ArchiveError`` with the code `damaged` if an end member follows damage, `truncated` if there is no end
-  ///   member, and any error of reading the file that is not damage.
+  ///   member, and any error thrown while reading the file, except for damage.
   func lastEnd() throws -> (stamp: Stamp, offset: Int, breaksOff: Bool) {
     var members = StreamMembers(try MemberReader(wholeOf: url, limits: limits), .skips)
     var order = StreamOrder()
@@ -74,8 +74,8 @@ struct StreamRecovery {
         + "recovers the intact parts", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
-  /// Returns whether the bytes at an offset are an end member of the stream with only a few wrong bytes. All bytes of
-  /// the expected end member are known.
+  /// Returns whether the bytes at a file offset are an end member of the stream with only a few wrong bytes. The bytes
+  /// are compared with the end member that the stream must have after its last readable member.
   private func isDamagedEnd(at offset: Int, after last: Stamp, _ order: StreamOrder) throws -> Bool {
     let file = try OpenFile(reading: url)
     var stamp = last

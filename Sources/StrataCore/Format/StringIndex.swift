@@ -22,10 +22,11 @@ package struct StringIndex: ~Copyable {
     var key: UInt32 = 0
   }
 
-  /// The first strings in order of appearance. From 16 strings on, a hash table of at least 64 slots.
+  /// Up to 15 strings in order of appearance. From 16 strings on, this is a hash table of at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
-  /// The offset that is added to the `start` of every slot.
+  /// The offset that is added to the `start` of every slot to get the position of a string in the output. It differs
+  /// from 0 if the index began with a snapshot.
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
@@ -57,7 +58,8 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Starts with a snapshot. The caller writes the bytes of the snapshot at `start`.
+  /// Begins with the strings of a snapshot. The caller must write the bytes of the snapshot at the offset `start` of
+  /// the output.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
@@ -75,7 +77,7 @@ package struct StringIndex: ~Copyable {
   /// Returns the number of the string if an earlier string has the same bytes and the same major type. Otherwise
   /// returns `nil`, and gives the string a number if it is long enough.
   ///
-  /// - Parameter start: the offset at which the bytes of a new string will be in the buffer.
+  /// - Parameter start: the offset in `buffer` at which the bytes of a new string will be.
   @inline(__always)
   package mutating func find(
     _ bytes: UnsafeRawBufferPointer, major: UInt8, start: Int, in buffer: borrowing ByteBuffer

@@ -27,7 +27,7 @@ extension Double {
       let number = Double(ofJSON: element.text)
       guard number.isFinite else { throw element.mismatch("a number in the range of a double") }
       return number
-    // A double represents every integer of up to 15 digits exactly.
+    // A double represents every integer of up to 15 digits exactly, so the integer can be converted directly.
     case .integer where element.token.length <= 15:
       if let integer = ArchiveValue.smallInteger(element.text) { return Double(integer) }
       return try decode(from: element.value(), in: context)
@@ -129,7 +129,8 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 }
 
 extension JSONElement {
-  /// The capacity to reserve for elements or members. Most elements and members take less memory than their tokens.
+  /// The number of elements or members for which to reserve capacity, at most 65,536. Most elements and members take less memory than their
+  /// tokens, but some types take more.
   @usableFromInline
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }

@@ -121,7 +121,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     output.close(isObject: false, isEmpty: count == 0)
   }
 
-  /// - Parameter start: the offset of the record, whose head has already been read.
+  /// - Parameter start: the offset of the record in the body. The head of the record has already been read.
   private mutating func record(_ layout: JSONLayout, at start: Int) throws {
     if let problem = layout.problem { throw problem }
     guard layout.isPlain, writesNulls else {
@@ -137,7 +137,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       }
       return output.close(isObject: true, isEmpty: layout.flatKeys.isEmpty)
     }
-    // The fields of one object need not be adjacent, so the position of each field is determined first.
+    // The fields that share a JSON object need not be adjacent in the record, so the position of each field is determined first.
     var positions: [Int] = []
     for _ in 0..<layout.fieldCount {
       positions.append(reader.position)

@@ -46,7 +46,7 @@ struct JSONFrame {
       }
   }
 
-  /// Adds the path to the current element to an error.
+  /// Returns the error with the key or the index of the current element inserted at the front of its path.
   func located(_ error: ArchiveError) -> ArchiveError {
     guard next > 0 else { return error }
     var located = error

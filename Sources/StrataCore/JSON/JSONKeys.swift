@@ -1,29 +1,29 @@
-/// A lookup table for the JSON paths of a model's fields, with one table of keys for each object along the paths.
+/// A lookup table for the JSON paths of a model's fields, with one table of keys for each object on these paths.
 ///
 /// Looking up a key takes one or two comparisons, regardless of the key order in the document.
 struct JSONKeys: Sendable {
-  /// A key of an object along the paths of some fields.
+  /// A key of a JSON object that is part of the path of one or more fields.
   private struct Entry {
     let path: [ValuePath.Component]
     let keyStart: Int
     let keyLength: Int
-    /// The index of the table for the object under this key; -1 if no path leads further.
+    /// The index in `tables` of the table for the object under this key; -1 if no path leads further.
     var table = -1
-    /// The index after the last entry that is nested below this entry.
+    /// The index in `entries` after the last entry that is nested below this entry.
     var end = 0
-    /// The lowest index of a field below this entry.
+    /// The lowest index of a field whose path leads through this entry.
     var firstField = Int.max
   }
 
   private struct Table {
     let start: Int
-    /// The number of bits by which a hash is shifted to the right to get the slot.
+    /// The number of bits by which a hash is shifted to the right to get the index of its slot in the table.
     let shift: Int
     let mask: Int
   }
 
   private let entryOfField: [Int]
-  /// Whether the entries correspond one to one to the fields, in the same order.
+  /// Whether each field has exactly one entry, at the same index. The token indices for entries are then also those for fields.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
@@ -31,6 +31,8 @@ struct JSONKeys: Sendable {
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
+  /// Creates a table for the paths of a model's fields.
+  ///
   /// - Parameter paths: the paths of the fields; `nil` for a field that is not in the table.
   init(_ paths: [ValuePath?]) {
     var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
@@ -44,7 +46,7 @@ struct JSONKeys: Sendable {
     keyBytes = builder.keyBytes
   }
 
-  /// Returns the index of the token of each field's value in an object; -1 for an absent value.
+  /// Returns for each field the token index of its value in a JSON object; -1 for an absent value.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` if a value along a
   ///   path is not an object.
@@ -86,14 +88,14 @@ struct JSONKeys: Sendable {
     }
   }
 
-  /// Finds the values of the fields below an entry.
+  /// Finds the values of the fields whose paths continue inside the value of an entry.
   private func descend(
     _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
     _ twice: inout (entry: Int, place: Int)?
   ) {
     switch element.token.kind {
     case .object: match(element, entries[entry].table, &places, &failure, &twice)
-    // A null along a path is the value of all fields below it.
+    // A null on a path is the value of all fields whose paths continue after it.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
       // If several fields fail, the failure of the first field is reported.
@@ -173,7 +175,7 @@ struct JSONKeys: Sendable {
 }
 
 extension ArchiveReader {
-  /// Returns the index of the token of a field's value in a JSON document; -1 if the value is absent, or if the reader does not read JSON.
+  /// Returns the token index of a field's value in a JSON document; -1 if the value is absent, or if the reader does not read JSON.
   @inlinable
   func jsonPlace(ofField field: Int) -> Int {
     let field = field + Int(placeOffset)

@@ -1,7 +1,7 @@
 /// The JSON form of records with the same shape. Fields whose paths begin with the same steps share an object. The shared object has the
 /// position of the first of these fields.
 final class JSONLayout: Sendable {
-  /// A value that is written at a path.
+  /// A value of a record that is written at a JSON path.
   final class Leaf: Sendable {
     /// The index of the field in the record.
     let index: Int
@@ -12,7 +12,8 @@ final class JSONLayout: Sendable {
     let path: ValuePath
     /// Whether the value is written in its archived form. Null is then treated as the adapter specifies.
     let isPlain: Bool
-    /// Whether the path is a fallback from which the field can be read. If the field has a value, a mark is written at this path.
+    /// Whether the path is a fallback from which the field can be read. If the field has a value, a mark (``JSONLayout/mark``) is written
+    /// at this path.
     let isFallbackPath: Bool
 
     init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isFallbackPath: Bool = false) {
@@ -22,10 +23,10 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// For each unknown key that is also the first key of a field's path, the index of its leaf. The leaf holds the members under the key
-  /// that no field reads.
+  /// The indices in `leaves` of the unknown keys under which fields are also written, by key. The value of such a leaf contains only
+  /// members that no field reads.
   let rests: [ExactKey: Int]
-  /// The members of the object.
+  /// The paths of `leaves` as a tree, without those in `rests`. Each node is a member of the object.
   let nodes: [JSONPathTree]
   /// The fields that represent the whole object.
   let whole: [Leaf]
@@ -37,7 +38,7 @@ final class JSONLayout: Sendable {
   let isPlain: Bool
   /// The enum cases or subclasses that a tag of the record distinguishes; `nil` for a record without a tag.
   let kinds: JSONKinds?
-  /// The error that prevents writing JSON.
+  /// The error that is thrown when a record with this layout is written; `nil` if the record can be written.
   let problem: ArchiveError?
   let typeName: String
   /// The number of fields in the record.
@@ -84,7 +85,7 @@ final class JSONLayout: Sendable {
       guard marksFallbackPaths else { continue }
       for path in entry.furtherPaths {
         let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
-        // A path that another field writes belongs to that field, so it gets no mark.
+        // The path gets no mark if it conflicts with a path that is written, because that path takes precedence.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
         guard Self.isLastPathFree(all) else { continue }
         leaves.append(leaf)
@@ -136,7 +137,7 @@ final class JSONLayout: Sendable {
     }
   }
 
-  /// Returns the error for an unknown value at the path of a field or along the path.
+  /// Returns the error for a key without a mapping that conflicts with the path of a field.
   func pathConflict(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
       .invalidMapping, "the JSON path of \(leaf.key) conflicts with that of a field; give the field another path",

@@ -83,7 +83,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     endKey()
   }
 
-  /// Ends a key that was written as a string.
+  /// Writes the colon after a key that was written as a string.
   @inline(__always)
   mutating func endKey() {
     if sortsKeys { noteKeyEnd() }
@@ -122,7 +122,7 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Going back
 
-  /// A position in the text, with the state of the output at that position.
+  /// A position in the text to which ``goBack(to:)`` can return, with the state of the output at that position.
   struct Mark {
     fileprivate let count, level, objects: Int
   }
@@ -167,7 +167,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   /// Writes the fewest digits that read back as the same number, always with a decimal point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
-    // From 2^53 up, and below 10^-4, the description has an exponent.
+    // From 2^53 up, and below 10^-4, the description has an exponent, so it is written unchanged.
     guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
     if number < 0 { buffer.append(UInt8(ascii: "-")) }
     buffer.append(WideInteger.Magnitude(digits.significand), power: digits.power)
@@ -185,7 +185,8 @@ struct JSONOutput: ~Copyable, JSONSink {
   mutating func write(_ number: Float) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     let text = number.description
-    // From 2^24 up, the description of a float has an exponent, but the description of the equal double has none.
+    // From 2^24 up, the description of a float has an exponent. The description of the equal double has none, so the double's description
+    // is written instead.
     buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
   }
 

@@ -6,11 +6,11 @@ final class JSONPathTree: Sendable {
   let step: ValuePath.Component
   /// The key in JSON text, with its quotes; empty for an index.
   let quotedKey: [UInt8]
-  /// The numbers of the paths that end at this node.
+  /// The indices of the paths that end at this node, in the list from which the tree was created.
   let leaves: [Int]
   let children: [JSONPathTree]
 
-  /// The lowest number of the paths that end at this node or below it.
+  /// The lowest index of a path that ends at this node or below it.
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
   private init(_ paths: [Path]) {
@@ -26,7 +26,7 @@ final class JSONPathTree: Sendable {
     quotedKey = text.array()
   }
 
-  /// Returns the nodes for the first components of the paths. The number of a path is its index.
+  /// Returns the nodes for the first components of the paths. The nodes refer to each path by its index in `paths`.
   static func nodes(_ paths: [ValuePath]) -> [JSONPathTree] {
     nodes(paths.enumerated().map { ($0, $1.components[...]) })
   }
@@ -77,7 +77,7 @@ final class JSONPathTree: Sendable {
     return conflicts
   }
 
-  /// Returns the arrays with an index that no path contains, each with the number of a path into the array.
+  /// Returns the arrays in which the paths leave out an index, each with the number of a path into the array.
   static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

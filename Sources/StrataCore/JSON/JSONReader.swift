@@ -31,7 +31,8 @@ public struct JSONReader: Sendable {
 
   /// The maximum depth that can be read, regardless of the limits.
   ///
-  /// Reading does not use recursion, but deallocating a nested value does.
+  /// Reading does not use recursion, but deallocating a nested value does, and a value that is nested too deeply could overflow the call
+  /// stack.
   public static let maximumDepth = JSONTokenizer.maximumDepth
 
   /// Creates a reader with the default limits.
@@ -64,7 +65,7 @@ public struct JSONReader: Sendable {
   /// Values that the model does not read are not created. More than 512 nested levels are rejected regardless of the limits, because models
   /// are created recursively.
   ///
-  /// - Throws: the errors of ``read(_:)``. If the document does not match the model, the code is `typeMismatch`, `missingValue`,
+  /// - Throws: any error that ``read(_:)`` throws. If the document does not match the model, the code is `typeMismatch`, `missingValue`,
   ///   `unknownCase` or `rejected`, and the error has the path in the model and the position in the text. The code is `invalid` if a model
   ///   breaks one of its rules, unless `validates` is false.
   public func read<T: Archivable>(

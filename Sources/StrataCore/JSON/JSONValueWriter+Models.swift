@@ -11,22 +11,22 @@ extension JSONValueWriter {
     return .members(Self.withGaps(members), layout)
   }
 
-  /// Returns the value to write for each leaf; `nil` for a leaf that is not written.
+  /// Returns the value to write for each leaf of the layout; `nil` for a leaf that is not written.
   private func values(
     of record: ModelRecord, _ layout: JSONLayout, _ leaves: [JSONLayout.Leaf], _ fields: Set<String>?
   ) throws -> [ArchiveValue?] {
     var values: [ArchiveValue?] = []
     values.reserveCapacity(leaves.count)
-    // The leaves of a field with several paths are adjacent.
+    // The leaves of a field with several paths are adjacent, so it is enough to keep the last transformed value.
     var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
-      // An unknown key may have the same name as a field.
+      // A key without a mapping may have the same name as a field in `fields`, but is not written.
       guard fields.map({ leaf.entry != nil && $0.contains(leaf.key) }) ?? true else {
         values.append(nil)
         continue
       }
       if leaf.isFallbackPath {
-        // The field is written at the preceding leaf.
+        // The preceding leaf has a value if the field is written. Only then does the fallback path get a mark.
         values.append(values.last.flatMap(\.self) == nil ? nil : JSONLayout.mark)
         continue
       }

@@ -8,7 +8,7 @@ struct JSONValueWriter {
   private var root = ArchiveValue.null
   private(set) var frames: [JSONFrame] = []
   private var graph: ObjectGraph?
-  /// The numbers of the objects that are being written, outermost first.
+  /// The numbers of the objects that are being written, outermost first. A reference to one of them forms a cycle.
   private var openReferences: [Int] = []
   private var expansions = 0
   /// The fields of the outermost model to write; `nil` to write all fields.
@@ -21,7 +21,9 @@ struct JSONValueWriter {
     output = OutputLimit(limits)
   }
 
-  /// - Throws: ``ArchiveError``. The path of the error is the path in the value.
+  /// Writes a value to `sink`.
+  ///
+  /// - Throws: ``ArchiveError``. The path of the error is the path to the failing part of `value`.
   mutating func write<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, to sink: inout Sink) throws {
     root = value
     do {
@@ -146,7 +148,8 @@ struct JSONValueWriter {
     frames.append(frame)
   }
 
-  /// Returns the contents of an array or an object, and the name of the enum case if its tag is one of the members.
+  /// Returns the contents of an array or an object. For an enum case whose tag is written as a member of its JSON object, also returns the
+  /// name of the case.
   private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)

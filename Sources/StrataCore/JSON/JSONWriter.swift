@@ -31,7 +31,7 @@ public struct JSONWriter: Sendable {
   /// Returns the text of a value, without a trailing line feed.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` for a number that is not finite and for a date outside the years 0 to 9999,
-  ///   and with the code `limitExceeded` if the depth or the size of the text exceeds the limits. The error has the path.
+  ///   and with the code `limitExceeded` if the depth or the size of the text exceeds the limits. The error contains the path of the value.
   public func write(_ value: ArchiveValue) throws -> Data {
     try text(of: value, JSONWriting())
   }
@@ -51,7 +51,7 @@ public struct JSONWriter: Sendable {
   /// if a mapping needs one.
   ///
   /// - Throws: the same errors as for a value; `invalidMapping` if two fields of a model have the same JSON path, or if the path of one
-  ///   field is a prefix of another field's path; and errors of the type's own code. The error has the path.
+  ///   field is a prefix of another field's path; and any error that the type's own code throws. The error contains the path of the value.
   /// - Complexity: linear in the size of the text; with ``sortsKeys``, also linear in the depth.
   @_disfavoredOverload
   public func write<T: Archivable>(_ value: T) throws -> Data {

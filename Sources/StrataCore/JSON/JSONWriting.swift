@@ -4,12 +4,13 @@ final class JSONWriting {
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object along the paths of fields is written even if it contains no fields, because it may have other members.
+  /// Whether an object on the path of a field is written even if it contains no fields. A merge patch needs such objects, because the
+  /// patched document may have other members in them.
   var keepsContainers = false
-  /// Whether a mark is written at the fallback paths of each field that has a value.
+  /// Whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false
-  /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types,
-  /// because the archive does not record the references that a model leaves out.
+  /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types: a
+  /// model's JSON may leave out such a reference, but the archive does not record which references are left out.
   var nullsCycles = false
   /// The number of references that were written as null because they form a cycle.
   var cycleCount = 0
@@ -18,7 +19,7 @@ final class JSONWriting {
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
   /// A cache of layouts by the identity of the shape. Most records of a model share one shape, and a lookup by the shape's keys would take
-  /// longer. The cache retains the shapes.
+  /// longer. The cache retains the shapes, because the identity of a released shape could be reused.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(

@@ -47,8 +47,8 @@ extension ValuePath {
     return current
   }
 
-  /// Returns the index of the token at a path of keys and indices; `nil` if there is none. If a value along the path is null, returns the
-  /// index of the null.
+  /// Returns the token index of the value at a path of keys and indices; `nil` if there is none. If a value along the path is null, returns
+  /// the index of the null.
   ///
   /// - Throws: the same errors as for a value, and ``ArchiveError`` with the code `invalidJSON` for a duplicate key along the path.
   func place(in root: JSONElement) throws -> Int? {
@@ -74,7 +74,7 @@ extension ValuePath {
 }
 
 extension JSONElement {
-  /// Returns the index of the token of a member or an element; `nil` if it is absent.
+  /// Returns the token index of a member's value or of an element; `nil` if it is absent.
   fileprivate func onlyPlace(of component: ArchiveError.PathComponent) throws -> Int? {
     switch component {
     case .key(let key):

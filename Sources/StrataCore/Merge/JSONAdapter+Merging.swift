@@ -9,8 +9,8 @@ extension JSONAdapter where Root: VersionedModel {
   /// removes the values at all of them. A merge patch can express null only by removing a key. For a server that distinguishes null from an
   /// absent key, write the changed fields with `encode(_:fields:)`.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if the value of a dictionary key becomes null, and the errors of
-  ///   `encode(_:)`.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if the value of a dictionary key becomes null, and any error that
+  ///   `encode(_:)` throws.
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
     let plain = (old: try value(of: old, .omit), new: try value(of: new, .omit))
     var before = plain.old
@@ -71,8 +71,8 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Returns this value with the objects and marks that only `other` contains. An object or a mark is added only if `before` has one at the
-  /// same path.
+  /// Returns this value with some of the objects and marks that only `other` contains: those for which `before` has an object or a mark at
+  /// the same path.
   ///
   /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

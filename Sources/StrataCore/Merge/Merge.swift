@@ -10,7 +10,8 @@ struct Merge {
   let options: MergeOptions
   /// The policy for the elements if the root is a list.
   private let listPolicy: MergePolicy?
-  /// The model itself, because it also has properties that are not fields.
+  /// The local model, to whose JSON a patch is applied if the base is not known. Its fields alone would not be enough,
+  /// because it also has properties that are not fields.
   let model: (any VersionedModel)?
   private let wanted: Set<String>?
   var server: ArchiveValue = .null
@@ -108,7 +109,8 @@ struct Merge {
     guard !graph.isEmpty else { return nil }
     let isValue = !snapshot.isList && snapshot.rootNumber == nil
     var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)
-    // A policy of the call may merge a field even if the field's own policy keeps the local value.
+    // A policy in the options may merge a field even if the field's own policy keeps the local value. Objects in such a
+    // field must then be matched, too.
     let mergesKept = !options.policies.isEmpty || options.policy != nil
     try matching.match(.init(base: base, local: snapshot.root, server: server)) { [wanted, schema] owner in
       let traits = owner.mergeTraits

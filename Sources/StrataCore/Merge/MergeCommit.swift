@@ -12,7 +12,7 @@ struct MergeCommit {
   let rootNumber: Int?
   let validates: Bool
   let runsHooks: Bool
-  /// Whether the root's fields are replaced even if the new ones compare as equal.
+  /// Whether the root's fields are replaced even if the new fields compare as equal to the old ones.
   let mustAdopt: Bool
 
   /// The fields of a model before and after its own code ran.
@@ -35,6 +35,8 @@ struct MergeCommit {
     return linking.root.recordValue
   }
 
+  /// Changes all objects and the root, or throws an error and changes nothing.
+  ///
   /// - Returns: the changes made by the models' own code.
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
@@ -65,7 +67,7 @@ struct MergeCommit {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
             let after = try finish(update, in: context)
-            // A new object has no earlier fields to compare with.
+            // A new object has no earlier fields with which the result could be compared, so it causes no entry in the report.
             if !after.isEqual(to: update.record), linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }

@@ -40,6 +40,8 @@ public struct MergeOptions: Sendable {
     self.validates = validates
   }
 
+  /// Checks the paths of the policies.
+  ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` for a policy whose path contains an index, because an element can have a
   ///   different index on each side.
   func check() throws {

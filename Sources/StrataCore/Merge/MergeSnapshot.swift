@@ -15,9 +15,11 @@ struct MergeSnapshot {
   /// The schemas of the type and of all types that it holds.
   let catalog: SchemaCatalog
 
+  /// Encodes a model or a list of models.
+  ///
   /// - Parameter schema: the schema of the declared type of the model or of the elements.
   init(_ model: some Archivable, _ schema: ModelSchema) throws {
-    // Local objects get the first numbers.
+    // The local model is encoded before all other sides, so the numbers of local objects begin at 0.
     root = try graph.value(of: model)
     if case .reference(let number) = root {
       let own = graph.type(number)

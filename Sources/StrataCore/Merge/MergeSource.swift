@@ -51,7 +51,7 @@ public struct MergeSource {
   ///
   /// The archive is upgraded first. Keys that are absent after the upgrade are unchanged, at every depth. Null is a value. For a
   /// conditional reference, however, archives write null if they leave out the object, so null clears such a reference only if the base is
-  /// known. Merging also throws the errors of ``ArchiveDecoder``.
+  /// known. Merging also throws any error that ``ArchiveDecoder`` throws.
   public static func archive(_ data: Data) -> MergeSource { MergeSource(form: .archive(data)) }
 
   /// A record of this or an older version of the model, such as one from ``ArchiveDecoder/decodeValue(from:)`` or a migration step. The

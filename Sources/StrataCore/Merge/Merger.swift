@@ -10,6 +10,8 @@ public struct Merger: Sendable {
   public var options: MergeOptions
   private let catalog: SchemaCatalog
 
+  /// Creates a merger.
+  ///
   /// - Parameters:
   ///   - options: the policies, and the treatment of conflicts and absent values.
   ///   - models: the models whose records may occur. The records of each side are upgraded to the current version first, and then merged by

@@ -51,7 +51,8 @@ struct BodyInflater {
       return try feed(input)
     }
     let crc = Checksum.crc32(of: body.bytes)
-    // libdeflate accepts some damaged data that zlib rejects. zlib then throws the same error as without libdeflate.
+    // If the checksum is wrong, zlib inflates the input again. libdeflate accepts some damaged data that zlib rejects, and the error must
+    // not depend on the library.
     guard input.littleEndian(at: used, as: UInt32.self) == crc else {
       body.removeAll(keepingCapacity: true)
       return try feed(input)
@@ -124,6 +125,6 @@ struct BodyInflater {
 }
 
 extension Stamp {
-  /// The inflated size of the member's body in bytes.
+  /// The inflated size of the member's body in bytes. It is 0 for an end member, whose stamp contains the total size of the stream instead.
   fileprivate var bodySize: UInt64 { kind == .end ? 0 : plainSize }
 }

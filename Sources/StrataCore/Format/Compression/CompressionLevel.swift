@@ -5,7 +5,7 @@ public struct CompressionLevel: Sendable, Hashable {
 
   private init(checked rawLevel: Int) { self.rawLevel = rawLevel }
 
-  /// Creates a compression level with the numbers of zlib: 0 is no compression, 1 is the fastest level, 9 produces the smallest
+  /// Creates the compression level that has this number in zlib: 0 is no compression, 1 is the fastest level, 9 produces the smallest
   /// output, and −1 is the default level.
   ///
   /// With the package trait `Libdeflate`, levels 1 to 9 are the levels of libdeflate, whose output differs from the output of

@@ -8,7 +8,8 @@ internal import CZlib
 /// `Sendable` is unchecked, because zlib's state is a pointer. Only one thread at a time uses a stream that was taken out of the pool.
 final class DeflateStream: @unchecked Sendable {
   private static let pools = Memory.allCases.map { _ in StreamPool<DeflateStream>() }
-  /// The maximum size of the output buffer in bytes. It is constant, because equal bodies must get output buffers of equal size.
+  /// The maximum size of the output buffer in bytes. It is constant, because zlib's output can depend on the size of the buffer, and equal
+  /// bodies must produce equal bytes.
   private static let outputStep = 64 << 10
   /// The maximum number of bytes that are passed to zlib at once, because zlib counts input in 32 bits.
   private static let inputStep = 1 << 30
@@ -45,7 +46,7 @@ final class DeflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // If the initialization failed, this call does nothing.
+    // `deflateEnd` does nothing if the initialization failed.
     deflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()

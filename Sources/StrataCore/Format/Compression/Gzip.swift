@@ -76,7 +76,7 @@ package enum Gzip {
     return (header.stamp, body, nextOffset)
   }
 
-  /// Reads the rest of a member, after its header.
+  /// Reads the rest of a member after its header, and returns the body and the offset of the next member.
   static func inflateMember(
     _ header: GzipHeader, at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
   ) throws -> (body: [UInt8], nextOffset: Int) {
@@ -98,7 +98,8 @@ package enum Gzip {
       .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
   }
 
-  /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of `size` bytes, or up to four bytes more.
+  /// Returns empty stored blocks (RFC 1951 §3.2.4), which pad a member. Their total size is `size` bytes, or up to four
+  /// bytes more.
   private static func emptyBlocks(_ size: Int) -> [UInt8] {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }

@@ -10,7 +10,7 @@ package struct GzipHeader: Sendable {
   private static let checksumSize = 2
   private static let magic: (UInt8, UInt8) = (0x1F, 0x8B)
   private static let deflateMethod: UInt8 = 8
-  /// The flags FEXTRA and FHCRC.
+  /// The gzip flags FEXTRA and FHCRC: the header has an extra field and a checksum.
   private static let flags: UInt8 = 0x04 | 0x02
   private static let unknownSystem: UInt8 = 255
 
@@ -39,8 +39,8 @@ package struct GzipHeader: Sendable {
     return bytes
   }
 
-  /// Returns whether the four bytes at index `place` can be the first four bytes of a header. The array must contain
-  /// all four bytes.
+  /// Returns whether the four bytes at index `place` can be the first four bytes of a header, as a quick test in a
+  /// search. The array must contain all four bytes.
   static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
     bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
       && bytes[place + 3] == flags

@@ -21,7 +21,7 @@ final class InflateStream: @unchecked Sendable {
   }
 
   deinit {
-    // If the initialization failed, this call does nothing.
+    // `inflateEnd` does nothing if the initialization failed.
     inflateEnd(stream)
     stream.deinitialize(count: 1)
     stream.deallocate()

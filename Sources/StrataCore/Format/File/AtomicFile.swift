@@ -36,7 +36,7 @@ package enum AtomicFile {
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
-    // The folder is opened first. If it cannot be opened, no file has been changed.
+    // The folder is opened first, because no file may be changed if the folder cannot be opened.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
     guard isNew else {
@@ -61,8 +61,8 @@ package enum AtomicFile {
   ///
   /// - Returns: whether the file was renamed; `false` if a file exists at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
-    // Creates a hard link instead of renaming the file, because `link` fails if another writer has created a file at
-    // the new path.
+    // A hard link is created instead of renaming the file. If another writer has created a file at the new path, `link`
+    // fails, but `rename` would replace that file.
     guard SystemCall.perform(.link, { link(made, path) }) != 0 else {
       OpenFile.remove(made)
       return true

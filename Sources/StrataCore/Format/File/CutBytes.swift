@@ -7,8 +7,8 @@ struct CutBytes {
 
   let path: String
 
-  /// Copies the bytes after an offset to `NAME.cut`, or to `NAME.cut-2` and so on if that file exists. When the
-  /// initializer returns, the copy survives a power failure.
+  /// Copies the bytes of a file from `offset` to `end` to the file `NAME.cut`, or to `NAME.cut-2` and so on if that
+  /// file exists. When the initializer returns, the copy survives a power failure.
   ///
   /// - Throws: ``ArchiveError`` with the code `fileSystem`. After an error, there is no copy.
   init(of file: borrowing OpenFile, from offset: Int, to end: Int, beside url: URL) throws {

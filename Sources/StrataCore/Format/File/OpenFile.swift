@@ -119,7 +119,7 @@ package struct OpenFile: ~Copyable {
   borrowing func writeAll(_ bytes: RawSpan, written: inout Int) throws {
     try bytes.withUnsafeBytes { buffer in
       while written < buffer.count {
-        // Darwin rejects writes of more than 2 GiB.
+        // At most 1 GiB is written at once, because Darwin rejects writes of more than 2 GiB.
         let size = min(buffer.count - written, 1 << 30)
         let step = SystemCall.perform(.write, count: size) {
           write(descriptor, buffer.baseAddress?.advanced(by: written), $0)

@@ -20,7 +20,7 @@ struct Replacement: ~Copyable {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }
     }
-    // The folder is opened first. If it cannot be opened, nothing has been changed.
+    // The folder is opened first, because nothing may be changed if the folder cannot be opened.
     let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
     // Until the permissions of the old file have been copied, only the owner may read the content.
     let temporary = try TemporaryFiles(of: path).create(named: name, permissions: existing == nil ? 0o666 : 0o600)
@@ -38,7 +38,8 @@ struct Replacement: ~Copyable {
 
   private static func folder(_ path: String, named name: String) throws -> OpenFile? {
     do { return try OpenFile(folder: path, named: name) } catch let error as ArchiveError {
-      // A folder that is writable but not readable cannot be opened for synchronizing.
+      // A folder that is writable but not readable cannot be opened for synchronizing. The file is then replaced
+      // without it.
       guard (error.underlyingError as? POSIXError)?.code == .EACCES else { throw error }
       return nil
     }
@@ -61,7 +62,8 @@ struct Replacement: ~Copyable {
       try temporary.file.duplicate().finish()
       if isExclusive { try putExclusively() } else { try AtomicFile.move(temporary.path, to: path) }
     } catch { throw abandon(error) }
-    // Without access to the folder, the new name may not survive a power failure, depending on the file system.
+    // A folder that could not be opened cannot be synchronized. The file is then synchronized instead, but on some file
+    // systems its new name may not survive a power failure.
     if let folder { try folder.synchronize() } else { try temporary.file.synchronize() }
   }
 

@@ -60,8 +60,8 @@ final class StreamFile {
 
   deinit {
     guard replacement?.abandon(CancellationError()) == nil else { return }
-    // The error is ignored, because a deinitializer cannot report it. If the bytes are still in the file, the next
-    // writer finds them after the end of the stream.
+    // A failed rollback is ignored here, because a deinitializer cannot report it. If the bytes are still in the file, the next writer
+    // finds them after the end of the stream.
     try? rollBack(to: originalSize)
   }
 
@@ -79,7 +79,7 @@ final class StreamFile {
       trailer = bytes.suffix(Gzip.trailerSize)
     } catch {
       excess = written
-      // The error is ignored, because the next call throws an error if the bytes are still in the file.
+      // A failed rollback is ignored here. If the bytes are still in the file, the next call of `write(_:)` throws an error.
       try? rollBack(to: size)
       throw error
     }
@@ -105,7 +105,8 @@ final class StreamFile {
     } catch {
       do {
         try rollBack(to: originalSize)
-        // Without this flush, the appended bytes could reappear after a power failure.
+        // The file has been truncated. Unless the truncation is flushed to the disk, the appended bytes could reappear after a power
+        // failure.
         try grown?.synchronize()
       } catch {
         throw ArchiveError(
@@ -125,8 +126,8 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Truncates the file to a size. If another program has written to the file, nothing is truncated, because the
-  /// bytes of that program must be kept.
+  /// Truncates the file to its first `end` bytes. If another program has written to the file, nothing is truncated, because the bytes of
+  /// that program must be kept.
   private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

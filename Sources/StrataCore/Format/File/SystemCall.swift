@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A kind of system call on files. Tests can make individual calls fail.
+/// A kind of system call on files. Tests can make individual calls of a kind fail.
 package enum SystemCall: String, Sendable, CaseIterable {
   case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
     list, makeFolder
@@ -42,7 +42,8 @@ package enum SystemCall: String, Sendable, CaseIterable {
       let outcome = interceptor?(call) ?? .proceeds
       var result: Result = -1
       if case .fails(let number) = outcome {
-        // The file is closed nevertheless, because a failing call of `close` also closes the descriptor.
+        // For a simulated failure of `close`, the file is still closed, because the system also closes the descriptor
+        // when `close` fails.
         if call == .close { _ = body(count) }
         errno = number
       } else {

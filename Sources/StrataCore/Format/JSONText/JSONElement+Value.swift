@@ -17,7 +17,7 @@ extension JSONElement {
     return (try builder.value(of: self), builder.hasDuplicates)
   }
 
-  /// Returns the value of the scalar whose token is at this index.
+  /// Returns the value of the scalar whose token has this index.
   @inline(__always)
   func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
@@ -114,7 +114,7 @@ private struct JSONValueBuilder {
     return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
   }
 
-  /// Returns the token index of an entry's key.
+  /// Returns the token index of the key of an entry. `number` is the index of the entry in its object.
   private func place(ofEntry number: Int, _ frame: Frame, _ root: JSONElement) -> Int {
     var place = frame.token + 1
     for _ in 0..<number {
@@ -134,7 +134,7 @@ private struct KeyCache {
 
   mutating func key(at place: Int, of root: JSONElement) -> String {
     let token = root.tokens[place]
-    // Strings of up to 15 bytes need no heap storage.
+    // Strings of up to 15 bytes need no heap storage, so they are not cached.
     guard token.kind == .string, token.length > 15 else { return root.key(at: place) }
     if places.isEmpty {
       places = Array(repeating: -1, count: Self.size)

@@ -33,7 +33,7 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// Returns the value of the token at an index in the same text.
+  /// Returns the value at a token index of the same text.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
@@ -57,7 +57,7 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   @_lifetime(copy self)
   package func text(of token: JSONToken) -> RawSpan {
-    // The tokenizer has checked these bounds.
+    // The bounds are not checked again, because the tokenizer has checked them.
     bytes.extracting(unchecked: token.offset..<token.offset &+ token.length)
   }
 

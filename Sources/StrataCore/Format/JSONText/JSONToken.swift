@@ -22,7 +22,7 @@ package struct JSONToken: BitwiseCopyable, Sendable {
     case array, object
   }
 
-  /// The kind in the highest byte, and the offset in the other bytes.
+  /// The kind in the highest byte, and the byte offset in the other seven bytes.
   fileprivate let head: UInt64
   /// For a scalar, the length in bytes. For a container, the lower 40 bits are the index of the token after the
   /// container, and the upper 24 bits are the number of elements or members, at most ``mostCounted``.
@@ -83,7 +83,7 @@ package struct JSONTokens: ~Escapable {
   @_lifetime(immortal)
   init() { bytes = RawSpan() }
 
-  /// Returns the token at an index. The index must be valid.
+  /// Returns the token at an index, which must be valid.
   @inline(__always)
   package subscript(place: Int) -> JSONToken {
     JSONToken(

@@ -58,8 +58,8 @@ extension JSONTokenizer {
     failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
   }
 
-  /// Describes the byte at an offset for a message. Only punctuation is quoted. Any other byte could be part of the
-  /// user's content.
+  /// Describes the byte at an offset of the text for a message. Only punctuation is quoted. Any other byte could be
+  /// part of the user's content.
   func found(_ place: Int) -> String {
     guard place < end else { return "the end of the text" }
     switch byte(place) {
@@ -78,7 +78,7 @@ extension ArchiveError {
   /// Returns the error with its line and column at the front of its reason, if it has a byte offset. Lines are counted
   /// only for an error that leaves the reader, because counting them earlier would slow down reading.
   package func located(in bytes: RawSpan) -> ArchiveError {
-    // Errors of validation rules refer to the decoded object, not to the text.
+    // Errors of validation rules get no position, because they refer to the decoded object, not to the text.
     guard let byteOffset, code != .invalid else { return self }
     var line = 1
     var start = 0

@@ -35,13 +35,15 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return try tokenizer.document()
   }
 
-  /// Returns the byte at an offset. Beyond the end of the text, returns zero, which JSON does not allow in a text.
+  /// Returns the byte at an offset of the text. Beyond the end of the text, returns zero, which JSON does not allow in
+  /// a text.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 {
     place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
   }
 
-  /// Returns the eight bytes at an offset as a little-endian integer. The text must contain all eight bytes.
+  /// Returns the eight bytes at an offset of the text as a little-endian integer. The text must contain all eight
+  /// bytes.
   @inline(__always)
   func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
@@ -58,7 +60,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           ? "the text is empty; a JSON document holds one value"
           : "the text holds nothing but white space; a JSON document holds one value", at: start)
     }
-    // Typical documents have about one token for every ten bytes.
+    // The initial capacity is an estimate: typical documents have about one token for every ten bytes.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {

@@ -43,13 +43,13 @@ public struct Discriminator: Sendable {
   /// Whether the tag is the only key of the object.
   var isKey: Bool { if case .onlyKey = position { true } else { false } }
 
-  /// The path of the tag for errors.
+  /// The path of the tag, for error messages; empty if the tag has no path.
   var components: [ArchiveError.PathComponent] { path?.errorPath ?? [] }
 
   /// The key of a tag that is a direct member of the content; `nil` for a tag at any other position.
   var key: String? { if case .inside(let path) = position { path.onlyKey } else { nil } }
 
-  /// The reasons why a tag cannot be at this position.
+  /// The reasons why a tag cannot be at this position; empty if the position is valid.
   var problems: [String] {
     if let path, path.components.isEmpty {
       return ["the tag is one text, but the path \(path) is the whole document; name a key"]
@@ -143,7 +143,7 @@ public struct Discriminator: Sendable {
     guard let step = steps.first else { return .string(tag) }
     var result = value.accepts(step) ? value : try ArchiveValue.container(value, for: step)
     if case .key(let key) = step, case .object(let object) = result {
-      // If a key occurs twice, the object keeps the position of the first entry and the value of the second.
+      // The key is inserted at the front. If it occurs twice, the object keeps the position of the first entry and the value of the second.
       result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))
     }
     try result.set(tagged(result[step] ?? .null, tag, at: steps.dropFirst()), at: [step])

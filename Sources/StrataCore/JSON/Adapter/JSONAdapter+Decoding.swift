@@ -93,7 +93,7 @@ extension JSONAdapter {
     }
   }
 
-  /// Creates a model from a value in a text. If this fails and `errors` is `collectAll`, looks for all errors.
+  /// Creates a model from a value in a text. If this fails and `errors` is `collectAll`, decodes the value again to collect all errors.
   private func decodeRoot(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do {
       return try context.checked {
@@ -102,14 +102,15 @@ extension JSONAdapter {
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
-      // Duplicates of keys that no field reads are allowed, and cannot hide errors. All other duplicates have already been rejected.
+      // Duplicates of keys that no field reads are allowed, and cannot hide errors. All other duplicate keys were already rejected by the
+      // first attempt.
       let value = try element.lastValue().value
       do { _ = try decodeChecked(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first
     }
   }
 
-  /// Creates a model from a value. If this fails and `errors` is `collectAll`, looks for all errors.
+  /// Creates a model from a value. If this fails and `errors` is `collectAll`, decodes the value again to collect all errors.
   private func decodeRoot(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do { return try decodeChecked(value, in: context) } catch {
       guard errors == .collectAll, (error as? ArchiveError)?.code != .invalid else { throw error }
@@ -126,7 +127,7 @@ extension JSONAdapter {
     try context.checked { try Root.decode(from: value, in: context) }
   }
 
-  /// Returns the value at a path, and the path with which the errors of that value begin.
+  /// Returns the value at a path, and the path as components, to be inserted at the front of the paths of errors.
   private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
@@ -160,6 +161,8 @@ private struct ElementFailures {
     collected.append(error)
   }
 
+  /// Returns `models` if no errors were collected.
+  ///
   /// - Throws: the collected errors, combined into one.
   func check<Root>(_ models: [Root]) throws -> [Root] {
     if let error = ArchiveError.combined(collected) { throw error }

@@ -14,7 +14,7 @@ extension JSONAdapter {
   /// Returns the JSON text of a model. Keys are in the order of the schema, so equal models have equal bytes.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` for values that JSON cannot represent, and `rejected` if a transformer rejects
-  ///   a value. The error has the path.
+  ///   a value. The error contains the path of the value.
   public func encode(
     _ root: Root, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {

@@ -130,8 +130,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   }
 
   /// - Parameters:
-  ///   - keepsContainers: whether objects along the paths of fields are written even if they contain no fields.
-  ///   - marksFallbackPaths: whether a mark is written at the fallback paths of each field that has a value.
+  ///   - keepsContainers: whether an object on the path of a field is written even if it contains no fields.
+  ///   - marksFallbackPaths: whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
   ///   - isInside: whether the value is part of a larger value.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,

@@ -59,13 +59,13 @@ public struct JSONCluster<Result>: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if an object in it has a duplicate key;
   ///   `missingValue` if there is no tag; `unknownCase` if no variant has the tag; `invalidMapping` if clusters pass the document to each
-  ///   other in a cycle; and the errors of the variant.
+  ///   other in a cycle; and any error that the variant throws.
   public func decode(_ json: Data) throws -> Result { try reader.withValue(of: json, decode) }
 
   /// Reads a document that is already parsed.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []).get() }
 
-  /// Reads an array of documents of any kinds, in the given order.
+  /// Reads an array of documents, in the given order. The documents may belong to different variants.
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
@@ -93,10 +93,11 @@ public struct JSONCluster<Result>: Sendable {
 
   private var reader: JSONReader { .refusingDuplicates() }
 
-  /// A decoded document, or the error for an unknown tag if arrays skip such documents.
+  /// The result of reading a document. A failure contains the error for an unknown tag in a cluster that skips such documents. Any other
+  /// error is thrown.
   typealias Decoded = Swift.Result<Result, ArchiveError>
 
-  /// - Parameter seen: the clusters that have already passed the document on.
+  /// - Parameter seen: the clusters that have already passed the document on, to detect cycles.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(.invalidMapping, "clusters pass a document to each other in a cycle")
@@ -126,7 +127,8 @@ public struct JSONCluster<Result>: Sendable {
     return decoded
   }
 
-  /// Returns the variant for a tag; `nil` for an unknown tag.
+  /// Returns the variant that has the tag, or the fallback variant if no variant has it; `nil` if there is no fallback variant. Throws if
+  /// both the tag and the fallback variant are missing.
   private func variant(_ tag: String?) throws -> JSONVariant<Result>? {
     var names = [tag]
     if case .fallback(let name) = unknown { names.append(name) }
@@ -167,7 +169,7 @@ public struct JSONCluster<Result>: Sendable {
     return value
   }
 
-  /// Returns the JSON text of an array of objects of any variants, in the given order.
+  /// Returns the JSON text of an array of objects, in the given order. The objects may belong to different variants.
   public func encodeArray(_ results: [Result], isPretty: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(.array(results.results(of: encodeValue)))
   }

@@ -35,7 +35,7 @@ public struct JSONConvention: Sendable {
     switch json.source {
     case .automatic: json.source = .path(ValuePath(key: key(field.key)))
     case .path, .firstOf: break
-    // For these fields, the input of a transformer is not a single value at one path.
+    // The values of these fields are not read from a single path, so there is no single value that a transformer could convert.
     case .absent, .entireObject, .paths: return json
     }
     if json.transform == nil { json.transform = transforms.first { $0.isFor(field) }?.transform }

@@ -13,6 +13,8 @@ struct JSONKinds: Sendable {
   /// Whether JSON contains the cases of an enum in their archived form.
   let isPlain: Bool
 
+  /// Creates the kinds from the declarations of an enum or a class.
+  ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a form of tags that classes do not support, for names of unknown kinds,
   ///   and for a tag that belongs to two kinds.
   init(_ schema: ModelSchema) throws {
@@ -84,7 +86,7 @@ struct JSONKinds: Sendable {
   static func check(
     _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
   ) throws(ArchiveError) {
-    // A class without its own description is rejected later, when its fields are written.
+    // A subclass without its own schema uses the schema of its superclass. Such a class is rejected later, when its fields are written.
     guard own != declared, own.schema.typeIdentity == ObjectIdentifier(own) else { return }
     let (name, superclass) = (own.schema.name, declared.schema.name)
     guard let hierarchy = try declared.schema.jsonHierarchy() else {
@@ -130,7 +132,7 @@ struct JSONKinds: Sendable {
     return Case(record: record, path: parts.path, isWhole: isWhole)
   }
 
-  /// Returns the associated values in JSON; `nil` if there are none.
+  /// Returns the associated values in their JSON form; `nil` if there are none.
   func content(of payload: ArchiveObject) -> ArchiveValue? {
     if discriminator.isKey { return .object(payload) }
     return payload.count == 1 ? payload["_0"] ?? .object(payload) : payload.isEmpty ? nil : .object(payload)
@@ -138,7 +140,7 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// Returns the enum cases or subclasses that JSON distinguishes.
+  /// Returns the enum cases or subclasses that a tag in JSON distinguishes.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }

@@ -73,7 +73,7 @@ extension JSONMapping where M: DescribedModel {
 }
 
 extension ModelSchema {
-  /// Returns a mapping with the result of `json` for each field, by key.
+  /// Returns the results of `json` for the fields, by the keys of the fields.
   func mapping(_ json: (FieldInfo) -> JSONField) -> [String: JSONField] {
     Dictionary(fields.map { ($0.key, json($0)) }, uniquingKeysWith: { first, _ in first })
   }
@@ -88,7 +88,8 @@ enum SnakeCase {
       if character.isUppercase, place > 0 {
         let follows = characters[place - 1]
         let next = place + 1 < characters.count ? characters[place + 1] : nil
-        // A word begins after a lowercase letter or a digit, and at the last of several capitals before a lowercase letter.
+        // A word begins after a lowercase letter or a digit. In a series of capitals, a word begins at the last one if a lowercase letter
+        // follows it.
         if follows.isLowercase || follows.isNumber || follows.isUppercase && next?.isLowercase == true {
           result.append("_")
         }

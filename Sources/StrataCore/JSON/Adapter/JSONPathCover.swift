@@ -24,8 +24,8 @@ final class JSONPathCover: Sendable {
     (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)
   }
 
-  /// Returns the parts of a value that no path covers, in the same objects and arrays; `nil` if there are none. An array element that
-  /// belongs to a field becomes null, so that the other elements keep their indices.
+  /// Returns the parts of a value that no path covers, in the same structure of objects and arrays; `nil` if there are none. An array
+  /// element that belongs to a field becomes null, because the indices of the other elements must not change.
   func rest(of value: ArchiveValue) -> ArchiveValue? {
     if isWhole { return nil }
     switch value {
@@ -40,7 +40,8 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // A null counts as the value of every field below it. For any other value, reading these fields or capturing the value throws.
+    // A null is never left over, because it counts as the value of every field below it. Any other value causes an error when these fields
+    // are read or the value is captured.
     default: return nil
     }
   }

@@ -8,15 +8,15 @@ struct JSONSlots {
   /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
-  /// The source of a model's fields.
+  /// The values from which the model's fields are decoded.
   var fieldValues: FieldValues { made.isEmpty ? .slots(values) : .partlyMade(values, made) }
 }
 
 extension JSONPlan {
   /// Finds the values of the fields in a document, and applies the mapping of each field.
   ///
-  /// - Parameter suppliesMissing: whether absent fields get the substitutes of the mapping. False if an absent field leaves the model's
-  ///   field unchanged.
+  /// - Parameter suppliesMissing: whether absent fields get the values that the mapping declares for them; `false` if an absent field
+  ///   leaves the model's field unchanged.
   func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
@@ -81,8 +81,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// Returns an error for each value in a place where a write-only field needs an object or an array. Such a value cannot be captured,
-  /// because writing would replace it.
+  /// Returns an error for each value that is on the path of a write-only field, but is not an object or an array, as the path requires.
+  /// Such a value cannot be captured, because writing the field would replace it.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in
@@ -167,7 +167,7 @@ extension JSONPlan {
     }
   }
 
-  /// Skips the elements of an array that the field cannot hold.
+  /// Removes from an array the elements that the field cannot hold.
   private func skipInvalid(
     _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
   ) throws {

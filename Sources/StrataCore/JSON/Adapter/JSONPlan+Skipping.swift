@@ -1,6 +1,6 @@
 extension ArrayType {
-  /// Returns the elements that can be decoded. If the result consists of the decoded elements, `made` contains them, because no element may
-  /// be decoded twice and no hook may run twice.
+  /// Returns the elements that can be decoded. If the context runs the hooks of models, the decoded elements are returned in `made` instead
+  /// of `values`, because no hook may run twice.
   ///
   /// - Throws: errors that concern a declaration or the whole document, not a single element; see ``ArchiveError/isOfElement``.
   static func valid(
@@ -31,7 +31,8 @@ extension ArrayType {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if it succeeds and breaks no rule. Restores the errors recorded in the context.
+  /// Returns the result of `make`; `nil` if decoding the element fails or a rule is broken. Errors that `make` records in the context are
+  /// removed.
   fileprivate func valid<T>(_ make: () throws -> T?) throws -> T? {
     let before = (firstFailure, collectsErrors)
     defer { (firstFailure, collectsErrors) = before }

@@ -12,7 +12,7 @@ package final class JSONPlan: Sendable {
 
     var source: JSONField.Source { json.source }
 
-    /// The path of keys to a value that the field uses unchanged; `nil` for any other field.
+    /// The path of the field, if the path consists only of keys and the field uses the value at the path unchanged; otherwise `nil`.
     var keyPath: ValuePath? {
       guard json.isRead, isPlain, case .path(let path) = source, path.components.allSatisfy(\.isKey) else { return nil }
       return path
@@ -124,7 +124,8 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a fallback path is written to the first path. If a path cannot be followed, reading the field throws.
+    // A value that was read from a fallback path is not lost, because it is written to the first path. If a path cannot be followed,
+    // reading the field throws.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -162,7 +163,8 @@ package final class JSONPlan: Sendable {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
     let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
-    // In an array or an object, the input is the value at the path of the error. Paths inside a transformer do not refer to the input.
+    // If a transformer is used, the path of the error does not refer to the input. Otherwise, the rejected value is the part of the input
+    // at that path.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
       by: .key(entry.field.key), json: entry.components

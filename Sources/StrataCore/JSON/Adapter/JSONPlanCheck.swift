@@ -33,7 +33,8 @@ enum JSONPlanCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// Returns an error for each substitute for an absent or null value that its field cannot hold.
+  /// Checks the substitutes that the mapping declares for absent and null values. Returns an error for each substitute
+  /// that its field cannot hold.
   static func substituteProblems(of plan: JSONPlan, in context: DecodingContext) -> [ArchiveError] {
     plan.entries.filter(\.json.isRead).flatMap { (entry) -> [ArchiveError] in
       var substitutes = [("an absent path", entry.json.missing)]

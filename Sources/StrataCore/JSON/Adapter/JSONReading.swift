@@ -27,7 +27,7 @@ extension DecodingContext {
     set { options = newValue }
   }
 
-  /// Whether the fields of a model can be read directly from the text.
+  /// Whether the fields of a model can be read directly from the text, without creating an ``ArchiveValue`` for the whole object.
   func readsDirectly(_ plan: JSONPlan) -> Bool {
     json.unknownKeys == .ignore && !collectsErrors && plan.problem == nil && plan.otherKeys != nil
   }
@@ -38,7 +38,7 @@ public enum JSONUnknownKeys: String, Sendable, Hashable {
   /// The keys are skipped.
   case ignore
   /// If the model has ``UnknownFields``, that property stores the keys, and they are archived and written again. The same applies to unread
-  /// members and elements of objects and arrays along the paths of fields.
+  /// members and elements of the objects and arrays on the paths of fields.
   case capture
   /// Reading throws an error with the code `unknownKey`.
   case refuse

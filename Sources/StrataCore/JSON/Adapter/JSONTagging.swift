@@ -20,7 +20,7 @@ public struct JSONTagging: Sendable {
   /// The tag is the only key, and its value contains the associated values: `{"card": {"number": "1"}}`. This is the default for enums.
   public static var external: JSONTagging { external(names: [:]) }
 
-  /// The tag is the only key, with custom tags. `names` maps tags to the names of cases.
+  /// Like ``external``, but the tags may differ from the names of the cases. `names` maps tags to the names of cases.
   public static func external(names: KeyValuePairs<String, String>) -> JSONTagging { JSONTagging(.onlyKey, names) }
 
   /// The tag is a member next to the associated values: `{"type": "card", "number": "1"}`. A single associated value without a label must
@@ -48,6 +48,6 @@ public struct JSONTagging: Sendable {
 /// A list of `Animal` then keeps the class of each object in both directions. Every object of the hierarchy has a tag.
 public protocol JSONTagged: VersionedModel {
   /// The form of the tags. An enum that does not conform uses `external`. A class that does not conform has no tag, so an object of a
-  /// subclass can be written only as a whole document, not as a nested object of the class.
+  /// subclass can be written only as a whole document, not where a nested object of the class is expected.
   static var jsonTagging: JSONTagging { get }
 }

@@ -3,7 +3,7 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// Reads a document. The second argument lists the clusters that have already passed the document on.
+  /// Reads a document. The second argument lists the clusters that have already passed the document on, to detect cycles.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
   /// Writes an object. Returns `nil` if the object belongs to a different variant. The second argument has the same meaning as in `decode`.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?

@@ -25,7 +25,7 @@ extension ArchiveValue {
     case .reference(let reference): return .reference(number(reference))
     case .set(let members):
       let members = members.map { $0.canonical(number) }
-      // A value that cannot be written differs from all other values in any order, so it need not be sorted.
+      // If a member cannot be written, the set differs from every other set in any order, so it need not be sorted.
       return .set((try? CanonicalOrder.sorted(members) { try $0.write($1.mapReferences { .integer($0) }) }) ?? members)
     case .array, .object, .map, .record: return mapInside { $0.canonical(number) }
     default: return self

@@ -8,11 +8,13 @@ struct ElementDifference {
   /// The maximum number of differing elements for which the smallest difference is computed.
   private static let exactLimit = 4000
 
+  /// Computes the difference between two lists.
+  ///
   /// - Returns: `nil` if the lists differ too much: more than 4,000 elements are between the common prefix and suffix, and less than half
   ///   of them are kept.
-  /// - Complexity: linear in the common prefix and suffix. Up to 4,000 elements between them take time proportional to their number times
-  ///   the number of differences, and more elements take n log n. In the latter case, the elements kept are a longest common subsequence in
-  ///   which the nth occurrence of an element is matched only with its nth occurrence in the other list.
+  /// - Complexity: linear in the length of the common prefix and suffix. Up to 4,000 elements between them take time proportional to their
+  ///   number times the number of differences, and more elements take n log n. In the latter case, the elements kept are a longest common
+  ///   subsequence in which the nth occurrence of an element is matched only with its nth occurrence in the other list.
   init?<Element: Hashable>(_ old: [Element], _ new: [Element]) {
     let ends = CommonEnds(old, new, ==)
     let start = ends.start

@@ -40,6 +40,8 @@ public struct ValueDifference: Sendable, Hashable {
   let key: IdentityKey?
   private var path: [ValuePath.Component] = []
 
+  /// Computes the differences between two values.
+  ///
   /// - Parameters:
   ///   - old: the value before.
   ///   - new: the value after.
@@ -134,7 +136,8 @@ public struct ValueDifference: Sendable, Hashable {
     guard let difference = ElementDifference(before, after) else {
       return note(.changed, .array(before), .array(after))
     }
-    // The operations of a patch are applied in sequence, so elements are removed from the end.
+    // Without a key, the changes become the operations of a patch, which are applied in sequence. Elements are therefore removed from the
+    // end.
     for place in key == nil ? difference.removed.reversed() : difference.removed {
       note(.removed, before[place], nil, at: .index(place))
     }

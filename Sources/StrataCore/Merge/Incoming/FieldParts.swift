@@ -12,9 +12,10 @@ package final class FieldParts {
     package let slots: [ArchiveValue?]
     /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
-    /// The object number, which all references to a shared object have in common; `nil` for a value.
+    /// The object number, which all references to a shared object have in common; `nil` for a model that is not an object.
     package var number: Int?
-    /// The JSON of the model if the document has no class tag for it; otherwise `nil`.
+    /// The JSON of the model if the document has no class tag for it; otherwise `nil`. If the matching object is an instance of a subclass,
+    /// the fields of the subclass are read from this JSON.
     package var json: ArchiveValue?
   }
 
@@ -28,6 +29,8 @@ package final class FieldParts {
   private var objects: [ArchiveValue] = []
   private var types: [String: any VersionedModel.Type] = [:]
 
+  /// Reads the source.
+  ///
   /// - Parameters:
   ///   - source: a model, a list of models, JSON, an archive or a record. JSON and archives may hold a list of models.
   ///   - adapter: the mapping from JSON.
@@ -115,7 +118,8 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // A conditional reference is archived as null if the archive does not otherwise contain the object.
+      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null therefore does not mean that
+      // the reference was cleared, and counts as absent.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -161,7 +165,7 @@ package final class FieldParts {
     return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
   }
 
-  /// Returns the values of the fields in the source, before the mapping transforms them.
+  /// Returns the values of the fields as they are in the source, before the JSON mapping transforms them.
   package func raw(of part: Part) -> [ArchiveValue?] {
     part.source.map { reader.context.json.plan(of: part.type.schema).found(in: $0) } ?? part.slots
   }

@@ -12,7 +12,7 @@ final class PartReader {
   private var types: [String: any VersionedModel.Type] = [:]
   /// The numbers of the parts that were converted from objects of other models, by source object and target type.
   private var converted: [Conversion: Int] = [:]
-  /// Deferred reads of fields, run in a loop. Recursion over a long chain of objects could overflow the stack.
+  /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
@@ -198,7 +198,7 @@ final class PartReader {
   {
     let schema = type.schema
     try schema.check()
-    // Each field of the model has its own setting for unknown enumeration cases.
+    // The enclosing list's setting for unknown enumeration cases does not apply inside the model, because each field has its own setting.
     let outer = leavesOutUnknownCases
     leavesOutUnknownCases = false
     defer { leavesOutUnknownCases = outer }
@@ -354,7 +354,8 @@ final class PartReader {
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
-      // A conditional reference is archived as null if the archive does not otherwise contain the object.
+      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null in a base therefore counts
+      // as absent.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try value(of: field, slot, nil) } catch {

@@ -7,6 +7,8 @@ struct PartText {
   /// The classes of the objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
+  /// Parses a text, and checks that no key of a field occurs more than once.
+  ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that is read occurs more than once. The
   ///   error for a duplicate key contains the path of the key.
   func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {
@@ -26,7 +28,8 @@ struct PartText {
     case (.optional(let wrapped), _):
       if !element.isNull { try check(element, wrapped, classes, isRoot: isRoot) }
     case (.model(let type), .object) where !type.schema.isEnumeration:
-      // The class of a nested object is not known yet, so the keys that the class reads are not known either.
+      // The class of a nested object is not known yet, and neither are the keys that the class reads. The whole object is therefore checked
+      // for duplicate keys.
       let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
       if try mayBeOther || type.schema.jsonHierarchy() != nil {
         _ = try element.value()
@@ -63,7 +66,7 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    // A field may be mapped to several keys or to a longer path. The value under the first key of each path is then read as a whole.
+    // For a field with several paths or with a longer path, the whole value under the first key of each path is checked for duplicate keys.
     if !others.isEmpty { _ = try object.members(others) }
   }
 }

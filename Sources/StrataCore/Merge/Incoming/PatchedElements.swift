@@ -26,7 +26,8 @@ struct PatchedElements {
     }
   }
 
-  /// Returns the old element that corresponds to a new one; `nil` if there is none. Must be called for the new elements in order.
+  /// Returns the old element that corresponds to a new one; `nil` if there is none. Must be called for all elements of the new list in
+  /// order, because equal identities are numbered.
   mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil

@@ -15,8 +15,8 @@ extension Array where Element: VersionedModel {
   ///     the base.
   ///   - base: the list that both sides started from; `nil` if it is not known.
   ///   - options: the options of this merge. Paths begin with an element, as in `[*].name`.
-  /// - Throws: the errors of `merge(_:base:options:)` for a model; `unknownKey` if the model does not declare the key, or if the options
-  ///   specify keys, because these apply only to a single model.
+  /// - Throws: the same errors as `merge(_:base:options:)` for a model; `unknownKey` if the model does not declare the key, or if the
+  ///   options specify keys, because these apply only to a single model.
   /// - Complexity: linear in the size of the lists, if no element was moved.
   @discardableResult
   public mutating func mergeValues(
@@ -34,8 +34,8 @@ extension Array where Element: VersionedModel {
   ///     let report = try issues.merge(.json(body), by: "number")
   ///
   /// - Parameter source: a JSON array, or an archive of an array.
-  /// - Throws: the errors of `merge(_:base:options:)` for a model; `typeMismatch` if the source is not an array; and `mergeFailed` for a
-  ///   patch, because a patch applies only to a single model.
+  /// - Throws: the same errors as `merge(_:base:options:)` for a model; `typeMismatch` if the source is not an array; and `mergeFailed` for
+  ///   a patch, because a patch applies only to a single model.
   @discardableResult
   public mutating func merge(
     _ source: MergeSource, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
@@ -52,7 +52,7 @@ extension Array where Element: VersionedModel {
     return key
   }
 
-  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged as bytes.
+  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged by their bytes.
   private mutating func mergeByBytes(
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {

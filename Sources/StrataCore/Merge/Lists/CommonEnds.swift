@@ -16,7 +16,7 @@ struct CommonEnds {
 
 /// Finds a longest increasing subsequence.
 enum IncreasingSubsequence {
-  /// - Returns: the indices of the elements in the subsequence.
+  /// - Returns: the indices in `numbers` of the elements of the subsequence.
   /// - Complexity: O(n log n).
   static func indices(in numbers: [Int]) -> [Int] {
     // `ends` holds the index of the last element of the best subsequence of each length. `previous` holds the index of each element's

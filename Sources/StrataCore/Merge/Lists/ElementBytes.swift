@@ -2,7 +2,7 @@
 struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
-  /// Encodes elements, and returns the byte range of each element.
+  /// Encodes elements, and returns the byte range of each element in the buffer of all encoded elements.
   mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
@@ -31,7 +31,7 @@ struct ElementBytes: ~Copyable {
   }
 }
 
-/// The bytes of an element's identity.
+/// The bytes of an element's identity, for finding the elements of two lists that correspond to each other.
 enum ElementIdentity: Hashable {
   /// An identity of up to seven bytes, stored in an integer with the byte count.
   case short(UInt64)
@@ -44,8 +44,8 @@ extension ArchiveReader {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }
 
-  /// Writes the offset of each field of a record, and the end of the last field, to `places`. Returns `false` if the record has a different
-  /// shape.
+  /// Sets `places` to the byte offset of each field of a record, followed by the end of the last field. Returns `false` if the record has a
+  /// different shape.
   mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
     position = range.lowerBound
     places.removeAll(keepingCapacity: true)
@@ -63,7 +63,7 @@ extension ArchiveReader {
     return try readValue()
   }
 
-  /// Whether a value may be a container: an array, a map, a record or a set.
+  /// Whether a value may be a container (an array, a map, a record or a set), judged by its first byte.
   func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
     return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9

@@ -15,7 +15,7 @@ struct ModelFinder {
   /// Returns the value with a replacement for each model that has an identity. Keys of maps are not changed.
   ///
   /// - Parameter anonymous: returns the replacement for a model without an identity.
-  /// - Throws: the errors of the replacements. The path of an error begins with the steps to the model.
+  /// - Throws: any error that `replacement` or `anonymous` throws. The path of the error begins with the steps to the model.
   func map(
     _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Position) throws -> ArchiveValue,
     anonymous: (ModelRecord) throws -> ArchiveValue = { .record($0) }

@@ -1,19 +1,19 @@
 /// The changes that a merge makes to a list. Elements are identified by their indices, so unchanged elements need not be created.
 struct ListChanges {
   enum Choice {
-    /// The local element at an index, unchanged.
+    /// The element at this index of the local list, unchanged.
     case local(Int)
-    /// The server's element at an index. If `into` is set, the local element at index `into` receives the server's fields.
+    /// The element at this index of the server's list. If `into` is set, the element at index `into` of the local list receives the fields.
     case server(Int, into: Int?)
-    /// An element with these fields. If `into` is set, the local element at index `into` receives the fields.
+    /// An element with these fields. If `into` is set, the element at index `into` of the local list receives the fields.
     case made(ModelRecord, into: Int?)
     /// A class instance, identified by its object number.
     case object(Int)
   }
 
-  /// The indices of the elements to replace, with their replacements.
+  /// The indices of the local elements to replace, with the replacements.
   var changes: [(index: Int, choice: Choice)] = []
-  /// The new elements from an index to the end; `nil` if the list keeps its length and order.
+  /// The new elements from the index `start` to the end of the list; `nil` if the list keeps its length and order.
   var rest: (start: Int, choices: [Choice])?
 
   init() {}

@@ -4,7 +4,8 @@
 struct ListMerge {
   typealias Choice = ListChanges.Choice
 
-  /// Returns the fields of a model. Side 0 is the local list, side 1 the server's, and side 2 the base.
+  /// Returns the fields of a model. `side` is 0 for the local list, 1 for the server's list and 2 for the base. `place` is the index of the
+  /// model in that list.
   typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
 
   private let schema: ModelSchema
@@ -21,8 +22,10 @@ struct ListMerge {
   /// For each field, whether the value of the side that changed it can be taken without decoding.
   private let needsNoDecoding: [Bool]
 
+  /// Creates a merge of lists, if the policies allow the elements to be compared by their bytes.
+  ///
   /// - Returns: `nil` if the models are objects or enums, have their own merge code or are identified by several keys, or if a policy
-  ///   applies to the whole list or counts equal changes twice.
+  ///   applies to the whole list. Also `nil` if a policy counts equal changes of both sides twice (see ``MergePolicy/sumOfDeltas``).
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
@@ -84,6 +87,8 @@ struct ListMerge {
     }
   }
 
+  /// Merges the encoded elements of the three lists.
+  ///
   /// - Returns: the changes and the report; `nil` if an element has no key, or if two elements of a list have the same key.
   func run(
     _ bytes: borrowing ElementBytes, _ local: [Range<Int>], _ server: [Range<Int>], _ base: [Range<Int>],
@@ -159,7 +164,9 @@ struct ListMerge {
     return start..<reader.position
   }
 
-  /// - Returns: whether each remaining element has a unique key.
+  /// Finds the key of each element that is not merged yet.
+  ///
+  /// - Returns: `false` if one of these elements has no key, or if two of them have the same key.
   private func identify(_ list: inout List, _ reader: inout ArchiveReader) throws -> Bool {
     list.places.reserveCapacity(list.rest.count)
     list.identities.reserveCapacity(list.rest.count)

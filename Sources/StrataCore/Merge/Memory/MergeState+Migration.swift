@@ -2,7 +2,7 @@ extension MergeState {
   /// Upgrades the base to the current version of the models. Conflicts keep their paths and values, and become outdated if the base
   /// changed.
   ///
-  /// - Throws: the error of the upgrade.
+  /// - Throws: any error thrown while upgrading the base.
   fileprivate func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     let catalog = decoding.catalog(of: type)
     guard let base, catalog.hasSubstitutes || ([base] + objects).contains(where: { $0.isOutdated(catalog) }) else {

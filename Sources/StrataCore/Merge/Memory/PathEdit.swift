@@ -1,13 +1,15 @@
-/// A copy of a value with a new value at the end of a path. References are followed without recursion.
+/// Resolves a conflict in a copy of a value, by replacing the value at the end of a path. References are followed without recursion.
 struct PathEdit {
   private(set) var root: ArchiveValue
-  /// The new fields of objects on the path.
+  /// The new fields of objects on the path, by object number.
   private(set) var updates: [Int: ModelRecord] = [:]
 
   static var lost: ArchiveError {
     ArchiveError(.mergeFailed, "the path of the conflict no longer exists in the model")
   }
 
+  /// Creates a copy of `root` in which the value at `path` is replaced.
+  ///
   /// - Parameter new: the new value; `nil` removes the existing one.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if no value exists at the path, or if several elements match it.
   init(_ root: ArchiveValue, _ path: ValuePath, to new: ArchiveValue?, in graph: MergeGraph) throws {
@@ -19,7 +21,7 @@ struct PathEdit {
       case (.reference(let number)?, _):
         object = (number, path)
         return value
-      // An empty dictionary whose keys are not strings has the form of an empty object.
+      // An empty dictionary whose keys are not strings has the form of an empty object, so an empty object is edited like an empty map.
       case (.object(let object)?, .value) where object.isEmpty: return try edited(.map([]), path)
       case (.map(let entries)?, .value(let key)):
         let place = entries.lastIndex { $0.key == key }
@@ -55,7 +57,7 @@ struct PathEdit {
       var count = places.count
       switch step {
       case .element where places.isEmpty:
-        // A path refers to a model in an inner list, a dictionary or a case by the model's identity alone.
+        // A path identifies a model only by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
         func held(_ value: ArchiveValue) throws -> ArchiveValue? {
           guard try isNamed(value, step) else { return try value.mapHeld(held) }
           count += 1
@@ -64,7 +66,7 @@ struct PathEdit {
         let inside = try elements.map { try $0.mapHeld(held) }
         if count == 1 { return inside }
       case .index(let place) where elements.indices.contains(place): places = [place]
-      // An absent element is appended.
+      // If no element matches, the new value is appended to the list.
       case .element, .value: break
       case .key, .index, .anyKey, .anyElement: throw Self.lost
       }

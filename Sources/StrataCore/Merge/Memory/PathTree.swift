@@ -2,7 +2,7 @@
 struct PathTree {
   private struct Node {
     var next: [ValuePath.Component: Int] = [:]
-    /// The numbers of the paths that end at this node.
+    /// The indices of the paths that end at this node, in the list of paths passed to the initializer.
     var ends: [Int] = []
   }
 
@@ -38,7 +38,7 @@ struct PathTree {
     return !nodes[node].ends.isEmpty
   }
 
-  /// Returns the numbers of the paths that pass through a node.
+  /// Returns the indices of the paths that pass through a node.
   private func paths(through node: Int) -> [Int] {
     var result: [Int] = []
     var waiting = [node]
@@ -49,7 +49,7 @@ struct PathTree {
     return result
   }
 
-  /// Returns the index of the element that each step from a node refers to, and the steps that refer to several elements.
+  /// Returns for each step from a node the index of the element that the step refers to, and the steps that refer to several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> (places: [ValuePath.Component: Int], ambiguous: Set<ValuePath.Component>) {
@@ -117,9 +117,9 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  // A path refers to a model in a list by identity, even if the model is nested in lists, dictionaries or cases in that list.
+  // A path identifies a model in a list by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
 
-  /// Returns the steps from a node that identify an element by its identity, but match no direct element of the list.
+  /// Returns the steps from a node that refer to an element by its identity, but to no direct element of the list.
   private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
@@ -127,7 +127,7 @@ struct PathTree {
       })
   }
 
-  /// Returns the step that refers to a value; `nil` if there is none.
+  /// Returns the step that refers to a value by its identity; `nil` if none of the steps does.
   private func step(
     to value: ArchiveValue, among steps: Set<ValuePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
@@ -142,7 +142,7 @@ struct PathTree {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
-  /// Returns the values nested inside the elements, by the step that refers to them.
+  /// Returns the values nested inside the elements that a step refers to by their identity, grouped by the step.
   private func held(
     _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> [ValuePath.Component: [ArchiveValue]] {
@@ -167,7 +167,7 @@ struct PathTree {
 }
 
 extension ArchiveValue {
-  /// Whether a record looks like a case of an enum: its only value is an object, which contains the associated values.
+  /// Whether the value is a record that looks like a case of an enum: its only value is an object, which contains the associated values.
   fileprivate var isCase: Bool {
     guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else {
       return false

@@ -14,6 +14,8 @@ enum RememberedGraph {
   /// Objects at each multiple of this depth are stored separately, which limits the depth of the records.
   private static let deepest = 16
 
+  /// Returns the records of the root and of the objects that are stored separately.
+  ///
   /// - Parameters:
   ///   - canonical: returns the same number for all references to one object.
   ///   - record: returns the fields of an object.

@@ -52,6 +52,9 @@ struct ResolvedValue {
     remembered = try IdentifiedObjects(graph, server)
   }
 
+  /// Returns the value with each incomplete record of an object replaced by a reference to the remembered object that has the same
+  /// identity.
+  ///
   /// - Parameters:
   ///   - isWhole: whether the objects in the value are complete. An object with only its identity fields is never complete.
   ///   - owner: the object that holds the value.
@@ -104,7 +107,7 @@ private struct IdentifiedObjects {
     }
   }
 
-  /// Returns the number of the object that a record represents.
+  /// Returns the number of the object that a record represents, found by its identity; `nil` if no object has this identity.
   func number(of record: ModelRecord) -> Int? {
     guard let key = keys[record.typeName], let id = record[key] else { return nil }
     return numbers[Identity(typeName: record.typeName, value: id)]

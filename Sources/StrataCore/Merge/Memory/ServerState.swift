@@ -9,6 +9,8 @@ struct ServerState {
   private var root: ModelRecord
   private var known: [Int: ModelRecord] = [:]
 
+  /// Creates the known state of the server from the base and the incoming values.
+  ///
   /// - Parameters:
   ///   - wanted: the keys that were merged. Other keys are ignored. `nil` means all keys.
   ///   - stateKey: the key of the model's merge state.
@@ -47,7 +49,7 @@ struct ServerState {
     return try merger.overlaid(withoutHidden(incoming), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
-  /// Returns the known server fields of an object.
+  /// Returns the fields of an object as far as they are known from the server.
   private mutating func record(_ number: Int) throws -> ModelRecord {
     guard let matching = merger.matching, let entity = matching.entity(of: number) else {
       return try merger.graph.record(number)

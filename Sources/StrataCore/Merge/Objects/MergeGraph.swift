@@ -31,7 +31,7 @@ final class MergeGraph {
 
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
-  /// Marks the source as a JSON document.
+  /// Marks the source as a JSON document, and stores the settings for reading it.
   func setReading(_ reading: JSONReading, missingValue: @escaping (ModelSchema, Int) throws -> ArchiveValue?) {
     self.reading = reading
     self.missingValue = missingValue
@@ -238,7 +238,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether an array can be an ordered dictionary with this key. If the key is itself an array, the dictionary must contain the key.
+  /// Whether an array can be an ordered dictionary in which this key is looked up. If the key is itself an array, returns `true` only if
+  /// the dictionary contains the key, because a list of arrays can look like a dictionary.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }

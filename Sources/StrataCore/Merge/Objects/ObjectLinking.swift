@@ -24,11 +24,13 @@ struct ObjectLinking {
   private var numbers: [Int: Int] = [:]
   /// The number of the first new object.
   private(set) var firstAddition: Int
-  /// The new fields of local objects.
+  /// The new fields of local objects, by object number.
   private let fields: [Int: ModelRecord]
   /// The entities whose local objects are replaced by new ones.
   private let replaced: Set<Int>
 
+  /// Resolves the references in a merged root and in the new fields of objects.
+  ///
   /// - Parameters:
   ///   - root: the merged root.
   ///   - complete: returns all fields of an entity that is new locally.
@@ -46,7 +48,7 @@ struct ObjectLinking {
     guard let matching else { return }
     if !replaced.isEmpty { try relinkOthers(matching) }
     try findAdditions(complete)
-    // Default values may have created objects.
+    // Default values may have added objects to the graph, so the objects are counted only now.
     firstAddition = graph.referenced.objects.count
     try sortAdditions()
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = firstAddition + place }

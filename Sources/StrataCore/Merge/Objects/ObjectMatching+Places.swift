@@ -112,7 +112,7 @@ extension ObjectMatching {
     _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool,
     _ sides: (ArchiveValue, ArchiveValue) -> SideValues
   ) throws {
-    // A part may lack fields, so its contents cannot be compared.
+    // A part may lack fields, so its contents cannot be compared. The elements are matched by index instead.
     if fillsGaps, try other.contains(where: isPart) {
       for (left, right) in zip(one, other) { pending.append(sides(left, right)) }
       return
