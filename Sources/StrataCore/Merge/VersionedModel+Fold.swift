@@ -8,7 +8,8 @@ extension VersionedModel {
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
     var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
-    // The merge no longer retains the new objects. A new object that nothing else retains has therefore been released.
+    // The merge no longer retains the new objects. If only weak references refer to a new object, the object no longer exists, and the
+    // report mentions it.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
@@ -44,14 +45,14 @@ extension VersionedModel {
   }
 }
 
-/// A weak reference to an object that a merge created, with the object's path.
+/// A weak reference to an object that a merge created, with the object's path. It shows after the merge whether the object still exists.
 struct NewObject {
   weak let object: AnyObject?
   let path: ValuePath
 }
 
 extension MergeReport {
-  /// Adds entries for new objects that were released because only weak references referred to them.
+  /// Adds entries for new objects that no longer exist, because only weak references refer to them.
   ///
   /// - Parameter paths: the paths of the objects.
   fileprivate mutating func noteReleased(_ paths: [ValuePath]) {

@@ -75,7 +75,8 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Creates a patch that turns `old` into `new` by adding, removing and replacing the keys and elements that differ.
   ///
-  /// NaN is considered equal to itself, but JSON text cannot represent it.
+  /// Two NaN values are considered equal. Otherwise, every patch of a document with NaN would replace the NaN. JSON text cannot represent a
+  /// patch that contains NaN.
   ///
   /// - Complexity: the same as for ``ValueDifference``. The rules of ``ValueDifference`` for arrays without keys apply to all arrays.
   public init(from old: ArchiveValue, to new: ArchiveValue) {
