@@ -1,5 +1,5 @@
 extension ArchiveWriter {
-  /// Writes the field with this index in the schema.
+  /// Writes the value of the field with this index in the schema.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ value: T) throws {
     do { try value.write(to: &self) } catch {
