@@ -29,7 +29,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
   ) -> Self {
-    // The formatter is shared between threads, because it is expensive to create. The lock protects its state.
+    // The formatter is created only once and shared between threads, because creating it is expensive. The lock
+    // protects its state.
     let formatter = Mutex(
       StrictDateFormatter(format) { format in
         var calendar = calendar

@@ -79,7 +79,8 @@ public struct ArchiveWriter: ~Copyable {
   /// The maximum size, in bytes, of strings and data that are written to the body. In a row, longer ones are stored outside the row's
   /// bytes.
   private var longestInPlace = Int.max
-  /// Whether the elements of sets and maps are written in their given order, because they are known to be sorted.
+  /// Whether sets and maps are written in their given order, without sorting. Used for untyped values that were read from an archive or a
+  /// row, because their bytes must stay the same.
   package var keepsOrder = false
 
   package init(
