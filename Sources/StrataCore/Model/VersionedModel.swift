@@ -20,8 +20,8 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// The unknown keys found when this object was decoded. Empty unless the model keeps unknown keys.
   var archivedUnknownFields: UnknownFields { get }
 
-  /// Copies all fields of another object into this object. A class must implement this method. For other
-  /// types, the default implementation assigns the other value.
+  /// Copies all fields of another object into this object. A class must implement this method. For other types, the
+  /// default implementation assigns the other value.
   mutating func adoptFields(of other: Self) throws
 
   /// The identity of an object; `nil` for a struct or an enum. Conforming types use the default implementation.

@@ -111,8 +111,8 @@ package struct ExactNumber: Comparable {
     return left.sign == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }
 
-  /// Returns whether the absolute value of this number is smaller than the absolute value of `other`. Both must be
-  /// finite and not zero.
+  /// Returns whether the absolute value of this number is smaller than the absolute value of `other`. Both numbers must
+  /// have the same sign.
   private func isSmaller(than other: ExactNumber) -> Bool {
     power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
   }
