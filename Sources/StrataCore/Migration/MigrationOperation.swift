@@ -15,7 +15,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case rename(String, to: String, overwriting: Bool = false)
   /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested
   /// record that does not exist, the record is created as described by `creating`. If the moved value is null, no
-  /// record is created, and the nested record becomes null.  Fails if both paths have a value, unless `overwriting` is
+  /// record is created, and the nested record becomes null. Fails if both paths have a value, unless `overwriting` is
   /// true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
@@ -28,7 +28,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case replaceNull(ValuePath, with: ArchiveValue)
   /// Converts a value to another kind. A null stays null.
   case convert(ValuePath, ValueConversion)
-  /// An operation that may lack its key in a complete record. Such a record is not changed. Created by ``ifPresent``.
+  /// An operation that does not fail if a complete record lacks its key. Such a record is not changed. Created by
+  /// ``ifPresent``.
   indirect case optional(MigrationOperation)
   /// Any other change, made by a closure, with a short description of the change. `changes` lists the keys that the
   /// closure may change or remove. By default, the closure may change any key. The proof of migrations in StrataTesting

@@ -63,8 +63,8 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Returns a transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // Only `next` is replaced by its ``unfinished`` transformer in a field: the hooks and rules of the intermediate
-    // value always run here, whereas the field itself runs those of the final output.
+    // In a field, only `next` is replaced by its ``unfinished`` transformer. The hooks and rules of the intermediate
+    // value therefore always run here, and the field itself runs those of the final output.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 

@@ -1,6 +1,6 @@
 /// An error that describes why a value is invalid. Built-in checks and custom rules throw this error.
 public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A built-in check that can fail.
+  /// Identifies the built-in check that failed.
   public enum Code: String, Sendable, Hashable {
     /// The value is empty.
     case nonEmpty

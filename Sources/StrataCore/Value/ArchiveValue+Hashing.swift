@@ -28,7 +28,7 @@ extension Hasher {
   }
 }
 
-/// The state while one value is hashed.
+/// The state of the hash computation for one value.
 private struct ValueHashing {
   /// The number of nested values after which hashes of collections are cached. In smaller values, looking up the hashes
   /// costs more than it saves.

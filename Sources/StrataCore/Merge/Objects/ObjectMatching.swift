@@ -68,7 +68,7 @@ struct ObjectMatching {
   var pending: [SideValues] = []
   /// The schema of a root that is not an object.
   private let rootStructure: ModelSchema?
-  /// Returns the keys of the fields of a model whose server values must not be matched.
+  /// Returns, for the schema of a model, the keys of the fields whose server values must not be matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
   /// Whether some parts of the document were read again as a subclass. Their new fields may contain additional objects, so all entities
   /// must be visited again.
@@ -207,8 +207,9 @@ struct ObjectMatching {
   private mutating func match(_ sides: SideValues, isRoot: Bool) throws {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     if let server {
-      // A document may omit an object's identity. It then describes the object that the server had at this path, which the base contains.
-      // Below the root, the server's value is therefore joined with the base, and with the local value only if the base has no object.
+      // A document may omit an object's identity. It then describes the object that the server had at this path before, which is the object
+      // in the base. Below the root, the server's value is therefore joined with the base, and with the local value only if the base has no
+      // object.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)

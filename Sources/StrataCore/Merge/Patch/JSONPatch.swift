@@ -75,8 +75,7 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Creates a patch that turns `old` into `new` by adding, removing and replacing the keys and elements that differ.
   ///
-  /// Two NaN values are considered equal. Otherwise, every patch of a document with NaN would replace the NaN. JSON text cannot represent a
-  /// patch that contains NaN.
+  /// NaN is considered equal to NaN, so an unchanged NaN is not part of the patch. JSON text cannot represent a patch that contains NaN.
   ///
   /// - Complexity: the same as for ``ValueDifference``. The rules of ``ValueDifference`` for arrays without keys apply to all arrays.
   public init(from old: ArchiveValue, to new: ArchiveValue) {

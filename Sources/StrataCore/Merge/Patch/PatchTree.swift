@@ -4,7 +4,7 @@
 /// looks up keys and changes values in place, regardless of the size of the document. All nodes are in one array and refer to their
 /// children by index. No operation on nodes is recursive.
 struct PatchTree {
-  /// The content of one location in the document: an unchanged value, or a node.
+  /// The content of one location in the document: a value, or a node for an array or an object that a path has entered.
   enum Slot {
     /// A value of the original document or of an operation. No path has entered the value yet, so it has no node.
     case value(ArchiveValue)
@@ -130,7 +130,8 @@ struct PatchTree {
     try add(value, at: to)
   }
 
-  /// Whether the value at a location equals `value` by RFC 6902, section 4.6: numbers are compared by value, and strings by code points.
+  /// Whether the value at a location equals `value` as defined by RFC 6902, section 4.6: numbers are compared by value, and strings by code
+  /// points.
   mutating func isEqual(_ path: [String], to value: ArchiveValue) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {

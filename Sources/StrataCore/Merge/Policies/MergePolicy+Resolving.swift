@@ -100,9 +100,10 @@ extension MergePolicy {
   }
 
   /// Returns the common prefix of both sides, followed by the rest of the server's elements and the rest of the local elements. Returns
-  /// `nil` if a side does not begin with the base, because the side has then not only appended elements.
+  /// `nil` if a side does not begin with the base, because the side has then done more than append elements.
   ///
-  /// - Parameter added: receives the elements that follow the base on both sides, and returns those that appear only once in the result.
+  /// - Parameter added: receives the elements after the base that both sides have in common, and returns the first ones among them that
+  ///   count as the same addition. These appear only once in the result.
   private static func appended<T: Equatable>(
     _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
   ) -> [T]? {
@@ -115,12 +116,12 @@ extension MergePolicy {
 }
 
 extension MergePolicy {
-  /// The policies that ``MergePolicy/orElse(_:)`` combined, in the order in which they are tried.
+  /// The policies that ``MergePolicy/orElse(_:)`` has combined into this one, in the order in which they are tried.
   var alternatives: [MergePolicy] {
     if case .orElse(let policy, let other) = rule { policy.alternatives + other.alternatives } else { [self] }
   }
 
-  /// The first of the policies that ``MergePolicy/orElse(_:)`` combined, or this policy itself.
+  /// The first of the policies that ``MergePolicy/orElse(_:)`` has combined into this one. For any other policy, the policy itself.
   var leading: MergePolicy { if case .orElse(let policy, _) = rule { policy.leading } else { self } }
 
   /// Returns this policy with its ``leading`` policy replaced. The fallbacks stay the same.

@@ -23,8 +23,8 @@ extension ValueMerger {
     }
   }
 
-  /// Merges an incoming value in which models lack keys into the local value. The absent keys stay unchanged. Returns `nil` if the policy
-  /// needs complete values.
+  /// Merges an incoming value, whose models may lack keys, into the local value. The absent keys stay unchanged. Returns `nil` if the
+  /// policy needs complete values.
   mutating func mergePart(
     _ sides: MergePolicy.Sides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue? {

@@ -72,7 +72,7 @@ struct ValueMerger {
     var hasWholeLists = false
     /// Whether the data is JSON, in which a null always means that the field was cleared.
     var isJSON = false
-    /// Whether a key that the data lacks was removed from the dictionary by the source, as in a patch.
+    /// Whether the source has removed those dictionary keys that the data lacks, as in a patch.
     var removesAbsentKeys = false
     /// Whether the values have the form of archives, in which models lack their excluded fields.
     var isArchived = false

@@ -106,8 +106,8 @@ extension ArchiveReader {
     return definitions.count - 1
   }
 
-  /// Reads the definition number of a record in a row. Returns the index of the definition in `definitions`. Rows use
-  /// this form if the number is too large for a tag.
+  /// Reads the definition number of a record in a row. Returns the index of the definition in `definitions`. A row
+  /// stores the number separately if it is too large for a record tag.
   private mutating func readDefinitionNumber(at start: Int) throws -> Int {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a record of a row without a number", at: start)

@@ -6,8 +6,8 @@ public final class ModelSchema: Sendable {
   public let formerNames: [String]
   /// The current version, which is written to new archives.
   public let modelVersion: Int
-  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may. This is safe
-  /// because the migration steps after these versions only set defaults.
+  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may. These versions
+  /// can handle such records, because the later migration steps only set defaults.
   package let floors: VersionFloors?
   /// The fields in declaration order. The fields of superclasses follow the class's own fields.
   public let fields: [FieldInfo]

@@ -46,7 +46,8 @@ struct FailureSearch {
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
-  /// Queues the models that the values refer to. They are visited before all other queued models, in their order.
+  /// Queues the models that the values refer to. They are visited in the order of the values, before all other queued
+  /// models.
   private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
