@@ -2,7 +2,7 @@ extension VersionedModel {
   /// Merges a source into this object: matches the objects of all sides, merges each object once, resolves references, and commits all
   /// changes or none.
   ///
-  /// - Parameter base: the state that both sides started from; by default the base that the model remembers.
+  /// - Parameter base: the state that both sides started from; by default the base in the model's ``MergeState``, if it has one.
   mutating func fold(
     _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading.standard
   ) throws -> MergeReport {
@@ -14,7 +14,7 @@ extension VersionedModel {
     return report
   }
 
-  /// Returns the report of a merge without committing it.
+  /// Performs a merge without changing any object, and returns the report of the merge.
   func foldPreview(_ source: MergeSource, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     _ = try checkedSchema(options)
     var merge = Merge(try MergeSnapshot(self), options, model: self)

@@ -50,7 +50,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     /// shapes with added keys are derived from it and are therefore shared, too.
     fileprivate let shape: RecordShape
 
-    /// Describes a record of a model, at the version for which the step was written.
+    /// Describes a record to create: the registered name of its model, and the version of the model that has the
+    /// record's fields.
     public init(_ typeName: String, version: Int) {
       self.typeName = typeName
       modelVersion = version
@@ -85,7 +86,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   ///
   /// - Parameter isComplete: whether the record has every key of its version.
   /// - Returns: `false` if an incomplete record lacks the key that the operation changes.
-  /// - Throws: ``ArchiveError`` if a complete record lacks the key, or any error with which the operation fails.
+  /// - Throws: ``ArchiveError`` if a complete record lacks the key, and any other error with which the operation fails.
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):

@@ -6,7 +6,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
   public let fromVersion: Int
   /// The version of the records after the step.
   public let toVersion: Int
-  /// The operations, in order. Empty if the new version only adds fields with defaults.
+  /// The operations, in the order in which they run. Empty if the new version only adds fields with defaults.
   public let operations: [MigrationOperation]
 
   /// Creates a step with the given operations, which run in the given order.

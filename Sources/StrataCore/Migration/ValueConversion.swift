@@ -88,8 +88,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns the text of a value; `nil` for a date with a precision finer than a nanosecond, because the text would
-  /// lose digits.
+  /// Returns the text of a value; `nil` if the value has no text. This includes a date with a precision finer than a
+  /// nanosecond, because its text would lose digits.
   private static func text(of value: ArchiveValue) -> String? {
     guard let text = value.scalarText else { return nil }
     if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }

@@ -16,8 +16,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
   ///
   /// The locale, time zone and calendar are fixed, because a text must have the same meaning on every machine. A text
   /// is accepted only if formatting its date gives the same text, apart from capitalization and the spelling of time
-  /// zones. For example, this rejects a day that the month does not have, a wrong weekday, spaces around the text, the
-  /// year 24 for `yyyy`, and 5 for `MM`.
+  /// zones. For example, this rule rejects a day that the month does not have, a wrong weekday, spaces around the text,
+  /// the year 24 for `yyyy`, and 5 for `MM`.
   ///
   /// - Parameters:
   ///   - format: the format pattern. An empty pattern is a mistake in the declaration.

@@ -16,7 +16,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
     case required
   }
 
-  /// A description of the problem that may be shown to users.
+  /// A description of the problem in words that may be shown to users.
   public let reason: String
   /// The key of the invalid field, if a rule for the whole model has reported it; otherwise `nil`.
   public let key: String?

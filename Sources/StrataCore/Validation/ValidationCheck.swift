@@ -2,7 +2,7 @@
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
-  /// Creates a custom check from a closure. If the value is invalid, the closure throws an ``InvalidValue`` or any other error.
+  /// Creates a custom check from a closure. If the value is invalid, the closure throws an error, such as an ``InvalidValue``.
   @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 

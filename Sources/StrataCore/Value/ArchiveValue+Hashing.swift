@@ -20,7 +20,7 @@ enum ValueKind: UInt8 {
 }
 
 extension Hasher {
-  /// Combines the kind of a value and its content.
+  /// Adds the kind of a value and the value's content to the hash.
   @inline(__always)
   fileprivate mutating func combine(_ kind: ValueKind, _ content: some Hashable) {
     combine(kind.rawValue)

@@ -163,7 +163,7 @@ extension ModelRecord {
   ///
   /// - Throws: the same errors as ``ArchiveValue/set(_:at:)``.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
-    // A fast path for a single key, because an array of steps would be slower.
+    // A path that is a single key is handled separately, because creating an array of steps would be slower.
     if let key = path.onlyKey { return self[key] = newValue }
     try set(newValue, at: path.steps()[...], making: ArchiveValue.container)
   }

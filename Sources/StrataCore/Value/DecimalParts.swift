@@ -26,8 +26,8 @@ package struct DecimalParts {
     self.exponent = exponent
   }
 
-  /// The parts as a decimal; `nil` if the number exceeds the 128-bit mantissa or the exponents from -128 to 127 of Foundation's
-  /// `Decimal`.
+  /// The parts as a decimal; `nil` if Foundation's `Decimal` cannot represent the number, because the mantissa has more than 128 bits or
+  /// the exponent is not between -128 and 127.
   package var decimal: Decimal? {
     guard mantissa != .zero else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }

@@ -55,7 +55,7 @@ struct ObjectMatching {
   /// The entity of an object, and the sides on which the object occurs.
   private struct Membership {
     var entity: Int
-    /// A bit for each side on which the object occurs.
+    /// One bit for each side on which the object occurs (`Side.bit`).
     var sides: UInt8 = 0
   }
 
@@ -64,9 +64,9 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// Values at the same path on all sides that are still to be matched.
+  /// The values that still have to be matched. Each element contains the values of all sides at one path.
   var pending: [SideValues] = []
-  /// The schema of a root that is not an object.
+  /// The schema of the root if the root is a struct or an enum; `nil` if the root is an object or not a model.
   private let rootStructure: ModelSchema?
   /// Returns, for the schema of a model, the keys of the fields whose server values must not be matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
@@ -195,8 +195,8 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can belong to an entity. Its class must be the same as the class of each member, or one of the two classes must
-  /// inherit from the other.
+  /// Whether an object can belong to an entity. Its class must be the same as the class of each object in the entity, or one of the two
+  /// classes must inherit from the other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
@@ -245,7 +245,8 @@ struct ObjectMatching {
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
-    // The larger of the two entities is kept, except that the root's entity is always kept.
+    // The smaller entity becomes a part of the larger one, so that fewer objects must be moved. The root's entity is always kept, because
+    // its number must stay 0.
     let isFirstKept = first == 0 || second != 0 && entities[first].count >= entities[second].count
     try unite(isFirstKept ? first : second, with: isFirstKept ? second : first)
   }

@@ -2,7 +2,7 @@
 struct PatchMembers {
   typealias Slot = PatchTree.Slot
 
-  /// The record to which the members belong; `nil` for an object.
+  /// The original record, whose type name and version are kept; `nil` for an object.
   let record: ModelRecord?
   private(set) var count: Int
   private var keys: [String]

@@ -1,7 +1,7 @@
 /// The report entries of a merged list. Entries that are not conflicts are decoded from bytes on demand, because most callers read only the
 /// conflicts of a report.
 final class ListEntries: Sendable {
-  /// A field whose value was taken unchanged from one side.
+  /// A report entry that has not been decoded yet, for a field whose value was taken unchanged from one side.
   struct Undecoded: Sendable {
     /// The offset, in the list's bytes, of the identity of the element that contains the field.
     let identity: Int
@@ -26,9 +26,9 @@ final class ListEntries: Sendable {
   private let identityKey: IdentityKey
 
   /// - Parameters:
-  ///   - bytes: the bytes to which the offsets in the notes refer.
+  ///   - bytes: the encoded list values, to which the offsets in the notes refer.
   ///   - shapes: the definitions of the record shapes that occur in the bytes.
-  ///   - keys: the keys of the fields.
+  ///   - keys: the keys of the fields, in the order to which the notes refer by index.
   ///   - identityKey: the key that identifies elements.
   init(
     _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String],

@@ -1,4 +1,4 @@
-/// The result of a merge, listed by key path.
+/// The account of a merge: which fields changed, and what was decided at each path at which the sides differ.
 public struct MergeReport: Sendable, Hashable {
   /// A field whose value changed.
   public struct Change: Sendable, Hashable {

@@ -36,7 +36,7 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the server's value. A model that lacks its identity gets the identity of the base's model at the same path.
+  /// Returns the server's value. If the server's model lacks keys of its identity, they are taken from the base's model at the same path.
   mutating func serverWithIdentity(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
@@ -283,7 +283,7 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
-  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
+  /// Whether two records can be the same model: they have the same type, and if both have an identity, the identities are equal.
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }

@@ -10,7 +10,7 @@ extension ValueMerger {
     var base = Elements()
     var local = Elements()
     var server = Elements()
-    /// The identities, indexed by number.
+    /// The identities in all lists. The index of an identity is its number.
     var ids: [ArchiveValue] = []
     var components: [ValuePath.Component] = []
     /// The identities that several elements of the same list share.
@@ -29,6 +29,8 @@ extension ValueMerger {
     let isKeyed: Bool
   }
 
+  /// Returns the elements of all lists under the numbers of their identities.
+  ///
   /// - Parameter key: the key that identifies elements; `nil` for the members of a set. Duplicate members of a set are skipped.
   private func identified(
     _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: IdentityKey?

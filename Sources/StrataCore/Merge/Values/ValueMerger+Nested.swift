@@ -38,7 +38,7 @@ extension ValueMerger {
         : try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
   }
 
-  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
+  /// Whether two records can be the same model: they have the same type, and if both have an identity, the identities are equal.
   ///
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` if the records have different versions.
   private mutating func isOneModel(_ local: ModelRecord, _ server: ModelRecord, isMatched: Bool = false) throws -> Bool

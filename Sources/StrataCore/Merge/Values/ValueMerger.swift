@@ -144,6 +144,8 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
+  /// Merges a value by the given policy.
+  ///
   /// - Parameter uncompleted: the server's value before its absent keys were filled in; `nil` if no keys were filled in.
   private mutating func merge(
     _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil

@@ -48,7 +48,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     return field
   }
 
-  /// The field is stored at a path.
+  /// The field is stored at the given path in the model's JSON object.
   public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
   /// The field is read from the first path in the list that exists, even if the value at that path is null. The field is

@@ -16,7 +16,7 @@ final class CodableType {
     hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
-  /// Returns the archived value; `nil` if the type must encode itself.
+  /// Returns the archive value of a value of this type; `nil` if the value must be encoded with its own `encode(to:)`.
   ///
   /// - Parameter includingExcluded: whether nested models are written with their excluded fields.
   func value<T>(of value: T, includingExcluded: Bool) throws -> ArchiveValue? {
@@ -58,7 +58,8 @@ protocol HashOrdered { static var hasPairs: Bool { get } }
 extension Set: HashOrdered { static var hasPairs: Bool { false } }
 extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 
-/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` can be computed without an archive writer.
+/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` can be computed without an archive writer, which
+/// is faster.
 protocol DirectValue: Archivable {
   /// The archived value; `nil` if the value has to be written with an archive writer, which may throw.
   var directValue: ArchiveValue? { get }

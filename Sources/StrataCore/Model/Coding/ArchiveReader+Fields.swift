@@ -63,8 +63,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that is excluded from archives. Returns the default unless a hook or an old archive supplies a
-  /// value.
+  /// Reads a field that archives normally do not contain. Returns the default unless a hook or an old archive supplies
+  /// a value.
   @inlinable
   public mutating func excludedField<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -106,7 +106,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field of a `Codable` type that is excluded from archives.
+  /// Reads an excluded field of a `Codable` type. Returns the default unless a hook or an old archive supplies a value.
   @_disfavoredOverload
   public mutating func excludedField<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T

@@ -101,8 +101,8 @@ extension ArchiveReader {
     fileprivate var order = AscendingScalars()
   }
 
-  /// Reads the head of a map after its initial byte. The caller must call ``endMap(_:)`` even after an error, and
-  /// ``leave()`` after reading all entries.
+  /// Reads the head of a map whose initial byte has already been read. The caller must call ``endMap(_:)`` even after
+  /// an error, and ``leave()`` after reading all entries.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))

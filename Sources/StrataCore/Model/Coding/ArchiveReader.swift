@@ -272,7 +272,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// Reads a string reference (tag 25) and returns the string's number.
+  /// Reads a string reference (tag 25), and returns the reference number of the string.
   package mutating func readReference(expected: String) throws -> Int {
     if isTag(CBOR.Tag.stringReference) {
       position &+= 2

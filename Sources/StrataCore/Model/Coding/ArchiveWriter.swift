@@ -45,7 +45,7 @@ public struct ArchiveWriter: ~Copyable {
   /// The offset in `buffer` of the element count of an open array. The count is filled in when the array ends.
   var countPlace = 0
   package let depthLimit: Int
-  /// Whether excluded fields are also written, for merging.
+  /// Whether fields that are excluded from archives are also written, as merges require.
   package let includesExcluded: Bool
   package var failedField = -1
   package let limits: ArchiveLimits
@@ -64,7 +64,7 @@ public struct ArchiveWriter: ~Copyable {
   var objectsInPlace: ObjectsInPlace?
   /// The length of `buffer` up to which `objectsInPlace` has already counted the bytes.
   var bytesInPlace = 0
-  /// Subclasses whose instances may occur where a superclass is declared.
+  /// Additional subclasses whose instances may occur where a superclass is declared.
   package var subclasses: [any VersionedModel.Type] = []
   /// The classes found for the most recent root type. The cache saves the search for each further model of a stream, which has a graph of
   /// its own.

@@ -2,8 +2,8 @@ import Foundation
 
 /// The state shared by the readers of one decoding: options, limits, caches, and the report of upgrades.
 public final class DecodingContext {
-  // Exclusivity is not checked, because only one reader at a time uses the context, and the checks would cost more than
-  // reading a small body.
+  // The exclusivity of access to the variables of this class is not checked, because only one reader at a time uses the
+  // context, and the checks would cost more than reading a small body.
   package let limits: ArchiveLimits
   /// The remaining work budget, shared by all readers of the file.
   package let budget: WorkBudget

@@ -13,8 +13,7 @@ package struct NumberedStrings {
   /// The numbered data and URLs of a body. A separate class keeps the reader small, because few bodies contain data or
   /// URLs.
   private final class Others {
-    // Exclusivity is not checked, because only the reader uses these properties and the checks would cost more than the
-    // access.
+    // The exclusivity of access is not checked, because only the reader uses these properties, and a check would cost more than the access.
     @exclusivity(unchecked) var data: [Int: Data] = [:]
     @exclusivity(unchecked) var urls: [URL?] = []
   }
@@ -72,7 +71,7 @@ package struct NumberedStrings {
     texts.append("")
   }
 
-  /// Assigns the first numbers to the texts at the start of a body.
+  /// Assigns the numbers from 0 to the texts at the start of a body.
   mutating func begin(with first: [String]) {
     if isKept { texts = first } else { countAlone = first.count }
   }

@@ -15,8 +15,8 @@ package final class ObjectTable {
     let value: ArchiveValue
   }
 
-  // Exclusivity is not checked, because only one decoding uses a table and the check would cost more than following a
-  // reference.
+  // The exclusivity of access to the variables of this class is not checked, because only one decoding uses a table, and a check would cost
+  // more than following a reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
   /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
   let first: Int

@@ -2,7 +2,7 @@
 public final class ModelSchema: Sendable {
   /// The registered name. Archives contain this name instead of the name of the Swift type.
   public let name: String
-  /// Earlier names of the type.
+  /// Earlier registered names of the type. Archives with these names can be read.
   public let formerNames: [String]
   /// The current version, which is written to new archives.
   public let modelVersion: Int
@@ -62,7 +62,7 @@ public final class ModelSchema: Sendable {
   public struct CaseInfo: Sendable {
     /// The name of the case in archives.
     public let name: String
-    /// Earlier names of the case.
+    /// Earlier names of the case. Archives with these names can be read.
     public let formerly: [String]
     /// The types of the associated values, used to find the models among them.
     public let payload: [Any.Type]

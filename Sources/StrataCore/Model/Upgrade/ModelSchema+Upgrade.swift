@@ -71,7 +71,7 @@ extension ModelSchema {
     }
   }
 
-  /// Returns the version of the class that declares the field with this index, as stored in the record.
+  /// Returns the version that a record has for the class that declares the field with this index.
   private func version(of place: Int, in record: ModelRecord) -> Int {
     // The loop starts with the farthest superclass, because the fields of a superclass include those of its own superclasses.
     for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
