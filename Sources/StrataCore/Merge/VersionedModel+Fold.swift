@@ -2,18 +2,19 @@ extension VersionedModel {
   /// Merges a source into this object: matches the objects of all sides, merges each object once, resolves references, and commits all
   /// changes or none.
   ///
-  /// - Parameter base: the state that both sides started from; by default the base that the model remembers.
+  /// - Parameter base: the state that both sides started from; by default the base in the model's ``MergeState``, if it has one.
   mutating func fold(
     _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading.standard
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
     var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
-    // The merge no longer retains the new objects. A new object that nothing else retains has therefore been released.
+    // The merge no longer retains the new objects. If only weak references refer to a new object, the object no longer exists, and the
+    // report mentions it.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
 
-  /// Returns the report of a merge without committing it.
+  /// Performs a merge without changing any object, and returns the report of the merge.
   func foldPreview(_ source: MergeSource, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     _ = try checkedSchema(options)
     var merge = Merge(try MergeSnapshot(self), options, model: self)
@@ -44,14 +45,14 @@ extension VersionedModel {
   }
 }
 
-/// A weak reference to an object that a merge created, with the object's path.
+/// A weak reference to an object that a merge created, with the object's path. It shows after the merge whether the object still exists.
 struct NewObject {
   weak let object: AnyObject?
   let path: ValuePath
 }
 
 extension MergeReport {
-  /// Adds entries for new objects that were released because only weak references referred to them.
+  /// Adds entries for new objects that no longer exist, because only weak references refer to them.
   ///
   /// - Parameter paths: the paths of the objects.
   fileprivate mutating func noteReleased(_ paths: [ValuePath]) {

@@ -1,7 +1,7 @@
 public import Foundation
 
-// A class instance can be merged even if it is stored in a constant, because merging changes the instance and not the constant. Otherwise,
-// these methods match the methods in VersionedModel+MergeValues.swift.
+// These methods are not `mutating`, so a class instance can be merged even if it is stored in a constant. Merging changes the instance, not
+// the constant. In all other respects, the methods match those in VersionedModel+MergeValues.swift.
 
 extension VersionedModel where Self: AnyObject {
   /// Merges another object's values into this one, key by key.
@@ -13,7 +13,7 @@ extension VersionedModel where Self: AnyObject {
     return try object.fold(.model(source), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a JSON document. Only keys that the document contains are changed, at every depth.
+  /// Merges a JSON document. At every depth, only the keys that the document contains are changed.
   @discardableResult
   public func mergeValues(
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
@@ -22,7 +22,7 @@ extension VersionedModel where Self: AnyObject {
     return try object.fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a source of any form with the given options.
+  /// Merges a source, such as a model, a JSON document or an archive, with the given options.
   @discardableResult
   public func merge(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()

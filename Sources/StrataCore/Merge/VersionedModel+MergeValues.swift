@@ -1,6 +1,7 @@
 public import Foundation
 
-// These methods call `fold`, which does the work. VersionedModel+MergeObjects.swift declares the same methods for classes.
+// These methods call `fold(_:_:_:in:)`, which implements the merge. VersionedModel+MergeObjects.swift declares the same methods for
+// classes.
 
 extension VersionedModel {
   /// Merges another object's values into this one, key by key.
@@ -33,7 +34,8 @@ extension VersionedModel {
     try fold(.model(source), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a JSON document. Only keys that the document contains are changed, at every depth. An explicit null is a value.
+  /// Merges a JSON document. At every depth, only the keys that the document contains are changed. An explicit null counts as a value and
+  /// clears an optional field.
   ///
   /// - Throws: the errors that ``MergeSource`` documents for JSON, and the errors of `mergeValues(from:)`. If an error is thrown, all
   ///   objects are unchanged.
@@ -44,7 +46,8 @@ extension VersionedModel {
     try fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a source of any form with the given options. If the base is known, this is a three-way merge.
+  /// Merges a source, such as a model, a JSON document or an archive, with the given options. If the base is known, this is a three-way
+  /// merge.
   ///
   ///     try issue.merge(.json(data), base: before)
   ///
@@ -55,11 +58,11 @@ extension VersionedModel {
   ///
   /// - Parameters:
   ///   - source: the source of the merge.
-  ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
+  ///   - base: the server's state that the local edits started from; by default the base in the model's ``MergeState``, if it has one.
   ///   - options: the options of this merge.
   /// - Returns: a report of the changes.
-  /// - Throws: the errors of `mergeValues(from:)`, and those that ``MergeSource`` documents for each form; `mergeFailed`
-  ///   if there are conflicts and the options make them errors.
+  /// - Throws: the errors of `mergeValues(from:)`, and those that ``MergeSource`` documents for each form; `mergeFailed` if there are
+  ///   conflicts and ``MergeOptions/conflicts`` treats them as errors.
   @discardableResult
   public mutating func merge(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
@@ -72,8 +75,8 @@ extension VersionedModel {
   ///     let report = try issue.mergePreview(.json(body), base: before)
   ///     if !report.conflicts.isEmpty { ask(report) }
   ///
-  /// The models' ``PostDecoding`` hooks and rules do not run. The report therefore lacks changes that hooks would make, and the actual
-  /// merge may still fail because a rule is broken.
+  /// The models' ``PostDecoding`` hooks and rules do not run. The report therefore lacks the changes that hooks would make, and the actual
+  /// merge may still fail because the result breaks a rule.
   ///
   /// - Parameters: the same as for `merge(_:base:options:)`.
   /// - Throws: the same errors as `merge(_:base:options:)`, except for errors of hooks and rules.
@@ -84,10 +87,10 @@ extension VersionedModel {
   }
 }
 
-// For a constant struct, the compiler's own error message suggests a class. These overloads produce a better message. Their optional
-// results make them overloads instead of redeclarations.
+// If these methods are called on a struct in a constant, the compiler's own error message suggests a class. The following overloads produce
+// a better message. They return optionals, because overloads of a method must differ in their types.
 extension VersionedModel {
-  /// Produces a compile-time error with a suggested fix for a constant struct.
+  /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
   @available(*, unavailable, message: "a merge changes the model; declare it with var")
   @_disfavoredOverload
   @discardableResult
@@ -95,7 +98,7 @@ extension VersionedModel {
     from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport? { nil }
 
-  /// Produces a compile-time error with a suggested fix for a constant struct.
+  /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
   @available(*, unavailable, message: "a merge changes the model; declare it with var")
   @_disfavoredOverload
   @discardableResult
@@ -103,7 +106,7 @@ extension VersionedModel {
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport? { nil }
 
-  /// Produces a compile-time error with a suggested fix for a constant struct.
+  /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
   @available(*, unavailable, message: "a merge changes the model; declare it with var, or use mergePreview")
   @_disfavoredOverload
   @discardableResult

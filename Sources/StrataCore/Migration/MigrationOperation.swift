@@ -10,42 +10,48 @@
 /// A path begins with a key of the record and continues with keys and indices. If an index is beyond the end of an
 /// array, the array is filled with nulls up to that index.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Renames a key. Fails if the record has both keys, unless `overwriting` is true.
+  /// Renames a key. Fails if the record has both keys. If `overwriting` is true, the renamed value replaces the other
+  /// one instead.
   case rename(String, to: String, overwriting: Bool = false)
-  /// Moves a value to another path, which may be inside or outside a nested record. If the record at the new path does
-  /// not exist, it is created as described by `creating`. A null creates no record: the record at the new path is then
-  /// null, too. Fails if both paths have a value, unless `overwriting` is true.
+  /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested
+  /// record that does not exist, the record is created as described by `creating`. If the moved value is null, no
+  /// record is created, and the nested record becomes null. Fails if both paths have a value, unless `overwriting` is
+  /// true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
   /// Sets a value if the key is absent. An explicit null is kept. If the path leads into a nested record that is null
   /// or absent, nothing is set.
   case setDefault(ValuePath, ArchiveValue)
-  /// Replaces an explicit null, which is the archived form of a nil optional. An absent value stays absent.
+  /// Replaces an explicit null, which is the archived form of a nil optional, by the given value. An absent value stays
+  /// absent.
   case replaceNull(ValuePath, with: ArchiveValue)
-  /// Converts a value to another kind. Null is kept.
+  /// Converts a value to another kind. A null stays null.
   case convert(ValuePath, ValueConversion)
-  /// An operation that does not change records that lack its key. Created by ``ifPresent``.
+  /// An operation that does not fail if a complete record lacks its key. Such a record is not changed. Created by
+  /// ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Any other change, with a short description. `changes` lists the keys that the closure may change or remove. By
-  /// default, the closure may change any key. The proof of StrataTesting (Docs/Evolving.md) reports changes to keys
-  /// that are not listed.
+  /// Any other change, made by a closure, with a short description of the change. `changes` lists the keys that the
+  /// closure may change or remove. By default, the closure may change any key. The proof of migrations in StrataTesting
+  /// (Docs/Evolving.md) reports a closure that changes other keys.
   case custom(String, changes: [String]? = nil, @Sendable (inout ModelRecord) throws -> Void)
 
-  /// The same operation, except that complete records may lack the key.
+  /// The same operation, except that it does not fail if a complete record lacks the key. Such a record is not changed.
   public var ifPresent: MigrationOperation { .optional(self) }
 
   /// The type name and version of a record that a move operation creates.
   public struct NestedRecord: Sendable, Hashable {
     /// The registered name of the record's model.
     public let typeName: String
-    /// The version of the record's fields. The model's own steps upgrade the record to the current version.
+    /// The version of the model that has the record's fields. The model's own steps upgrade the record to the current
+    /// version.
     public let modelVersion: Int
-    /// The empty shape from which records are created. All created records share it, so they also share the shapes with
-    /// added keys.
+    /// The shape of a record without keys, from which each new record is created. All new records share this object. The
+    /// shapes with added keys are derived from it and are therefore shared, too.
     fileprivate let shape: RecordShape
 
-    /// Describes a record of a model, at the version for which the step was written.
+    /// Describes a record to create: the registered name of its model, and the version of the model that has the
+    /// record's fields.
     public init(_ typeName: String, version: Int) {
       self.typeName = typeName
       modelVersion = version
@@ -66,8 +72,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// A description of the operation for errors. The description of a conversion omits the path, because the error
-  /// already contains a path.
+  /// A description of the operation for error messages. The description of a conversion omits the path, because the
+  /// error already contains the path.
   var failure: String {
     switch self {
     case .convert(_, let conversion): "convert a value \(conversion)"
@@ -80,7 +86,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   ///
   /// - Parameter isComplete: whether the record has every key of its version.
   /// - Returns: `false` if an incomplete record lacks the key that the operation changes.
-  /// - Throws: ``ArchiveError`` if a complete record lacks the key, or any error with which the operation fails.
+  /// - Throws: ``ArchiveError`` if a complete record lacks the key, and any other error with which the operation fails.
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):
@@ -144,7 +150,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns the record into which a value is moved. If `found` is null, returns a new record.
+  /// Returns the record that replaces `found` when a value is moved into it: a new record if `found` is null. Throws if
+  /// `creating` does not describe the new record.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -159,27 +166,27 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
 extension ModelRecord {
   fileprivate func value(at path: ValuePath) throws -> ArchiveValue? {
-    // Fast path, because most paths consist of a single key.
+    // Most paths consist of a single key, for which the subscript is faster.
     if let key = path.onlyKey { return self[key] }
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
   }
 
-  /// Returns the shortest prefix of a path at which there is no value or a null; `nil` if all containers of the path
-  /// exist.
+  /// Returns the shortest prefix of a path that leads to an absent value or a null, without the whole path itself;
+  /// `nil` if all values along the path exist.
   fileprivate func absentContainer(of path: [ArchiveValue.Step]) throws -> ArraySlice<ArchiveValue.Step>? {
     guard path.count > 1 else { return nil }
     let root = ArchiveValue.record(self)
     return try (1..<path.count).lazy.map { path.prefix($0) }.first { try root.value(at: $0)?.isNull ?? true }
   }
 
-  /// Whether the value that contains the last step of a path is present and not null.
+  /// Whether the record or array to which the last step of a path applies is present and not null.
   fileprivate func hasContainer(of path: ValuePath) throws -> Bool {
     if path.onlyKey != nil { return true }
     let container = try ArchiveValue.record(self).value(at: path.stepsOfRecord().dropLast())
     return container?.isNull == false
   }
 
-  /// Determines why there is no value at a path.
+  /// Determines why the record has no value at a path.
   ///
   /// - Returns: `true` if a value along the path is null, which means that no key is missing; `false` if an incomplete
   ///   record lacks a key.

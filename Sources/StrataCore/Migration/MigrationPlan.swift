@@ -129,7 +129,8 @@ public struct MigrationPlan: Sendable {
     try upgrade(record, isComplete: isComplete) { _, _ in }
   }
 
-  /// - Parameter noteIdle: called for each operation that had nothing to change.
+  /// - Parameter noteIdle: called for each operation that changed nothing, because the record lacks the operation's
+  ///   key.
   func upgrade(
     _ record: ModelRecord, isComplete: Bool, noteIdle: (MigrationStep, MigrationOperation) -> Void
   ) throws -> ModelRecord {

@@ -6,7 +6,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
   public let fromVersion: Int
   /// The version of the records after the step.
   public let toVersion: Int
-  /// The operations, in order. Empty if the new version only adds fields with defaults.
+  /// The operations, in the order in which they run. Empty if the new version only adds fields with defaults.
   public let operations: [MigrationOperation]
 
   /// Creates a step with the given operations, which run in the given order.
@@ -38,12 +38,15 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     return "\(fromVersion) → \(toVersion): \(list)"
   }
 
-  /// - Returns: the operations that had nothing to change.
+  /// Applies all operations to a record.
+  ///
+  /// - Returns: the operations that changed nothing, because the record lacks their keys.
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> [MigrationOperation] {
     var idle: [MigrationOperation] = []
     for operation in operations {
       do { if try !operation.apply(to: &record, isComplete: isComplete) { idle.append(operation) } } catch {
-        // The path is moved to the outer error, because callers prepend the path of the record to it.
+        // Callers prepend the record's path to the path of the outer error only. The path of the inner error is
+        // therefore moved to the outer error.
         let known = error as? ArchiveError
         throw ArchiveError(
           .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation.failure)",

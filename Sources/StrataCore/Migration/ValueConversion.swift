@@ -8,10 +8,10 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   /// Converts text, and numbers without a fraction, to an integer of up to 128 bits; converts booleans to 0 or 1.
   case toInteger
   /// Converts integers, decimals and text to a double if no digit is lost. For example, `0.1` becomes the double that
-  /// prints as 0.1, and 9007199254740993, 1e999 and 3.14159265358979323846 fail.
+  /// prints as 0.1. The conversion fails for 9007199254740993, 1e999 and 3.14159265358979323846.
   case toDouble
-  /// Converts integers, floating-point numbers and text to a decimal with all their digits, at most 38. A
-  /// floating-point number has the digits with which it is printed.
+  /// Converts integers, floating-point numbers and text to a decimal with all their digits, of which there may be at
+  /// most 38. The digits of a floating-point number are those with which it is printed.
   case toDecimal
   /// Converts the numbers 0 and 1 and the texts `true` and `false` to a boolean.
   case toBool
@@ -49,7 +49,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self); \(acceptedForms)")
   }
 
-  /// A description of the accepted values, for errors.
+  /// A description of the values that the conversion accepts, for error messages.
   private var acceptedForms: String {
     switch self {
     case .toString:
@@ -88,8 +88,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns the text of a value; `nil` for a date with a precision finer than a nanosecond, because the text would
-  /// lose digits.
+  /// Returns the text of a value; `nil` if the value has no text. This includes a date with a precision finer than a
+  /// nanosecond, because its text would lose digits.
   private static func text(of value: ArchiveValue) -> String? {
     guard let text = value.scalarText else { return nil }
     if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }

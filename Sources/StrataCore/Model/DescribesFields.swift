@@ -30,7 +30,7 @@ extension VersionedModel {
   }
 }
 
-/// Formats values as text for people to read.
+/// Formats models and their values as text for people to read.
 private struct ValueDescription {
   let redactedKeys: Set<String>
   /// The objects being described, outermost first. Used to detect cycles.
@@ -50,7 +50,7 @@ private struct ValueDescription {
     }
     defer { if M.schema.isObject { open.removeLast() } }
     let referenced = ReferencedObjects()
-    // `description` cannot throw, so an error becomes part of the text.
+    // A description cannot throw. If the model cannot be encoded, the text says so.
     guard let values = try? model.permanentValues(M.schema.holdsObjects ? referenced : nil) else {
       return "\(name)(not encodable)"
     }

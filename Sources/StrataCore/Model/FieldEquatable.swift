@@ -15,7 +15,7 @@ extension FieldEquatable {
 }
 
 extension FieldHashable {
-  /// Hashes the permanent fields in the order of the schema.
+  /// Hashes the permanent fields in the order of the schema, as ``VersionedModel/hashFields(into:)`` does.
   public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
 }
 
@@ -44,7 +44,7 @@ extension VersionedModel {
   public func hashFields(into hasher: inout Hasher) {
     // A model that cannot be encoded is not equal to any other model, so any hash is valid.
     for (key, value) in (try? dynamicModel.permanentValues(ReferencedObjects())) ?? [] {
-      // In an enum, the key is the name of the case, which is part of the value.
+      // In an enum, the key is the name of the case. Two cases with the same associated values are different, so the name is hashed, too.
       if Self.schema.isEnumeration { hasher.combine(key) }
       // Referenced objects are not hashed, because they may refer back to this object.
       hasher.combine(Self.schema.holdsObjects ? value.mapReferences { _ in .null } : value)
@@ -77,7 +77,7 @@ extension SchemaCatalog {
       value = .record(record)
     }
     switch try value.mapInside(permanent) {
-    // Sorted again, because the encoded bytes that determined the order included the removed fields.
+    // The encoded bytes that determined the order included the fields that have been removed, so the elements are sorted again.
     case .set(let members): return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
     case .map(let entries): return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
     case let value: return value

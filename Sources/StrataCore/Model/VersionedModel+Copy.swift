@@ -35,7 +35,8 @@ extension VersionedModel {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     if schema.isEnumeration {
-      // The only key of an enum is its case. If no case is given, the copy refers to the same nested objects.
+      // An enum has its case as its only key. If `values` contains no case, the copy keeps the case and refers to the same
+      // nested objects.
       return values.isEmpty
         ? try copy(validates: validates) { _ in } : try Self(dictionary: values, validates: validates)
     }
@@ -46,7 +47,7 @@ extension VersionedModel {
     var record = try shallowRecord(referenced)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
-      // Hooks and validation run on the objects in new values. Kept objects are not validated again.
+      // Hooks and validation run on the models in new values. The models in unchanged values are not validated again.
       do { record[field.key] = try ValueCoding.typed(value, as: field.type, referenced, in: context) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
@@ -54,7 +55,7 @@ extension VersionedModel {
     let unfinished = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
     var made = try Self.decode(shallow: record, referenced, in: unfinished)
     if !(Self.self is AnyClass) {
-      // In a struct or an enum, properties that are not fields keep their values.
+      // In a struct or an enum, properties that are not fields keep their values, which only the original contains.
       var result = self
       try result.adoptFields(of: made)
       made = result
@@ -82,7 +83,7 @@ extension VersionedModel {
     try change(&result)
     let context = DecodingContext(source: .update, finishing: .gathering(validates: validates))
     if Self.schema.finishesModels { try Self.finish(&result, in: context) }
-    // Also validates nested objects, because the closure may have changed them.
+    // Nested models are also validated, because the closure may have changed them.
     var search = FailureSearch()
     if validates { try search.visitInside(result) }
     let failures = (context.firstFailure?.failures ?? []) + search.failures

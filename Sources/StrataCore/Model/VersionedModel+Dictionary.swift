@@ -29,7 +29,7 @@ extension VersionedModel {
       guard !Self.schema.isEnumeration else {
         return Dictionary(record.fields.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
       }
-      // Skips unknown keys that the model keeps, because they are not fields.
+      // The record may also contain unknown keys that the model keeps. They are left out, because they are not fields.
       return Dictionary(uniqueKeysWithValues: Self.schema.allKeys.map { ($0, record[$0] ?? .null) })
     }
   }
@@ -57,10 +57,11 @@ extension VersionedModel {
 }
 
 extension ModelSchema {
-  /// Throws `unknownKey` if a key is not the key of a field.
+  /// Throws an error with the code `unknownKey` if one of the keys is not the key of a field.
   package func checkKeys(_ keys: some Sequence<String>) throws {
     let known = Set(allKeys)
-    // Reports the alphabetically first key, because the order of a dictionary differs from run to run.
+    // The error names the alphabetically first unknown key, so that it is the same in every run. The order of a
+    // dictionary differs from run to run.
     guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
     throw ArchiveError(
       .unknownKey, "the model declares no key \(unknown); its keys are \(allKeys.joined(separator: ", "))",

@@ -27,13 +27,13 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// The identity of an object; `nil` for a struct or an enum. Conforming types use the default implementation.
   var _objectIdentity: ObjectIdentifier? { get }
 
-  /// Decodes one field again and sets it. Objects in a reference cycle need this method, because the first object is
-  /// created before the objects that it refers to. `@Model` generates the method for classes. A class without the macro
-  /// must implement the method if its references can form cycles.
+  /// Decodes the field with this index again and sets it. Objects in a reference cycle need this method, because the
+  /// first of them is created before the objects to which it refers. `@Model` generates the method for classes. A class
+  /// without the macro must implement the method if its references can form cycles.
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
-/// A class that lists its subclasses. Every decoder then knows the subclasses.
+/// A class that lists its subclasses, so that every decoder knows them.
 ///
 /// If the class should not depend on its subclasses, list the subclasses in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
@@ -52,7 +52,8 @@ extension VersionedModel {
     var found: [any VersionedModel.Type] = []
     var waiting: [any VersionedModel.Type] = [Self.self]
     while let type = waiting.popLast() {
-      // Visits each class once, because a subclass inherits the list of its superclass.
+      // Each class is visited only once. A subclass inherits the list of its superclass, so the search would otherwise
+      // never end.
       for subclass in type.namedSubclasses
       where known.insert(ObjectIdentifier(subclass)).inserted {
         found.append(subclass)
@@ -64,8 +65,8 @@ extension VersionedModel {
 }
 
 extension VersionedModel {
-  /// Returns the subclass with this registered name, or `nil`. The subclass must be listed by this class, by one of its
-  /// subclasses or by the decoder.
+  /// Returns the subclass with this registered name; `nil` if it is not known. The subclass must be listed by this
+  /// class, by one of its subclasses or by the decoder.
   fileprivate static func subclass(named name: String, in context: DecodingContext) -> (any VersionedModel.Type)? {
     let known = knownSubclasses + context.subclasses.flatMap { [$0] + $0.knownSubclasses }
     return known.first { $0 is Self.Type && $0.schema.isNamed(name) }
@@ -120,7 +121,8 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// Writes objects, enums and models with unknown keys, and any model if the writer's `isPlain` is false.
+  /// Writes class instances, enums and models that keep unknown keys. Also writes all other models if the writer's
+  /// `isPlain` is false.
   @inline(never)
   private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {
@@ -132,7 +134,7 @@ extension VersionedModel {
     try writer.writeInPlace(self)
   }
 
-  /// Writes the model as a record in place, even if it is an object.
+  /// Writes the model as a record, even if it is a class instance for which a reference could be written.
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
@@ -141,8 +143,8 @@ extension VersionedModel {
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
       // The newer version is kept, because migration steps from this version would set defaults for absent keys
-      // (``ModelSchema/floors``). A merge omits the newer version, because merges work with records of this version. A
-      // stream omits the newer version if the stream's header lacks its floors.
+      // (``ModelSchema/floors``). The newer version is not written for a merge, because merges work with records of
+      // this version. It is also not written to a stream whose header lacks the floors of the newer version.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer
@@ -189,24 +191,25 @@ extension VersionedModel {
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
-    // Special cases are handled in a separate function, to keep the fast path for other models short.
+    // Special cases are handled in a separate function, so that the code for all other models stays short and fast.
     if schema.readsSpecially || reader.isObjectFrame { return try readSpecially(from: &reader) }
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
-  /// Reads objects, nested models of objects, and models with hooks or rules.
+  /// Reads class instances, models nested in class instances, and models with hooks or rules.
   @inline(never)
   private static func readSpecially(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
     if schema.isObject, let object = try reader.readReference(Self.self) { return object }
-    // A struct's field cannot wait for an object to be decoded. The field of the enclosing object is deferred instead.
+    // A field of a struct cannot be set after the struct has been created. If it refers to an object not yet decoded,
+    // the field of the enclosing object is deferred instead.
     let frame = (reader.isObjectFrame, reader.placeOffset)
     (reader.isObjectFrame, reader.placeOffset) = (false, 0)
     defer { (reader.isObjectFrame, reader.placeOffset) = frame }
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
-  /// Reads the rest of a record after its head.
+  /// Reads the rest of a record, whose head has already been read, and creates the model.
   @inline(__always)
   package static func read(
     _ start: ArchiveReader.RecordStart, _ schema: ModelSchema, from reader: inout ArchiveReader
@@ -217,7 +220,7 @@ extension VersionedModel {
       var model: Self
       do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
       reader.leave()
-      // Objects in a graph are finished after all objects have been created.
+      // The hooks and rules of objects in a graph run only after all objects of the graph have been created.
       if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
       return model
     case .values(let shape):
@@ -243,7 +246,7 @@ extension VersionedModel {
       }
       return try decode(dictionary: dictionary, in: context)
     }
-    // In JSON, a record can only be the result of a transformer.
+    // A JSON document contains no records, so in JSON, a record can only be the result of a transformer.
     guard case .record(let record) = value else {
       if context.source == .json { return try decode(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
@@ -260,7 +263,8 @@ extension VersionedModel {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
-      // Calls `decode` on `subclass`, because a call on `Self.Type` would run the implementation of this class.
+      // `decode` is called on the type in `subclass`, so that it creates an instance of the subclass instead of this
+      // class.
       return try ObjectTable.cast(
         subclass.decode(from: record, in: context, isObjectFrame: isObjectFrame), to: Self.self)
     }
@@ -287,7 +291,8 @@ extension VersionedModel {
 
   /// Returns the model as a record of the current version.
   ///
-  /// - Parameter role: how objects that this model refers to are written. If `nil`, they are written in place.
+  /// - Parameter role: how the objects to which this model refers are written. If `nil`, they are written in place,
+  ///   like structs.
   package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ModelRecord {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role

@@ -16,8 +16,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
   ///
   /// The locale, time zone and calendar are fixed, because a text must have the same meaning on every machine. A text
   /// is accepted only if formatting its date gives the same text, apart from capitalization and the spelling of time
-  /// zones. For example, this rejects a day that the month does not have, a wrong weekday, spaces around the text, the
-  /// year 24 for `yyyy`, and 5 for `MM`.
+  /// zones. For example, this rule rejects a day that the month does not have, a wrong weekday, spaces around the text,
+  /// the year 24 for `yyyy`, and 5 for `MM`.
   ///
   /// - Parameters:
   ///   - format: the format pattern. An empty pattern is a mistake in the declaration.
@@ -29,7 +29,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
   ) -> Self {
-    // The formatter is shared between threads, because it is expensive to create. The lock protects its state.
+    // The formatter is created only once and shared between threads, because creating it is expensive. The lock
+    // protects its state.
     let formatter = Mutex(
       StrictDateFormatter(format) { format in
         var calendar = calendar

@@ -58,7 +58,7 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension Transformer where Input == any Sendable {
-  /// Returns values of the given type unchanged, and rejects all others.
+  /// A transformer that returns values of the given type unchanged, and rejects all other values.
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {

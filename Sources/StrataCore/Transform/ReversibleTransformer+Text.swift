@@ -1,7 +1,8 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Converts between text and values. `parse` returns `nil` to reject a text.
+  /// Creates a transformer between text and values. `parse` returns `nil` to reject a text, and `reason` is then the
+  /// description of the error.
   static func text(
     _ reason: String, _ parse: @escaping @Sendable (String) -> Output?,
     write: @escaping @Sendable (Output) throws -> String
@@ -42,7 +43,7 @@ extension ReversibleTransformer where Input == String, Output == UUID {
   }
 }
 
-/// How ``ReversibleTransformer/boolean`` writes booleans.
+/// The form in which ``ReversibleTransformer/boolean(writing:)`` writes booleans.
 public enum BooleanForm: String, Sendable, Hashable {
   /// `true` and `false`.
   case boolean
@@ -55,7 +56,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
   /// null are rejected. Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// Converts like `boolean`, but writes booleans in the given form.
+  /// Converts like ``boolean``, but writes booleans to JSON in the given form.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in

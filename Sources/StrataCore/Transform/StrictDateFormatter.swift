@@ -4,12 +4,12 @@ import Foundation
 /// Examples are a text with a wrong weekday, with spaces around it, or with the year 24 for a four-digit year.
 final class StrictDateFormatter {
   private let formatter: DateFormatter
-  /// A formatter for the format without its time zone; `nil` if the format has no time zone. The time zone is left out, because
-  /// it can be spelled in many ways.
+  /// A formatter for the format without its time zone; `nil` if the format has no time zone. Texts are compared without the time zone,
+  /// because it can be spelled in many ways.
   private let local: DateFormatter?
   private let hasFraction: Bool
 
-  /// - Parameter make: a function that creates a formatter for a format.
+  /// - Parameter make: creates a formatter for a format. It is also called for the format without its time zone.
   init(_ format: String, _ make: (String) -> DateFormatter) {
     let fields = Self.fields(of: format)
     formatter = make(format)
@@ -25,8 +25,8 @@ final class StrictDateFormatter {
     if writes(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
-    // If only Foundation recognizes the time zone, it cannot be removed from the text. In this case, only spaces around the text
-    // are rejected.
+    // If Foundation recognizes the time zone but `zones(in:)` does not, the zone cannot be removed from the text. The text is then accepted
+    // unless it has spaces around it.
     guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
     let isSaid = zones.contains { range, zone in
       local.timeZone = zone
@@ -37,15 +37,15 @@ final class StrictDateFormatter {
     return isSaid ? date : nil
   }
 
-  /// Whether formatting a date gives this text, ignoring case.
+  /// Whether formatting the date gives the text, without regard to upper and lower case.
   private func writes(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
-    // Also tries a date half a millisecond later. Formatters truncate fractions, and the double for .001 may be slightly too
-    // small.
+    // Formatters truncate fractions of a second, and the double for .001 may be slightly less than .001. A date half a millisecond later is
+    // therefore also tried.
     return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))
   }
 
-  /// Returns all parts of a text that may be a time zone, with their ranges.
+  /// Returns the ranges of all parts of a text that may be a time zone, with the time zones that they may mean.
   private static func zones(in text: String) -> [(Range<String.Index>, TimeZone)] {
     let offsets = text.matches(of: #/(?:GMT|UTC)?([+-])(\d{1,2}):?(\d{2})?/#).compactMap { match in
       let minutes = (Int(match.2) ?? 0) * 60 + (match.3.flatMap { Int($0) } ?? 0)
@@ -58,7 +58,7 @@ final class StrictDateFormatter {
     return offsets + names
   }
 
-  /// Splits a format into its fields and literal characters (UTS #35, "Date Format Patterns").
+  /// Splits a format into its fields, such as `yyyy`, and literal characters (UTS #35, "Date Format Patterns").
   private static func fields(of format: String) -> [(text: String, isZone: Bool)] {
     var fields: [(text: String, isZone: Bool)] = []
     var isQuoted = false

@@ -26,7 +26,8 @@ extension Transformer {
   /// A transformer that applies this transformer to each value of a dictionary. The path of an error contains the key.
   public var dictionaryValues: Transformer<[String: Input], [String: Output]> {
     lifted { one, dictionary in
-      // Sorted by key, because the same error must be thrown each time if several values fail.
+      // The values are converted in the order of their keys, so that the same error is thrown each time if several
+      // values fail.
       var result: [String: Output] = [:]
       for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
         do throws(TransformError) { result[key] = try one.transform(value) } catch {

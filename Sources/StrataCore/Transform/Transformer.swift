@@ -7,11 +7,11 @@
 /// transformer cannot be passed to code that needs the reverse direction.
 public struct Transformer<Input, Output>: Sendable {
   private let body: @Sendable (Input) throws -> Output
-  /// The conversion without the hooks and validation rules of models in the output; `nil` if the conversion never runs
-  /// hooks or rules.
+  /// A variant of `body` that does not run the hooks and validation rules of models in the output; `nil` if `body`
+  /// never runs hooks or rules.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// The function that returns the input to include in errors; `nil` if the input is not `Sendable`, or if errors
-  /// already contain an input.
+  /// Returns the input for the errors of this transformer; `nil` if the input is not `Sendable`, or if the errors of
+  /// `body` already contain an input.
   private let kept: (@Sendable (Input) -> any Sendable)?
 
   /// Creates a transformer from a function.
@@ -39,12 +39,13 @@ public struct Transformer<Input, Output>: Sendable {
   }
 
   /// The transformer that fields use when they are decoded. It does not run the hooks and validation rules of models in
-  /// its output, because the field decodes the output again and then runs them.
+  /// its output. The field decodes the output again, and runs them then.
   var unfinished: Transformer {
     unfinishedBody.map { Transformer($0, unfinished: nil, kept: kept) } ?? self
   }
 
-  /// Returns a transformer whose function is `body`. `body` receives this transformer and the input.
+  /// Returns a transformer that calls `body` with this transformer and the input. In the result's ``unfinished``
+  /// transformer, `body` receives the ``unfinished`` transformer of this one.
   func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
     guard unfinishedBody != nil else {
       return Transformer<In, Out>({ try body(self, $0) }, unfinished: nil, kept: nil)
@@ -62,7 +63,8 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Returns a transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // The hooks and rules of the intermediate value always run. The field runs the hooks and rules of the final output.
+    // In a field, only `next` is replaced by its ``unfinished`` transformer. The hooks and rules of the intermediate
+    // value therefore always run here, and the field itself runs those of the final output.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 

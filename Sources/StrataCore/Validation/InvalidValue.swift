@@ -1,6 +1,6 @@
 /// An error that describes why a value is invalid. Built-in checks and custom rules throw this error.
 public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The built-in check that failed.
+  /// Identifies the built-in check that failed.
   public enum Code: String, Sendable, Hashable {
     /// The value is empty.
     case nonEmpty
@@ -16,9 +16,9 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
     case required
   }
 
-  /// A description of the problem that may be shown to users.
+  /// A description of the problem in words that may be shown to users.
   public let reason: String
-  /// The key of the invalid field, as reported by a rule for the whole model.
+  /// The key of the invalid field, if a rule for the whole model has reported it; otherwise `nil`.
   public let key: String?
   /// The built-in check that failed; `nil` for a custom rule.
   public let code: Code?

@@ -2,7 +2,7 @@
 public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
-  /// Creates a custom check from a closure. If the value is invalid, the closure throws an ``InvalidValue`` or any other error.
+  /// Creates a custom check from a closure. If the value is invalid, the closure throws an error, such as an ``InvalidValue``.
   @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 
@@ -14,13 +14,13 @@ public struct ValidationCheck<Value>: Sendable {
 }
 
 extension ValidationCheck where Value: Collection & SendableMetatype {
-  /// Checks that there is at least one element or character.
+  /// Checks that a collection has at least one element, or a text at least one character.
   @inlinable
   public static var nonEmpty: Self {
     Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
   }
 
-  /// Checks that the number of elements is in the given range.
+  /// Checks that the number of elements of a collection is in the given range.
   @inlinable
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -32,7 +32,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
 }
 
 extension ValidationCheck where Value: StringProtocol & SendableMetatype {
-  /// Checks that the number of characters is in the given range.
+  /// Checks that the number of characters of a text is in the given range.
   @inlinable
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -56,7 +56,7 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
 extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
   /// Checks that the whole text matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
-    // A lock protects the regular expression, because it may contain code that is not safe to share between threads.
+    // A lock protects the regular expression, because it may contain closures that are not safe to call from several threads.
     let pattern = Mutex(regex)
     return Self { text in
       let text = text[...]
@@ -67,7 +67,8 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-// With these declarations, the compiler explains why a type is unsuitable. Its own error would only name a missing constraint.
+// If a check is used for an unsuitable type, the following declarations make the compiler explain the mistake. Its own error would only
+// name a missing constraint.
 extension ValidationCheck {
   /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
@@ -85,11 +86,11 @@ extension ValidationCheck {
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
 
-/// Returns a range as it is written in Swift code.
+/// Returns a range as it is written in Swift code, such as `...80`, for messages.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 
-/// Returns a message for a number of elements or characters that is out of range.
+/// Returns the message for a collection or a text whose number of elements or characters is out of range.
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {

@@ -79,10 +79,11 @@ public struct ArchiveObject: Sendable {
   private static let mostHashed = 4096
   private static let mostProbes = 16
 
-  /// Returns whether all keys have different hashes. Also returns `false` if the hash table has too many collisions.
+  /// Returns whether all keys have different hashes, which shows that the keys are unique. The result can be `false`
+  /// although the keys are unique: if two hashes are equal, or if the hash table has too many collisions.
   private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
     let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
-    // A slot contains the hash of a key, or 0 if it is empty.
+    // The hash table. A slot contains the hash of a key, or 0 if it is empty.
     var slots = [UInt32](repeating: 0, count: mask &+ 1)
     for entry in entries {
       let hash = ByteBuffer.withUTF8(of: entry.key) { ByteBuffer.hash($0, seed: 0) } | 1

@@ -14,7 +14,7 @@ extension ArchiveValue {
   /// an integer.
   public var intValue: Int? { integer(as: Int.self) }
 
-  /// The integer, regardless of its width; `nil` for any other kind of value.
+  /// The integer of any of the three integer cases; `nil` for any other kind of value.
   package var wideInteger: WideInteger? {
     switch self {
     case .int(let value): WideInteger(value)
@@ -78,7 +78,7 @@ extension ArchiveValue {
     set { self[ValuePath(key: key)] = newValue }
   }
 
-  /// The kind of this value as a noun, for messages. The text contains nothing of the value's content.
+  /// The kind of this value as a noun, for messages. The text never contains users' data.
   public var kind: String {
     switch self {
     case .null: "null"

@@ -11,7 +11,7 @@ private struct ValueText {
   private(set) var text = ""
   private var valuesLeft = mostValues
 
-  /// Returns whether there is room for one more value. If not, appends `…` once.
+  /// Returns whether the text has room for one more value. If it has none, appends `…` to the text once.
   private mutating func begin(_ depth: Int) -> Bool {
     valuesLeft -= 1
     if valuesLeft >= 0, depth <= Self.deepest, text.utf8.count < Self.mostBytes { return true }

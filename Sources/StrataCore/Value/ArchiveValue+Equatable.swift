@@ -12,7 +12,8 @@ extension ArchiveValue: Hashable {
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars)
   }
 
-  /// Compares two values that contain no nested collections. Returns `nil` if both values have a collection at the same position.
+  /// Compares two collections whose elements contain no other values, which is faster. Returns `nil` if the result is unknown, because both
+  /// values have a collection at the same position.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -57,7 +58,7 @@ extension ArchiveValue {
   /// Returns whether two values have the same structure and equal values at each position.
   ///
   /// - Parameters:
-  ///   - areEqual: compares two values. At least one of the values cannot contain other values.
+  ///   - areEqual: compares two values, of which at least one is of a kind that cannot contain other values.
   ///   - hasOrder: whether the order of members matters in sets that contain references.
   ///   - members: converts each member of a set before the members are compared without regard to order.
   static func areEqual(
@@ -67,13 +68,15 @@ extension ArchiveValue {
   ) -> Bool {
     var waiting: [(ArchiveValue, ArchiveValue)] = []
     var compared = ComparedStorage()
-    // Pairs of containers are compared later, because recursion into deeply nested values could overflow the stack.
+    // Compares two values. Pairs of containers are only queued for comparison, because recursion into deeply nested values could overflow
+    // the stack.
     func mayBeEqual(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
       guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
       waiting.append((left, right))
       return true
     }
-    // Loops over indices, because in builds without optimization `zip` would take most of the time of a comparison.
+    // Compares or queues the elements of two arrays. The loop uses indices, because in builds without optimization, `zip` would take most
+    // of the time of a comparison.
     func mayBeEqualInside(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool {
       var place = 0
       while place < left.count, place < right.count {
@@ -126,7 +129,8 @@ extension ArchiveValue {
     return true
   }
 
-  /// The pairs of arrays already compared or scheduled for comparison. Repeated parts of a value are therefore compared only once.
+  /// The pairs of arrays that have already been compared or queued for comparison. With these pairs, the repeated parts of a value are
+  /// compared only once.
   private struct ComparedStorage {
     private struct Pair: Hashable {
       let left: StorageIdentity
@@ -134,20 +138,20 @@ extension ArchiveValue {
       var shapes: [ObjectIdentifier] = []
     }
 
-    /// The number of comparisons after which pairs are stored. Storing a pair costs more than comparing it, and few values need
+    /// The number of compared pairs after which further pairs are stored. Storing a pair costs more than comparing it, and few values need
     /// this number of comparisons.
     private static let remembers = 1 << 20
 
     private var count = 0
     private var pairs = Set<Pair>()
 
-    /// Returns whether a pair was stored before and does not need to be compared again. If the pair were not equal, the whole
-    /// comparison would already have ended.
+    /// Returns whether a pair of arrays was stored before and does not need to be compared again. If the arrays were not equal, the whole
+    /// comparison would have ended, or will end when they are compared.
     ///
     /// The arrays are identified by address. The addresses are not reused, because the compared values retain the arrays.
     ///
-    /// - Parameter shapes: the record shapes, if the arrays are the values of two records with different keys. The shapes determine
-    ///   which values are compared with each other.
+    /// - Parameter shapes: the record shapes, if the arrays are the values of two records with different keys. The shapes determine which
+    ///   values are compared with each other.
     mutating func holds<T>(_ left: [T], _ right: [T], _ shapes: RecordShape...) -> Bool {
       count += 1
       guard count > Self.remembers, !left.isEmpty else { return false }
@@ -167,7 +171,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether the value contains NaN. A set may contain several values with NaN, like a `Set` in Swift.
+  /// Whether the value is or contains NaN. A set may contain several equal values with NaN, like a `Set` in Swift.
   var hasNaN: Bool {
     var waiting = [self]
     while let value = waiting.popLast() {
@@ -179,7 +183,7 @@ extension ArchiveValue {
 }
 
 extension Array {
-  /// Returns whether two arrays share storage. The elements of such arrays need no comparison.
+  /// Returns whether two arrays share their storage, in which case their elements need no comparison.
   func isStored(like other: [Element]) -> Bool {
     withUnsafeBufferPointer { own in
       other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }

@@ -12,14 +12,15 @@ extension ArchiveValue {
   }
 }
 
-/// The kind of a value. The raw value of the kind is part of hashes and digests.
+/// The kind of a value. Hashes and digests contain the raw value of the kind, so that values of different kinds have
+/// different hashes.
 enum ValueKind: UInt8 {
   case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
     object, map, record, reference, graph
 }
 
 extension Hasher {
-  /// Combines the kind of a value and its content.
+  /// Adds the kind of a value and the value's content to the hash.
   @inline(__always)
   fileprivate mutating func combine(_ kind: ValueKind, _ content: some Hashable) {
     combine(kind.rawValue)
@@ -27,17 +28,17 @@ extension Hasher {
   }
 }
 
-/// The state of hashing one value.
+/// The state of the hash computation for one value.
 private struct ValueHashing {
-  /// The number of nested values after which hashes of collections are cached. In smaller values, lookups cost more
-  /// than they save.
+  /// The number of nested values after which hashes of collections are cached. In smaller values, looking up the hashes
+  /// costs more than it saves.
   private static let remembers = 256
 
-  /// The depth from which only the count of a collection is hashed, because hashing is recursive. Equal to the default
-  /// limit on the depth of archives.
+  /// The depth from which only the number of elements of a collection is hashed. Hashing is recursive, and a greater
+  /// depth could overflow the stack. Equal to the default limit on the depth of archives.
   private static let deepest = 512
 
-  /// The storage of a collection and, for a record, the shape that contains the keys.
+  /// Identifies a collection whose hash is cached: its storage and, for a record, the shape that contains the keys.
   private struct CollectionIdentity: Hashable {
     let storage: StorageIdentity
     let shape: ObjectIdentifier?
@@ -51,7 +52,7 @@ private struct ValueHashing {
     count += 1
     switch value {
     case .null: hasher.combine(ValueKind.null.rawValue)
-    // All NaN values of one kind are equal.
+    // All NaN values of one kind are equal, so they must have the same hash, even if their bits differ.
     case .float(let number) where number.isNaN: hasher.combine(.float, Float.nan)
     case .double(let number) where number.isNaN: hasher.combine(.double, Double.nan)
     case .date where value.isNotANumber: hasher.combine(.date, Double.nan)
@@ -63,7 +64,8 @@ private struct ValueHashing {
     case .double(let number): hasher.combine(.double, number)
     case .decimal(let number):
       hasher.combine(.decimal, number)
-      // Equal decimals may differ in the trailing zeros of their mantissas, which `DecimalParts` removes.
+      // Foundation hashes a decimal as a double, so the digits are hashed, too. Equal decimals may differ in the
+      // trailing zeros of their mantissas, which `DecimalParts` removes.
       if let parts = DecimalParts(number) {
         hasher.combine(parts.mantissa)
         hasher.combine(parts.exponent)

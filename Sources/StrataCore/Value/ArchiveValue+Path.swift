@@ -30,7 +30,7 @@ extension ArchiveValue {
 
   // MARK: Steps
 
-  /// Whether the value can contain this step. Objects and records contain keys, and arrays contain indices.
+  /// Whether this step is possible in a value of this kind. Objects and records contain keys, and arrays contain indices.
   package func accepts(_ step: Step) -> Bool {
     switch (step, self) {
     case (.key, .object), (.key, .record), (.index, .array): true
@@ -38,7 +38,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The value at one step; `nil` if the value is absent or does not support the step.
+  /// The value to which one step from this value leads; `nil` if there is none, or if a value of this kind does not support the step.
   package subscript(step: Step) -> ArchiveValue? {
     switch (step, self) {
     case (.key(let key), .object(let object)): object[key]
@@ -48,8 +48,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the value at the end of a list of steps. Returns `nil` if that value, or a value along the way, is absent, or if a
-  /// value along the way is null.
+  /// Returns the value to which a list of steps leads. Returns `nil` if this value or a value along the way is absent, or if a value along
+  /// the way is null.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to a value that does not support its step.
   package func value(at steps: some Collection<Step>) throws -> ArchiveValue? {
@@ -63,11 +63,11 @@ extension ArchiveValue {
     return value
   }
 
-  /// Sets the value at the end of a list of steps, or removes the value if `newValue` is `nil`. If an index is beyond the end of
-  /// an array, nulls are added to reach it.
+  /// Sets the value to which a list of steps leads, or removes it if `newValue` is `nil`. If an index is beyond the end of an array, nulls
+  /// are added to reach it.
   ///
-  /// - Parameter make: returns the replacement for a value along the way that does not support the next step. An absent value is
-  ///   passed as null. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
+  /// - Parameter make: returns the replacement for a value along the way that does not support the next step. An absent value is passed as
+  ///   null. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
   package mutating func set(
     _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
@@ -93,8 +93,8 @@ extension ArchiveValue {
     guard !rest.isEmpty else { return self[existing: step] = newValue }
     let found = self[step]
     guard var inner = found ?? (newValue == nil ? nil : .null) else { return }
-    // The inner value is removed from its container during the change. Its storage then has only one reference and is not
-    // copied.
+    // The inner value is removed from its container while it is changed. Its storage is then referenced only once, so the change does not
+    // copy it.
     if found?.holdsValues == true { self[existing: step] = .null }
     do { try inner.set(newValue, at: rest, making: make) } catch {
       if let before { self = before } else if found != nil { self[existing: step] = inner }
@@ -103,8 +103,8 @@ extension ArchiveValue {
     self[existing: step] = inner
   }
 
-  /// Returns an empty object for a key, or an empty array for an index, if `found` is null. Throws `typeMismatch` for any other
-  /// value.
+  /// Returns the container that replaces a null along the way: an empty object if the next step is a key, or an empty array if it is an
+  /// index. Throws `typeMismatch` if `found` is not null.
   package static func container(_ found: ArchiveValue, for step: Step) throws -> ArchiveValue {
     guard found.isNull else { throw found.mismatch(step) }
     return if case .key = step { .object(ArchiveObject()) } else { .array([]) }
@@ -115,7 +115,7 @@ extension ArchiveValue {
     return ArchiveError.mismatch(expected: expected, found: kind)
   }
 
-  /// Reads or changes the value at one step.
+  /// The value to which one step from this value leads. Setting `nil` removes the value.
   ///
   /// - Precondition: the value supports the step.
   private subscript(existing step: Step) -> ArchiveValue? {
@@ -163,7 +163,7 @@ extension ModelRecord {
   ///
   /// - Throws: the same errors as ``ArchiveValue/set(_:at:)``.
   public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
-    // A fast path for a single key, because an array of steps would be slower.
+    // A path that is a single key is handled separately, because creating an array of steps would be slower.
     if let key = path.onlyKey { return self[key] = newValue }
     try set(newValue, at: path.steps()[...], making: ArchiveValue.container)
   }
@@ -173,7 +173,7 @@ extension ModelRecord {
     making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
     var value = ArchiveValue.record(self)
-    // Clears the stored values, because changing `value` would otherwise copy their storage.
+    // The record gives up its values, so that only `value` refers to their storage. A change would otherwise copy the storage.
     values = []
     defer { if case .record(let record) = value { self = record } }
     try value.set(newValue, at: steps, making: make)

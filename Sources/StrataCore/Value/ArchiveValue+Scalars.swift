@@ -1,6 +1,6 @@
 package import Foundation
 
-// Lossless conversions between kinds, shared by migrations, JSON and lenient fields.
+// Lossless conversions between kinds of scalars. Migrations, JSON and lenient fields use the same conversions.
 
 extension ArchiveValue {
   /// A scalar as text from which the same scalar can be parsed: numbers as digits, booleans as `true` and `false`,

@@ -1,5 +1,5 @@
-// All code that traverses values uses these functions, because separate traversals could miss nested values such as keys of maps,
-// members of sets and objects of graphs.
+// All code that visits the values inside a value uses these functions. Separate implementations could miss some of the values, such as the
+// keys of maps, the members of sets and the objects of graphs.
 
 extension ArchiveValue {
   /// Whether this value is of a kind that can contain other values.
@@ -36,13 +36,13 @@ extension ArchiveValue {
 
   /// Returns the number of values in this value, at any depth, including the value itself.
   ///
-  /// - Parameter depth: the depth of this value in the outermost value.
+  /// - Parameter depth: the depth at which this value is located in the outermost value.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the value is deeper than `limit`.
   /// - Complexity: linear in the number of values. Does not use recursion.
   func size(atDepth depth: Int = 0, limit: Int) throws -> Int {
     guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
     var size = 1
-    // Only values that can contain other values are added. Most records contain no such values and need no allocation.
+    // Only values that can contain other values are queued. Most records contain no such values, so the queue needs no memory.
     var waiting: [(value: ArchiveValue, depth: Int)] = []
     var next: (value: ArchiveValue, depth: Int)? = (self, depth)
     while let (value, depth) = next {
@@ -80,7 +80,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but prepends the step to the failing value to the path of any error that `replacement` throws.
+  /// Like ``mapInside(_:)``, but if `replacement` throws an error for a contained value, the path step to this value is prepended to the
+  /// path of the error.
   package func mapLocated(_ replacement: (ArchiveValue) throws -> ArchiveValue) throws -> ArchiveValue {
     try mapSteps { value, step in
       do { return try replacement(value) } catch {
@@ -90,7 +91,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``forEachInside(_:)``, but also passes the path step from this value to each contained value; `nil` for the root of a graph.
+  /// Like ``forEachInside(_:)``, but also passes to `body` the path step from this value to the contained value, which is `nil` for the
+  /// root of a graph.
   package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
@@ -99,7 +101,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but also passes the path step from this value to each contained value; `nil` for the root of a graph.
+  /// Like ``mapInside(_:)``, but also passes to `replacement` the path step from this value to the contained value, which is `nil` for the
+  /// root of a graph.
   package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
     -> ArchiveValue
   {
@@ -135,7 +138,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Calls `body` with the object number of each reference in this value, in order. A number can occur more than once.
+  /// Calls `body` with the object number of each reference in this value, at any depth and in order. A number can occur more than once.
   package func forEachReference(_ body: (Int) throws -> Void) rethrows {
     switch self {
     case .reference(let number): try body(number)
@@ -144,14 +147,14 @@ extension ArchiveValue {
     }
   }
 
-  /// The object numbers of all references in this value, in order. A number can occur more than once.
+  /// The object numbers of all references in this value, at any depth and in order. A number can occur more than once.
   package var references: [Int] {
     var numbers: [Int] = []
     forEachReference { numbers.append($0) }
     return numbers
   }
 
-  /// Returns this value with each reference replaced. The kinds of all collections stay the same.
+  /// Returns this value with each reference in it replaced, at any depth. The kinds of all collections stay the same.
   package func mapReferences(_ replacement: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replacement(number)

@@ -26,8 +26,8 @@ package struct DecimalParts {
     self.exponent = exponent
   }
 
-  /// The parts as a decimal; `nil` if the number exceeds the 128-bit mantissa or the exponents from -128 to 127 of Foundation's
-  /// `Decimal`.
+  /// The parts as a decimal; `nil` if Foundation's `Decimal` cannot represent the number, because the mantissa has more than 128 bits or
+  /// the exponent is not between -128 and 127.
   package var decimal: Decimal? {
     guard mantissa != .zero else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
@@ -37,9 +37,9 @@ package struct DecimalParts {
     return DecimalMemory.isKnown ? DecimalMemory(parts).decimal : parts.decimalOfText
   }
 
-  /// The mantissa and the exponent, adjusted to make the exponent fit into a signed byte, if possible. To reduce the exponent,
-  /// zeros are appended to the mantissa: 1e128 becomes 10e127. To increase the exponent, zeros at the end of the mantissa are
-  /// removed.
+  /// The mantissa and the exponent, adjusted if possible so that the exponent fits into a signed byte, as in Foundation's `Decimal`. To
+  /// reduce the exponent, zeros are appended to the mantissa: 1e128 becomes 10e127. To increase the exponent, zeros at the end of the
+  /// mantissa are removed.
   package var withinRange: (mantissa: WideInteger.Magnitude, exponent: Int) {
     var (mantissa, exponent) = (mantissa, exponent)
     while exponent > 127, let larger = mantissa.multiplied(by: 10) { (mantissa, exponent) = (larger, exponent - 1) }
@@ -65,17 +65,17 @@ package struct DecimalParts {
     return DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
   }
 
-  /// Powers of ten by which the mantissa is divided in turn to remove up to 47 zeros.
+  /// The powers of ten by which the mantissa is divided one after another, which removes up to 47 zeros.
   private static let powers: [(zeros: Int, power: UInt64)] = [16, 16, 8, 4, 2, 1].map { zeros in
     (zeros, (0..<zeros).reduce(1) { power, _ in power * 10 })
   }
 }
 
-/// The memory layout of a `Decimal`, which contains the mantissa as an integer. Foundation provides the mantissa only as text,
-/// and the conversion takes microseconds and up to 167 digits.
+/// The memory layout of a `Decimal`, which contains the mantissa as an integer. The mantissa is read directly from memory. Foundation
+/// provides it only as text of up to 167 digits, which takes microseconds.
 ///
-/// The layout matches `NSDecimal` in Apple's Foundation and `Decimal.Storage` in swift-foundation. The two layouts differ in
-/// the second byte.
+/// The layout matches `NSDecimal` in Apple's Foundation and `Decimal.Storage` in swift-foundation. The two layouts differ in the second
+/// byte.
 private struct DecimalMemory {
   let exponent: Int8
   private let flags: UInt8
@@ -88,7 +88,8 @@ private struct DecimalMemory {
     private static let (lengthShift, negative, compact) = (UInt8(4), UInt8(0x08), UInt8(0x04))
   #endif
 
-  /// Whether Foundation's decimals have this layout, tested with samples. If false, decimals are converted through text.
+  /// Whether Foundation's decimals have this layout, which is tested with a few sample decimals. If false, decimals are converted through
+  /// text.
   static let isKnown: Bool = {
     guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
     let samples: [(Bool, UInt64, UInt64, Int)] = [
@@ -109,8 +110,10 @@ private struct DecimalMemory {
 
   init(_ decimal: Decimal) { self = unsafeBitCast(decimal, to: Self.self) }
 
-  /// - Parameter parts: the parts of the decimal. The mantissa may end in zeros only if the exponent is 127, as in Foundation's
-  ///   compact form.
+  /// Creates the memory of a decimal.
+  ///
+  /// - Parameter parts: the parts of the decimal. The mantissa may end in zeros only if the exponent is 127, as in Foundation's compact
+  ///   form.
   init(_ parts: DecimalParts) {
     let mantissa = parts.mantissa
     let length = UInt8(8 - mantissa.leadingZeroBitCount / 16)
@@ -125,9 +128,9 @@ private struct DecimalMemory {
   var decimal: Decimal { unsafeBitCast(self, to: Decimal.self) }
   var isNegative: Bool { flags & Self.negative != 0 }
 
-  /// The mantissa. The 16-bit digits beyond the stored length are undefined and are ignored.
+  /// The mantissa, read from its 16-bit digits. The digits beyond the stored length are undefined and are ignored.
   var mantissa: WideInteger.Magnitude {
-    // Returns the lowest `count` 16-bit digits of two 32-bit words.
+    // Returns the 64-bit number in two 32-bit words, with only its lowest `count` 16-bit digits.
     func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
       let bits = UInt64(high) << 32 | UInt64(low)
       return count >= 4 ? bits : bits & (1 << UInt64(16 * max(count, 0)) - 1)
@@ -157,7 +160,8 @@ extension DecimalParts {
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
       let back = DecimalParts(textOf: value)
     else { return nil }
-    // Foundation rounds a number that has too many digits. A rounded number is rejected.
+    // Foundation rounds a number that has too many digits. The result is compared with the original parts, and a rounded number is
+    // rejected.
     let (left, right) = (back.normalized, normalized)
     return left.isNegative == right.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
       ? value : nil

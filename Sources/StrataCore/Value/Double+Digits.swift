@@ -7,15 +7,15 @@ extension Double {
   init?(isNegative: Bool, significand: UInt64, power: Int) {
     let magnitude: Double
     if significand <= 1 << 53, power.magnitude <= 22 {
-      // Both operands are exact doubles, so the result is rounded only once (Clinger, How to Read Floating Point Numbers
+      // Both operands are exact doubles, so a single rounding gives the nearest double (Clinger, How to Read Floating Point Numbers
       // Accurately, 1990).
       let scale = powersOfTen[Int(power.magnitude)]
       magnitude = power < 0 ? Double(significand) / scale : Double(significand) * scale
     } else {
       guard power.magnitude <= 27, significand > 0 else { return nil }
       let factor = powersOfFive[Int(power.magnitude)]
-      // At least 62 bits of the exact result. The last bit is also set if any dropped bit is set, which makes rounding to 53
-      // bits correct.
+      // At least 62 bits of the exact result. If any bit after them is set, the last bit is set, too, so that rounding to 53 bits gives the
+      // correct result.
       let bits: UInt64
       let exponent: Int
       if power < 0 {
@@ -36,9 +36,9 @@ extension Double {
     self = isNegative ? -magnitude : magnitude
   }
 
-  /// The digits of the magnitude as in `description`, without trailing zeros. The result is the shortest sequence of digits
-  /// that parses as the same double. If several sequences are equally short, the result is the sequence nearest to the
-  /// double.
+  /// The decimal digits of the magnitude as an integer without trailing zeros, and the power of ten by which it is multiplied. The digits
+  /// are the same as in `description`. They are the shortest sequence of digits that parses as the same double. If several sequences are
+  /// equally short, the one nearest to the double is chosen.
   ///
   /// `nil` for powers of two, for magnitudes below 2^-36 or of at least 2^52, and if two digit sequences are equally near.
   var shortestDigits: (significand: UInt64, power: Int)? {
@@ -46,17 +46,16 @@ extension Double {
     guard significandBitPattern != 0, -36...51 ~= exponent else { return nil }
     // 1233/4096 is slightly less than log₁₀ 2, so 10^16 < |self| × 10^places < 2 × 10^17.
     let places = 16 - (exponent * 1233) >> 12
-    // The product |self| × 10^places as a fixed-point number with `shift` binary places. In this form, half a unit in the
-    // last place of the double is a power of five, which is odd. Therefore no integer is exactly midway between this double
-    // and the next double.
+    // The product |self| × 10^places is computed as a fixed-point number with `shift` binary places. In this form, half a unit in the last
+    // place of the double is a power of five, which is odd. Therefore no integer is exactly midway between this double and the next double.
     let shift = UInt64(53 - exponent - places)
     let half = powersOfFive[places]
     let (high, low) = half.multipliedFullWidth(by: (significandBitPattern | 1 << 52) << 1)
     func integer(_ high: UInt64, _ low: UInt64) -> UInt64 { high &<< (64 &- shift) | low &>> shift }
     let (less, borrows) = low.subtractingReportingOverflow(half)
     let (more, carries) = low.addingReportingOverflow(half)
-    // Integers above `lower` and up to `upper` parse as this double. As long as the quotients of the two bounds differ, one
-    // of these integers is a multiple of the unit.
+    // The integers above `lower` and up to `upper` parse as this double. If the bounds divided by a unit differ, one of these integers is a
+    // multiple of the unit. The largest such unit gives the fewest digits.
     var lower = integer(high &- (borrows ? 1 : 0), less)
     var upper = integer(high &+ (carries ? 1 : 0), more)
     var unit: UInt64 = 1
@@ -67,7 +66,7 @@ extension Double {
     while upper / 10 > lower / 10 { (lower, upper, unit, power) = (lower / 10, upper / 10, unit &* 10, power &+ 1) }
     let (digits, rest) = integer(high, low).quotientAndRemainder(dividingBy: unit)
     let fraction = low & (1 &<< shift &- 1)
-    // Rounds to the nearest multiple of the unit.
+    // Rounds the product to the nearest multiple of the unit.
     if unit == 1 {
       let middle: UInt64 = 1 &<< (shift &- 1)
       return fraction == middle ? nil : (fraction > middle ? digits + 1 : digits, power)

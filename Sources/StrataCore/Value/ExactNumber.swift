@@ -5,7 +5,7 @@ package import Foundation
 /// A floating-point number is represented by its shortest text, as in JSON. Therefore 0.1 is the same number in a
 /// double, a float, a decimal and a text, and the double 1e23 equals the integer 10^23.
 package struct ExactNumber: Comparable {
-  /// The sign and the special values, in ascending order. NaN is less than all numbers.
+  /// The sign of a number, or a special value. The cases are in ascending order, in which NaN is less than all numbers.
   private enum Sign: Int, Comparable {
     case notANumber, negativeInfinity, negative, zero, positive, infinity
 
@@ -13,9 +13,10 @@ package struct ExactNumber: Comparable {
   }
 
   private var sign = Sign.zero
-  /// The ASCII digits of a fraction, without the leading `0.`. Neither the first nor the last digit is a zero.
+  /// The ASCII digits of a decimal fraction between 0 and 1, without the leading `0.`. Neither the first nor the last
+  /// digit is a zero.
   private var digits: [UInt8] = []
-  /// The exponent of ten. The number is the fraction times 10^`power`.
+  /// The exponent of ten. The number is the fraction in `digits` times 10^`power`.
   private var power: WideInteger = 0
 
   /// Creates the exact number of a value. Returns `nil` if the value is not a number.
@@ -110,7 +111,8 @@ package struct ExactNumber: Comparable {
     return left.sign == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
   }
 
-  /// Returns whether the magnitude of this number is smaller than the magnitude of `other`.
+  /// Returns whether the absolute value of this number is smaller than the absolute value of `other`. Both numbers must
+  /// have the same sign.
   private func isSmaller(than other: ExactNumber) -> Bool {
     power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
   }

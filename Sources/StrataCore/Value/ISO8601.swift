@@ -83,7 +83,7 @@ package enum ISO8601 {
   /// Appends a date in the format of ``string(from:)``. Appends nothing and returns `false` for a date outside the years 0 to 9999.
   static func append(_ date: Date, to output: inout ByteBuffer) -> Bool {
     let interval = date.timeIntervalSinceReferenceDate
-    // This check also rejects NaN, so the conversion to `Int` below cannot fail.
+    // The condition is also false for NaN, so the conversion to `Int` below cannot fail.
     guard interval.magnitude < 1e12 else { return false }
     var seconds = Int(interval.rounded(.down))
     var places = 0
@@ -151,10 +151,9 @@ package enum ISO8601 {
     return number
   }
 
-  /// Returns `seconds + fraction / scale` as a double.
+  /// Returns the double nearest to `seconds + fraction / scale`, if possible with a single rounding.
   private static func interval(_ seconds: Int, _ fraction: Int, _ scale: Int) -> Double {
-    // This division of exact numbers rounds only once. The sum below rounds twice, so it is used only if the numbers are too large
-    // for the division.
+    // Dividing two exact numbers rounds only once. The sum below rounds twice, so it is used only if the numbers are too large to be exact.
     let (whole, overflowed) = seconds.multipliedReportingOverflow(by: scale)
     if !overflowed, whole.magnitude < 1 << 52, fraction < 1 << 52 {
       return Double(whole + fraction) / Double(scale)
@@ -162,9 +161,9 @@ package enum ISO8601 {
     return Double(seconds) + Double(fraction) / Double(scale)
   }
 
-  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten to divide by, and the next byte,
-  /// which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are ignored, because
-  /// dates are less precise.
+  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten by which to divide this integer, and the
+  /// byte after the digits, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are
+  /// ignored, because dates are less precise.
   private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8?)? {
     var number = 0
     var scale = 1
@@ -181,8 +180,8 @@ package enum ISO8601 {
     return isEmpty ? nil : (number, scale, nil)
   }
 
-  // The following two conversions use eras of 400 years, because all eras have the same number of days. Years start in March, which
-  // makes the leap day the last day of the year.
+  // The following two conversions between dates and numbers of days use eras of 400 years, because all eras have the same number of days.
+  // Years start in March, which makes the leap day the last day of the year.
 
   /// Returns the number of days since 1 January 1970 in the proleptic Gregorian calendar; `nil` for a day that does not exist in its
   /// month.

@@ -4,7 +4,7 @@
 ///
 /// A model has no identity if any key of a combination is absent or null in the model.
 public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
-  /// The keys, at least one.
+  /// The keys that together identify a model. There is at least one key.
   public let keys: [String]
 
   /// Creates an identity from a combination of keys.
@@ -22,8 +22,8 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 
   public init(arrayLiteral keys: String...) { self.init(keys) }
 
-  /// Returns the identity of a model with the given fields: the value of a single key, or an array of the values of
-  /// several keys. Returns `nil` if a value is absent, or if one of several values is null.
+  /// Returns the identity of a model with the given fields: the value of a single key, or an array of the values of several keys. Returns
+  /// `nil` if a value is absent, or if there are several keys and one of their values is null.
   package func value(in fields: (String) -> ArchiveValue?) -> ArchiveValue? {
     guard keys.count > 1 else { return fields(keys[0]) }
     var values: [ArchiveValue] = []
@@ -71,7 +71,7 @@ extension IdentityKey: CustomStringConvertible {
 }
 
 extension String {
-  /// Returns the text with a `\` before each of the special characters.
+  /// Returns the text with a `\` inserted before each special character.
   func escaping(_ special: [Unicode.Scalar]) -> String {
     guard unicodeScalars.contains(where: special.contains) else { return self }
     var text = UnicodeScalarView()

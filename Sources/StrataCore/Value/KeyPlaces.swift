@@ -1,4 +1,4 @@
-/// Finds the indices of keys in a list of entries. Builds a lookup table only if necessary.
+/// Finds the index of the entry with a given key in a list of entries. A lookup table is built only if necessary.
 struct KeyPlaces {
   private let entries: [ArchiveObject.Entry]
   private var places: [ExactKey: Int]?
@@ -29,6 +29,8 @@ struct KeyPairs {
   /// For each old entry, the index of the new entry with the same key; `nil` if there is none.
   private(set) var news: [Int?]
 
+  /// Matches the entries of both objects by key.
+  ///
   /// - Complexity: linear in the number of entries.
   init(_ old: [ArchiveObject.Entry], _ new: [ArchiveObject.Entry]) {
     var places = KeyPlaces(old)
@@ -47,7 +49,7 @@ struct KeyPairs {
 }
 
 extension ModelRecord {
-  /// Returns the record with the given fields instead of its own fields.
+  /// Returns a copy of the record that has the given fields instead of its own.
   ///
   /// - Parameter fields: some of the existing fields, in their existing order, followed by new fields.
   ///
@@ -59,8 +61,8 @@ extension ModelRecord {
       if next < fields.count, ExactKey.isSame(fields[next].key, key) { next += 1 } else { gone.append(place) }
     }
     let added = fields[next...].map(\.key)
-    // If only a few fields change, the new shape is derived from the old shape, because derived shapes are cached and
-    // shared by records of the same kind.
+    // If only a few fields change, the new shape is derived from the old shape. Derived shapes are cached, so that
+    // records with the same changes share one shape.
     if gone.count + added.count <= 4 {
       let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
       return ModelRecord(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))

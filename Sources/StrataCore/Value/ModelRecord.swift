@@ -18,7 +18,7 @@ public struct ModelRecord: Sendable {
       object: ArchiveObject(fields.map { ArchiveObject.Entry(key: $0.key, value: $0.value) }))
   }
 
-  /// Creates a record with an object's entries as its fields.
+  /// Creates a record whose fields are the entries of an untyped object.
   public init(typeName: String, modelVersion: Int?, object: ArchiveObject) {
     shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: object.keys)
     values = object.entries.map(\.value)
@@ -107,7 +107,7 @@ public struct ModelRecord: Sendable {
 }
 
 extension ModelRecord {
-  /// Returns the record with each value replaced by the result of `replacement`.
+  /// Returns a copy of the record in which each value is replaced by the result of `replacement`.
   func mapValues(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ModelRecord {
     ModelRecord(shape: shape, values: try values.map(replacement))
   }

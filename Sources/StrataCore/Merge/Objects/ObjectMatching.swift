@@ -17,34 +17,37 @@ struct ObjectMatching {
     fileprivate(set) var takesDefaults = false
     /// Whether the server's object also occurs in a place where it is merged into the local object instead of replacing it.
     fileprivate var isChanged = false
-    /// The distinct types of the members.
+    /// The distinct classes of the entity's objects on all sides, by identifier.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
-    /// The number of members on each side when the entity's fields were last visited.
+    /// The number of the entity's objects on each side when their fields were last matched. If a number has increased since then, the
+    /// fields must be matched again.
     fileprivate var visited = [0, 0, 0]
 
     subscript(side: Side) -> [Int] { members[side.rawValue] }
 
-    /// The object that determines the class of a new object of this entity.
+    /// The object whose class is used if the merge creates a new object for this entity.
     var typeMember: Int? { self[.server].first { $0 >= 0 } ?? self[.server].first ?? self[.base].first }
 
     fileprivate var count: Int { members.reduce(0) { $0 + $1.count } }
   }
 
-  /// The values at the same path on each side; `nil` for a side without a value there.
+  /// The base, local and server values at one path; `nil` for a side that has no value at the path.
   struct SideValues {
     var base: ArchiveValue?
     var local: ArchiveValue?
     var server: ArchiveValue?
-    /// Whether the server has several objects of the entity that contains the value.
+    /// Whether the server has several objects of the entity that contains the values. Such objects describe the same thing, so the objects
+    /// in their fields may be united with each other.
     var isRepeated = false
-    /// Whether the base and local values are already matched with each other.
+    /// Whether an earlier pair has already matched the base and local values with each other, so that only the server's value is new.
     var isKnownHere = false
     /// Whether the server's value replaces the local one. Absent keys of the value then take their defaults.
     var takesDefaults = false
   }
 
   private struct Identity: Hashable {
-    /// The name of the root class of the hierarchy.
+    /// The registered name of the topmost superclass that is a model, or of the class itself. Objects of a class and its subclasses can
+    /// therefore have the same identity.
     let family: String
     let value: ArchiveValue
   }
@@ -52,7 +55,7 @@ struct ObjectMatching {
   /// The entity of an object, and the sides on which the object occurs.
   private struct Membership {
     var entity: Int
-    /// A bit for each side on which the object occurs.
+    /// One bit for each side on which the object occurs (`Side.bit`).
     var sides: UInt8 = 0
   }
 
@@ -61,13 +64,14 @@ struct ObjectMatching {
   private(set) var entities: [Entity] = []
   private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  /// Values at the same path on all sides that are still to be matched.
+  /// The values that still have to be matched. Each element contains the values of all sides at one path.
   var pending: [SideValues] = []
-  /// The schema of a root that is not an object.
+  /// The schema of the root if the root is a struct or an enum; `nil` if the root is an object or not a model.
   private let rootStructure: ModelSchema?
-  /// Returns the keys of a model's fields that are skipped when the server's values are matched.
+  /// Returns, for the schema of a model, the keys of the fields whose server values must not be matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
-  /// Whether parts of the document were read again as a subclass, which may have added objects.
+  /// Whether some parts of the document were read again as a subclass. Their new fields may contain additional objects, so all entities
+  /// must be visited again.
   private var hasRefined = false
 
   init(_ graph: MergeGraph, _ catalog: SchemaCatalog, rootStructure: ModelSchema?) {
@@ -120,7 +124,8 @@ struct ObjectMatching {
         while let sides = pending.popLast() { try match(sides, isRoot: false) }
       }
     } while hasRefined
-    // Restores the document order of the parts, which may have been matched in a different order.
+    // Restores the order that the parts have in the document, because they may have been matched in a different order. The numbers of parts
+    // are negative and descend in document order.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
       entities[entity].members[Side.server.rawValue].sort(by: >)
@@ -157,7 +162,8 @@ struct ObjectMatching {
     while next < queue.count {
       let number = queue[next]
       next += 1
-      // An object that the local side and the server share is identical on both sides. So are all objects reachable from it.
+      // If the local side and the server share an object, the object and all objects reachable from it are identical on both sides. Its
+      // fields are therefore not visited.
       let isShared = side == .server && isMember(number, of: .local)
       try add(number, side)
       if isShared { continue }
@@ -166,7 +172,7 @@ struct ObjectMatching {
   }
 
   private mutating func add(_ number: Int, _ side: Side) throws {
-    // One object may be on several sides.
+    // An object that several sides share was already added to an entity for an earlier side, and stays in that entity.
     if let known = memberships[number] { return insert(number, side, into: known.entity) }
     let entity = entities.count
     if let identity = try identity(of: number) {
@@ -189,8 +195,8 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can belong to an entity. Its class must be the same as the class of each member, or one of the two classes must
-  /// inherit from the other.
+  /// Whether an object can belong to an entity. Its class must be the same as the class of each object in the entity, or one of the two
+  /// classes must inherit from the other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
@@ -201,7 +207,9 @@ struct ObjectMatching {
   private mutating func match(_ sides: SideValues, isRoot: Bool) throws {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     if let server {
-      // A document that lacks an object's identity describes the object that the server had at this path.
+      // A document may omit an object's identity. It then describes the object that the server had at this path before, which is the object
+      // in the base. Below the root, the server's value is therefore joined with the base, and with the local value only if the base has no
+      // object.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)
@@ -232,11 +240,13 @@ struct ObjectMatching {
         try !differInConstants(left, right)
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
-        // Several parts of a document may describe one object.
+        // Two objects of one side are normally different objects, so their entities are not united. The exception is the server's side,
+        // because several parts of one document may describe the same object.
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
-    // The larger of the two entities is kept, except that the root's entity is always kept.
+    // The smaller entity becomes a part of the larger one, so that fewer objects must be moved. The root's entity is always kept, because
+    // its number must stay 0.
     let isFirstKept = first == 0 || second != 0 && entities[first].count >= entities[second].count
     try unite(isFirstKept ? first : second, with: isFirstKept ? second : first)
   }
@@ -252,10 +262,10 @@ struct ObjectMatching {
     try visit(kept)
   }
 
-  /// Whether the server's objects in an entity are parts of a document.
+  /// Whether the server's side of an entity consists of parts of the incoming document. Parts have negative numbers.
   private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
 
-  /// Matches the fields of an entity, if the entity has gained members since the last visit.
+  /// Matches the fields of an entity's objects, if the entity has gained objects since its last visit.
   mutating func visit(_ entity: Int) throws {
     let (members, visited) = (entities[entity].members, entities[entity].visited)
     let counts = members.map(\.count)
@@ -263,8 +273,9 @@ struct ObjectMatching {
     entities[entity].visited = counts
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
     try refine(entity)
-    // Pairs the members of the sides by index. If a side has fewer members, its first member is repeated. The first member that a side
-    // gains is paired with all members of the other sides.
+    // Pairs the objects of the sides by their index in `members`. A side with fewer objects is represented by its first object in the
+    // remaining pairs. If a side had no objects at the last visit, all pairs are created again, because its first object must be paired
+    // with every object of the other sides.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {
@@ -282,7 +293,8 @@ struct ObjectMatching {
     }
   }
 
-  /// Reads parts again if they were read as a superclass of the entity's class.
+  /// Reads the entity's parts again if they were read as a superclass of its most specific class, because that class declares additional
+  /// fields.
   private mutating func refine(_ entity: Int) throws {
     guard entities[entity].types.count > 1,
       let type = entities[entity].types.values.max(by: { $0.schema.superclasses.count < $1.schema.superclasses.count })

@@ -10,7 +10,7 @@ public enum JSONMergePatch {
     difference(from: old, to: new) ?? (new.objectValue == nil ? new : [:])
   }
 
-  /// - Returns: the patch; `nil` if the values are equal.
+  /// - Returns: the patch that turns `old` into `new`; `nil` if the values are equal.
   private static func difference(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue? {
     guard case .object(let new) = new else { return old == new ? nil : new }
     let known = old.objectValue?.entries

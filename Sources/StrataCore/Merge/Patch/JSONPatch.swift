@@ -28,15 +28,16 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Parses a patch from JSON text.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`. An object with a duplicate key is an error, because programs differ in the
-  ///   value that they use.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not a valid patch. An object with a duplicate key is also
+  ///   invalid, because programs differ in which of its values they use.
   public init(parsing data: Data) throws {
     try self.init(json: JSONReader.refusingDuplicates().read(data))
   }
 
   /// Creates a patch from a JSON value: an array of objects with `op` and `path`. Unknown keys are ignored.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`. The path of the error contains the index of the operation.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the value is not a valid patch. The path of the error contains the index of
+  ///   the invalid operation.
   public init(json: ArchiveValue) throws {
     guard case .array(let elements) = json else {
       throw ArchiveError(.invalidJSON, "a JSON patch must be an array of operations")
@@ -75,7 +76,7 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Creates a patch that turns `old` into `new` by adding, removing and replacing the keys and elements that differ.
   ///
-  /// NaN is considered equal to itself, but JSON text cannot represent it.
+  /// NaN is considered equal to NaN, so an unchanged NaN is not part of the patch. JSON text cannot represent a patch that contains NaN.
   ///
   /// - Complexity: the same as for ``ValueDifference``. The rules of ``ValueDifference`` for arrays without keys apply to all arrays.
   public init(from old: ArchiveValue, to new: ArchiveValue) {
@@ -171,7 +172,7 @@ extension JSONPatch.Operation: CustomStringConvertible {
 }
 
 extension JSONPatch: CustomStringConvertible {
-  /// The operations on one line, without values. The values are part of ``json``.
+  /// The operations on one line, without their values, which may be private. To include the values, use ``json``.
   public var description: String {
     operations.isEmpty ? "no operations" : operations.map(\.description).joined(separator: ", ").onOneLine
   }

@@ -2,7 +2,7 @@
 struct PatchElements {
   typealias Slot = PatchTree.Slot
 
-  /// The elements in order, divided into pieces. No piece is empty.
+  /// The elements of the array in order, divided into non-empty pieces.
   private var pieces: [[Slot]] = []
   private(set) var count = 0
   private static let pieceSize = 512

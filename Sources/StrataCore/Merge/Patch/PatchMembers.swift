@@ -2,15 +2,17 @@
 struct PatchMembers {
   typealias Slot = PatchTree.Slot
 
-  /// The record to which the members belong; `nil` for an object.
+  /// The original record, whose type name and version are kept; `nil` for an object.
   let record: ModelRecord?
   private(set) var count: Int
   private var keys: [String]
-  /// The value of each key. A removed value is `nil`, so that the other values keep their indices.
+  /// The value of each key in `keys`, at the same index. The slot of a removed key is `nil`, so that all other keys
+  /// keep their indices.
   private var slots: [Slot?]
-  /// A lookup table from keys to indices; `nil` if there are few keys.
+  /// A lookup table from each key to its index in `keys`; `nil` if there are so few keys that a linear search is
+  /// faster.
   private var places: [ExactKey: Int]?
-  /// The maximum number of keys for a linear search. For more keys, a lookup table is faster.
+  /// The maximum number of keys for which a linear search is used. For more keys, a lookup table is faster.
   private static let few = 8
 
   init(_ entries: [ArchiveObject.Entry], of record: ModelRecord? = nil) {
@@ -35,7 +37,7 @@ struct PatchMembers {
     set { slots[place] = newValue }
   }
 
-  /// Sets the value of a key. A new key is appended.
+  /// Sets the value of a key. If the key is new, it is added after all other keys.
   mutating func put(_ slot: Slot, under key: String) {
     if let place = place(of: key) {
       slots[place] = slot
@@ -55,7 +57,8 @@ struct PatchMembers {
     if keys.count > Self.few, keys.count > 2 * count { clean() }
   }
 
-  /// Drops the entries of removed keys.
+  /// Deletes the removed keys from `keys` and `slots`, so that many removals do not waste memory, and builds a new
+  /// lookup table if there are still many keys.
   private mutating func clean() {
     keys = zip(keys, slots).compactMap { $1 == nil ? nil : $0 }
     slots.removeAll { $0 == nil }

@@ -4,11 +4,11 @@
 /// looks up keys and changes values in place, regardless of the size of the document. All nodes are in one array and refer to their
 /// children by index. No operation on nodes is recursive.
 struct PatchTree {
-  /// The content of a location in the document.
+  /// The content of one location in the document: a value, or a node for an array or an object that a path has entered.
   enum Slot {
-    /// A value that no path has entered.
+    /// A value of the original document or of an operation. No path has entered the value yet, so it has no node.
     case value(ArchiveValue)
-    /// The index of the node for an array or an object.
+    /// The index in `nodes` of the array or object at this location.
     case node(Int)
   }
 
@@ -18,13 +18,13 @@ struct PatchTree {
     /// The members of an object; `nil` for an array.
     var members: PatchMembers?
 
-    /// Returns the index that a path token refers to; `nil` if there is none.
+    /// Returns the index of the element or member that a path token refers to; `nil` if this node has no such element or member.
     func place(of token: String) -> Int? {
       if let members { return members.place(of: token) }
       return PatchTree.place(token).flatMap { $0 < elements.count ? $0 : nil }
     }
 
-    /// - Returns: whether the location is valid.
+    /// - Returns: whether the token is valid: any key of an object, or an index up to the length of an array.
     mutating func put(_ slot: Slot, at token: String) -> Bool {
       if members != nil {
         members?.put(slot, under: token)
@@ -60,14 +60,15 @@ struct PatchTree {
   private let depthLimit: Int
   private let operations: [JSONPatch.Operation]
   private let documentSize: Int
-  /// The number of values added so far.
+  /// The number of values that the operations have added so far, compared with `sizeLimit`.
   private var madeSize = 0
-  /// The maximum number of added values, computed on first use.
+  /// The maximum number of values that the operations may add. Computed only when many values have been added.
   private var sizeLimit: Int?
-  /// Whether a value was moved. A move does not check the depth of the value, so `result()` checks the whole document.
+  /// Whether an operation has moved a value. A move does not check the depth of the value at its new location, so `result()` checks the
+  /// whole document.
   private var hasMoved = false
 
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deeply.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the original document is nested more deeply than `depthLimit`.
   init(_ document: ArchiveValue, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
     documentSize = try document.size(limit: depthLimit)
     root = .value(document)
@@ -75,16 +76,16 @@ struct PatchTree {
     self.depthLimit = depthLimit
   }
 
-  /// Returns the current document.
+  /// Returns the document as changed by the operations applied so far.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the document is nested too deeply.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the changed document is nested more deeply than `depthLimit`.
   func result() throws -> ArchiveValue {
     let result = try value(of: root)
     if hasMoved { _ = try result.size(limit: depthLimit) }
     return result
   }
 
-  /// Returns the array index of a token (RFC 6901 section 4): digits without a leading zero. Returns `nil` for any other token.
+  /// Parses a path token as an array index (RFC 6901, section 4): digits without a leading zero. Returns `nil` for any other token.
   private static func place(_ token: String) -> Int? {
     guard !token.isEmpty, token.utf8.allSatisfy({ 48...57 ~= $0 }), token == "0" || !token.hasPrefix("0") else {
       return nil
@@ -94,7 +95,7 @@ struct PatchTree {
 
   // MARK: Operations
 
-  // A path is a list of tokens. A token is a key, or an index written in digits.
+  // The paths in the following functions are lists of tokens. A token is a key of an object, or an array index written in digits.
 
   mutating func add(_ value: ArchiveValue, at path: [String]) throws {
     try count(value, at: path)
@@ -129,7 +130,8 @@ struct PatchTree {
     try add(value, at: to)
   }
 
-  /// Whether the value at a location equals `value` by RFC 6902, section 4.6: numbers are compared by value, strings by code points.
+  /// Whether the value at a location equals `value` as defined by RFC 6902, section 4.6: numbers are compared by value, and strings by code
+  /// points.
   mutating func isEqual(_ path: [String], to value: ArchiveValue) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {
@@ -167,10 +169,10 @@ struct PatchTree {
 
   // MARK: Limits
 
-  /// Counts an added value, and checks the limits.
+  /// Counts the values in an added value. Throws if the added value is nested too deeply, or if the operations have added too many values.
   private mutating func count(_ value: ArchiveValue, at path: [String]) throws {
     madeSize += try value.size(atDepth: path.count, limit: depthLimit)
-    // Few patches add this many values, so the exact limit is computed only now.
+    // Computing the exact limit takes time, and few patches add more than 2^20 values. The limit is therefore computed only in this case.
     guard madeSize > 1 << 20 else { return }
     let limit = sizeLimit ?? max(1 << 20, 16 * (documentSize + operations.reduce(0) { $0 + $1.size }))
     sizeLimit = limit
@@ -185,14 +187,14 @@ struct PatchTree {
 
   private static var pathNotFound: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
 
-  /// Returns the content of the location at the end of a path.
+  /// Returns the content of the location that a path leads to.
   private mutating func slot(_ path: [String]) throws -> Slot {
     guard let last = path.last else { return root }
     let holder = try open(path)
     return try slot(at: place(last, in: holder), of: holder)
   }
 
-  /// Returns the node that contains the end of a path. Arrays and objects along the path become nodes.
+  /// Returns the index of the node that contains the last token of a path. Arrays and objects along the path become nodes.
   private mutating func open(_ path: [String]) throws -> Int {
     var holder = try opened(root)
     root = .node(holder)
@@ -221,7 +223,7 @@ struct PatchTree {
     return nodes.count - 1
   }
 
-  /// Returns the index that a path token refers to in a node.
+  /// Returns the index of the element or member of a node that a path token refers to. Throws if there is none.
   private func place(_ token: String, in holder: Int) throws -> Int {
     guard let place = nodes[holder].place(of: token) else { throw Self.pathNotFound }
     return place
@@ -254,12 +256,13 @@ struct PatchTree {
 
   // MARK: Values
 
-  /// Returns the value of a slot.
+  /// Converts the content of a location, including all nodes in it, to a value.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if nodes are nested too deeply.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the nodes are nested more deeply than `depthLimit`.
   private func value(of slot: Slot) throws -> ArchiveValue {
     guard case .node(let top) = slot else { return value(slot, [:]) }
-    // Lists each node after its parent.
+    // Lists all nodes, each one after its parent. The loop below goes through the list backwards, so that the children of a node are
+    // converted before the node.
     var order = [(number: top, depth: 1)]
     var next = 0
     while next < order.count {
@@ -288,14 +291,15 @@ struct PatchTree {
   private func value(_ slot: Slot, _ made: [Int: ArchiveValue]) -> ArchiveValue {
     switch slot {
     case .value(let value): value
-    // All child nodes have already been assembled.
+    // The caller converts child nodes first, so `made` contains the value of each child node.
     case .node(let number): made[number] ?? .null
     }
   }
 }
 
 extension JSONPatch.Operation {
-  /// The number of values in the operation, plus one for the operation itself.
+  /// The number of values in the operation, plus one for the operation itself. The sum for all operations determines how many values a
+  /// patch may add.
   fileprivate var size: Int {
     switch self {
     case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + value.size
@@ -305,7 +309,7 @@ extension JSONPatch.Operation {
 }
 
 extension ArchiveValue {
-  /// Equality as defined by RFC 6902, section 4.6.
+  /// Whether two values are equal as defined by RFC 6902, section 4.6: numbers are compared by value, and strings by code points.
   fileprivate func isEqualJSON(_ other: ArchiveValue) -> Bool {
     Self.areEqual(self, other) { left, right in
       if case .string(let left) = left, case .string(let right) = right { return ExactKey.isSame(left, right) }

@@ -9,7 +9,7 @@ extension MergePolicy {
   ///
   /// Policies for nested values act like ``automatic`` here.
   ///
-  /// - Parameter times: returns the values of both sides under another key of the model.
+  /// - Parameter times: returns the local and the server's value under a different key of the model that contains the value.
   func resolve(
     _ sides: MergePolicy.Sides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
   ) throws -> Resolution {
@@ -23,7 +23,8 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // A value that both sides cleared does not mean that both sides subtracted the amount.
+      // If both sides cleared the value, the result is cleared, too. The formula would treat both changes as a subtraction of the base, and
+      // would return the negative base.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
@@ -46,7 +47,9 @@ extension MergePolicy {
     }
   }
 
-  /// - Parameter sign: 1 to choose the greater value, -1 to choose the smaller one.
+  /// Returns the greater or the smaller of the two values.
+  ///
+  /// - Parameter sign: 1 for the greater value, -1 for the smaller one.
   private func greater(_ sides: MergePolicy.Sides, _ sign: Int) throws -> Resolution {
     guard let local = sides.local, !local.isNull else {
       return .value(sides.server.map { $0.isNull ? sides.local ?? $0 : $0 } ?? sides.local)
@@ -66,7 +69,8 @@ extension MergePolicy {
     return .value(try ValueOrder.isGreater(sides.local, than: sides.server) ? sides.local : sides.server)
   }
 
-  /// Returns a time that can be compared. A string in ISO 8601 is converted to a date.
+  /// Returns a time in a form that ``ValueOrder`` can compare with dates. A string in ISO 8601 is converted to a date, and null becomes
+  /// `nil`.
   private static func time(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let value, !value.isNull else { return nil }
     guard case .string(let text) = value else { return value }
@@ -95,10 +99,11 @@ extension MergePolicy {
     }
   }
 
-  /// Returns the common prefix, followed by the remaining server elements and the remaining local elements. Returns `nil` if one of the
-  /// sides does not begin with the base.
+  /// Returns the common prefix of both sides, followed by the rest of the server's elements and the rest of the local elements. Returns
+  /// `nil` if a side does not begin with the base, because the side has then done more than append elements.
   ///
-  /// - Parameter added: returns the part of the common prefix after the base that counts as added by both sides.
+  /// - Parameter added: receives the elements after the base that both sides have in common, and returns the first ones among them that
+  ///   count as the same addition. These appear only once in the result.
   private static func appended<T: Equatable>(
     _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
   ) -> [T]? {
@@ -111,15 +116,15 @@ extension MergePolicy {
 }
 
 extension MergePolicy {
-  /// The policies in the order in which they are tried.
+  /// The policies that ``MergePolicy/orElse(_:)`` has combined into this one, in the order in which they are tried.
   var alternatives: [MergePolicy] {
     if case .orElse(let policy, let other) = rule { policy.alternatives + other.alternatives } else { [self] }
   }
 
-  /// The policy that is tried first.
+  /// The first of the policies that ``MergePolicy/orElse(_:)`` has combined into this one. For any other policy, the policy itself.
   var leading: MergePolicy { if case .orElse(let policy, _) = rule { policy.leading } else { self } }
 
-  /// Returns the same policies with the first one replaced.
+  /// Returns this policy with its ``leading`` policy replaced. The fallbacks stay the same.
   func replacingLeading(by new: MergePolicy) -> MergePolicy {
     guard case .orElse(let policy, let other) = rule else { return new }
     return policy.replacingLeading(by: new).orElse(other)

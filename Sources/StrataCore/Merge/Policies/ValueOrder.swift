@@ -1,4 +1,4 @@
-/// Compares values that have an order.
+/// Compares values of kinds that have an order, such as numbers, dates and strings.
 enum ValueOrder {
   /// Returns -1, 0 or 1; `nil` if the values have no order.
   ///
@@ -17,7 +17,8 @@ enum ValueOrder {
     }
   }
 
-  /// Whether the left value is greater by its bytes in an archive. Both sides of an exchange therefore use the same total order.
+  /// Whether the bytes of the left value in an archive are greater than the bytes of the right value. Unlike the order of numbers or dates,
+  /// this order decides between any two different values, and two programs that synchronize make the same choice.
   static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }

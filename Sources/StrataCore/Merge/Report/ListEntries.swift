@@ -1,14 +1,14 @@
-/// The report entries of a merged list. The entries are decoded from bytes on demand, because most callers read only the conflicts of a
-/// report.
+/// The report entries of a merged list. Entries that are not conflicts are decoded from bytes on demand, because most callers read only the
+/// conflicts of a report.
 final class ListEntries: Sendable {
-  /// A field whose value was taken unchanged from one side.
+  /// A report entry that has not been decoded yet, for a field whose value was taken unchanged from one side.
   struct Undecoded: Sendable {
-    /// The byte offset of the element's identity.
+    /// The offset, in the list's bytes, of the identity of the element that contains the field.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
     let rule: String
-    /// The byte offset of each value; -1 if the value is absent.
+    /// The offsets of the field's values in the list's bytes; -1 for a side that has no value.
     let base: Int
     let local: Int
     let server: Int
@@ -26,9 +26,9 @@ final class ListEntries: Sendable {
   private let identityKey: IdentityKey
 
   /// - Parameters:
-  ///   - bytes: the bytes to which the offsets in the notes refer.
+  ///   - bytes: the encoded list values, to which the offsets in the notes refer.
   ///   - shapes: the definitions of the record shapes that occur in the bytes.
-  ///   - keys: the keys of the fields.
+  ///   - keys: the keys of the fields, in the order to which the notes refer by index.
   ///   - identityKey: the key that identifies elements.
   init(
     _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String],
@@ -74,7 +74,7 @@ final class ListEntries: Sendable {
 }
 
 extension ArchiveReader {
-  /// Returns the value at an offset; `nil` for a negative offset.
+  /// Returns the value at an offset in the bytes. Returns `nil` for a negative offset, which means that a side has no value.
   fileprivate mutating func shownValue(at place: Int) -> ArchiveValue? {
     // Decoding cannot fail, because the merge wrote the bytes itself. `try?` is used because the entries of a report cannot throw.
     place < 0 ? nil : try? value(at: place)

@@ -1,4 +1,4 @@
-/// The result of a merge, listed by key path.
+/// The account of a merge: which fields changed, and what was decided at each path at which the sides differ.
 public struct MergeReport: Sendable, Hashable {
   /// A field whose value changed.
   public struct Change: Sendable, Hashable {
@@ -18,7 +18,7 @@ public struct MergeReport: Sendable, Hashable {
     case local
     /// The value was combined from both sides.
     case merged
-    /// Both sides changed the value, and no rule decides. ``MergeOptions/conflicts`` determines the result.
+    /// Both sides changed the value, and no policy decides between them. ``MergeOptions/conflicts`` determines the result.
     case conflict
   }
 
@@ -30,7 +30,8 @@ public struct MergeReport: Sendable, Hashable {
     public let outcome: Outcome
     /// The rule that decided the result: the ``MergePolicy/description`` of a policy, or the reason why no policy was needed.
     public let rule: String
-    /// The base value. In this and the following properties, `nil` means that the value is absent, and objects are shown as records.
+    /// The base value. Here and in ``local``, ``server`` and ``result``, `nil` means that the value is absent, and objects are shown as
+    /// records.
     public let base: ArchiveValue?
     /// The local value.
     public let local: ArchiveValue?
@@ -38,7 +39,8 @@ public struct MergeReport: Sendable, Hashable {
     public let server: ArchiveValue?
     /// The merged value.
     public let result: ArchiveValue?
-    /// Whether an older version of the model recorded the conflict. The path and the values then belong to that version.
+    /// Whether the entry is a conflict that an older version of the model recorded. If so, the path and the values have the form of that
+    /// version.
     public internal(set) var isOutdated = false
   }
 
@@ -55,10 +57,10 @@ public struct MergeReport: Sendable, Hashable {
   }
 
   private var ownEntries: [Entry] = []
-  /// The entries of a list, decoded on demand; `nil` if there are none, or if `entries` was set.
+  /// The entries of a list that was merged as a whole, decoded on demand; `nil` if there are none, or if `entries` was set.
   var listEntries: ListEntries?
 
-  /// Whether elements changed in a list that was merged as a whole.
+  /// Whether elements changed in a list that was merged as a whole. Such changes are not in `changes`, which contains only fields.
   var isChangedInside = false
 
   /// Creates the report of a merge without differences.
@@ -66,9 +68,9 @@ public struct MergeReport: Sendable, Hashable {
 
   /// The keys of the fields that changed.
   public var changedKeys: [String] { changes.map(\.key) }
-  /// Whether nothing changed.
+  /// Whether the merge changed no value. The report may still have entries for values that were kept.
   public var isEmpty: Bool { changes.isEmpty && !isChangedInside }
-  /// The differences that no rule decided.
+  /// The entries for values that both sides changed and for which no policy decides.
   public var conflicts: [Entry] { listEntries?.conflicts ?? ownEntries.filter { $0.outcome == .conflict } }
 
   public static func == (left: MergeReport, right: MergeReport) -> Bool {
@@ -149,7 +151,7 @@ extension MergeReport: CustomStringConvertible {
 }
 
 extension MergeReport {
-  /// Throws `mergeFailed` if there are conflicts and the options make them errors.
+  /// Throws `mergeFailed` if the report has conflicts and ``MergeOptions/conflicts`` treats them as errors.
   func checkConflicts(_ options: MergeOptions, typeName: String?) throws {
     guard options.conflicts == .fail, let first = conflicts.first else { return }
     let paths = conflicts.prefix(10).map { $0.path.keysOnly }.joined(separator: ", ")

@@ -1,5 +1,5 @@
 extension ValuePath.Component {
-  /// The path step in the form in which archives store it.
+  /// The component as a value, in the form in which archives store paths.
   var value: ArchiveValue {
     switch self {
     case .key(let key): .string(key)
@@ -7,7 +7,7 @@ extension ValuePath.Component {
     case .element(let key, let id):
       ["key": key.keys.count == 1 ? .string(key.keys[0]) : .array(key.keys.map(ArchiveValue.string)), "id": id]
     case .value(let value): ["value": value]
-    // Only patterns have these components, and the paths in reports are not patterns.
+    // Only patterns contain these two components. Archives store the paths of reports, which are never patterns.
     case .anyKey, .anyElement: .null
     }
   }
@@ -30,7 +30,7 @@ extension ValuePath.Component {
 }
 
 extension ValuePath {
-  /// The path without the identities of elements, for error messages.
+  /// The path for error messages. The identities of elements are replaced by a wildcard, because they are users' data.
   var keysOnly: String {
     ValuePath(
       components.map { component in

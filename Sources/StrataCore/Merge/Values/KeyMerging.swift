@@ -1,4 +1,4 @@
-/// A model that merges some of its fields with its own code.
+/// A model with a hook that merges some of the model's fields with its own code.
 public protocol KeyMerging: VersionedModel {
   /// Merges the value of one key.
   ///

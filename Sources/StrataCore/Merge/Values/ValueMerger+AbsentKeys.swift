@@ -1,5 +1,5 @@
 extension ValueMerger {
-  /// Whether a model in the value lacks keys, at any depth.
+  /// Whether the value contains, at any depth, a model that lacks some of the keys of its schema.
   func isPart(_ value: ArchiveValue) -> Bool {
     switch value {
     case .record(let record):
@@ -23,7 +23,8 @@ extension ValueMerger {
     }
   }
 
-  /// Merges a partial incoming value into the local one. Returns `nil` if the value must be merged as a whole.
+  /// Merges an incoming value, whose models may lack keys, into the local value. The absent keys stay unchanged. Returns `nil` if the
+  /// policy needs complete values.
   mutating func mergePart(
     _ sides: MergePolicy.Sides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue? {
@@ -35,7 +36,7 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the server's value. A model that lacks its identity gets the identity of the base's model at the same path.
+  /// Returns the server's value. If the server's model lacks keys of its identity, they are taken from the base's model at the same path.
   mutating func serverWithIdentity(_ sides: MergePolicy.Sides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
@@ -45,13 +46,14 @@ extension ValueMerger {
     return .record(server)
   }
 
-  /// Whether the local value differs from the base in any key that the base has.
+  /// Whether the local value differs from the base. Keys that a remembered base lacks are not compared, because their earlier values are
+  /// unknown.
   mutating func isEdited(_ local: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard isBaseRemembered, let base, isPart(base) else { return !areSame(base, local) }
     return try !areSame(overlaid(base, over: [local], fillsIn: false), local)
   }
 
-  /// Whether the server's value contains a change since the base.
+  /// Whether the server's value differs from the base. Keys that the server's value lacks count as unchanged.
   mutating func hasServerChange(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard !areSame(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
@@ -60,10 +62,11 @@ extension ValueMerger {
     return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
-  /// Returns the value without fields that do not come from the server. In a complete model, those are the fields that JSON never holds.
+  /// Returns the value without the fields that the server did not send. In a complete model, these are the fields that are never part of
+  /// JSON.
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
-  /// Returns a value without the fields that JSON never holds.
+  /// Returns a copy without the fields that are never part of JSON, at any depth.
   private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
@@ -73,8 +76,9 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the models of a list that have no identity but have fields that JSON never holds, grouped by the values of their other fields.
-  /// An incoming model with equal values is paired with the first unused model of its group.
+  /// Finds the models of a list that have no identity but contain fields that are never part of JSON. The models are grouped by their
+  /// remaining fields. An incoming model whose fields equal those of a group takes over a model of the group, which then cannot be used
+  /// again.
   private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [ArchiveValue: [ModelRecord]] {
     var models: [ArchiveValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
@@ -87,8 +91,8 @@ extension ValueMerger {
     return models.mapValues { $0.reversed() }
   }
 
-  /// Fills in the absent keys of the server's value, from the local value or else from the base, if that value is the same model. In new
-  /// models, absent keys get their defaults.
+  /// Fills in the absent keys of the models in the server's value. The values come from the same model in the local value, or else in the
+  /// base. If neither has the model, absent keys get their defaults.
   mutating func completed(_ sides: MergePolicy.Sides) throws -> MergePolicy.Sides {
     var result = sides
     result.server = try sides.server.map { try completed($0, over: [sides.local, sides.base]) }
@@ -107,9 +111,9 @@ extension ValueMerger {
   /// Returns a value with its absent keys filled in from other values.
   ///
   /// - Parameters:
-  ///   - fillsIn: whether keys that are absent from all values get their defaults.
-  ///   - step: the path step to the value, if the value is for a remembered base.
-  ///   - declared: the policy of the value, if the value is for a remembered base; `nil` to use the policy of the container.
+  ///   - fillsIn: whether a key that is absent from all of these values gets its default. If false, the key stays absent.
+  ///   - step: the component to append to ``path`` for this value. Used only while the next remembered base is prepared.
+  ///   - declared: the policy of the value; `nil` for the policy of its container. Used only while the next remembered base is prepared.
   mutating func overlaid(
     _ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool, at step: ValuePath.Component? = nil,
     _ declared: MergePolicy? = nil, _ shape: TypeShape? = nil
@@ -122,7 +126,8 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    // A policy for the whole merge is applied to each dictionary entry separately, unless the policy merges nothing.
+    // The policy that the call specifies for the whole merge applies to each entry of a dictionary instead of the dictionary itself, unless
+    // the policy is ``MergePolicy/keepLocal``.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
@@ -158,7 +163,8 @@ extension ValueMerger {
             .record(record), over: others, fillsIn: fillsIn, at: id.map { .element(key: $0.key, id: $0.value) })
         }
       }
-      // Only the first list is searched. If the lists contain the same model, searching both would give two elements the same identity.
+      // Only the first list is searched for models without an identity. If two lists contained the same model, two elements of the result
+      // could become that model.
       var hidden = incoming.isJSON && fillsIn ? try olds.first.map { try hiddenModels(of: $0, finder) } ?? [:] : [:]
       if !hidden.isEmpty {
         merged = try finder.map(merged) { record, _ in
@@ -243,7 +249,8 @@ extension ValueMerger {
       $0[name]?.objectValue
     }
     guard !info.labels.isEmpty else {
-      // The case declares no labels, so absent values come from a known record, in the order of that record.
+      // If an enum case declares no labels, its complete list of associated values is unknown. Absent values are then taken from the first
+      // known record, in the order of that record.
       let missing = (others.first?.entries ?? []).filter { values[$0.key] == nil }
       let keys = others.first?.keys ?? []
       let all = values.entries + missing
@@ -276,7 +283,7 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
-  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
+  /// Whether two records can be the same model: they have the same type, and if both have an identity, the identities are equal.
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }

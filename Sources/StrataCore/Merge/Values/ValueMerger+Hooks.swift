@@ -1,7 +1,8 @@
-/// The models that a merge was called with. They also have properties that are not fields.
+/// The local and the incoming model with which the merge was called. Unlike the records of these models, they also have properties that are
+/// not fields.
 struct RootModels {
   let local: any VersionedModel
-  /// The incoming model, if it is a complete model of the same type; otherwise `nil`.
+  /// The incoming model, if the merge was called with a model of the same type; `nil` for a JSON document or any other source.
   let server: (any VersionedModel)?
 }
 
@@ -15,7 +16,8 @@ extension ValueMerger {
   ) throws -> Set<String> {
     func run<M: KeyMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
       let context = DecodingContext.unfinishedMerge
-      // An object is decoded as a new instance. A value is copied, including its properties that are not fields.
+      // The hook receives a copy. A class instance is decoded again, because the original must not change. A struct or an enum is copied
+      // together with its properties that are not fields.
       var model: M
       if let local = models?.local as? M, !M.schema.isObject {
         model = local
@@ -46,8 +48,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// Creates a model from a part of the document, with absent keys filled in from `known`. Parts that the model refers to become new
-  /// objects, unless they correspond to existing objects.
+  /// Creates a model from a part of the incoming document. Keys that the part lacks are filled in from `known`. The part may refer to
+  /// further parts, which become new objects unless they correspond to existing objects.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {
@@ -61,8 +63,8 @@ extension ValueMerger {
     return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
-  /// Resolves references to parts of a document. A part that corresponds to an existing object resolves to that object. Any other part
-  /// becomes a new object, which is created only once.
+  /// Replaces references to parts of the incoming document by references to objects. A part that corresponds to an existing local object is
+  /// replaced by that object. Any other part becomes a new object, even if several references refer to the part.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]
     let numbers = try Postorder.numbers(from: newParts(of: record)) { number in
@@ -80,12 +82,12 @@ extension ValueMerger {
     return linked(record)
   }
 
-  /// Returns the parts that a record refers to and that correspond to no existing object.
+  /// Returns the numbers of the parts that a record refers to and for which no local object exists yet.
   private func newParts(of record: ModelRecord) -> [Int] {
     ArchiveValue.record(record).references.filter { existing($0) == nil }
   }
 
-  /// Returns the object that a reference resolves to; `nil` for a part that corresponds to no existing object.
+  /// Returns the number of the local object that a reference refers to; `nil` for a part of the incoming document without a local object.
   private func existing(_ number: Int) -> Int? {
     number < 0 ? matching?.entity(of: number).flatMap { matching?.entities[$0][.local].first } : number
   }

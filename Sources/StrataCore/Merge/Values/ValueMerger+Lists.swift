@@ -1,19 +1,19 @@
 extension ValueMerger {
-  /// The elements of one list, by identity number.
+  /// The elements of one side's list. Each element is stored under the number of its identity.
   private struct Elements {
     var numbers: [Int] = []
     var values: [Int: ArchiveValue] = [:]
   }
 
-  /// The lists of all sides. An identity has the same number in every list.
+  /// The lists of all sides. Each identity has a number, which is the same in all lists.
   private struct IdentifiedLists {
     var base = Elements()
     var local = Elements()
     var server = Elements()
-    /// The identities, indexed by number.
+    /// The identities in all lists. The index of an identity is its number.
     var ids: [ArchiveValue] = []
     var components: [ValuePath.Component] = []
-    /// The identities that occur more than once in one list.
+    /// The identities that several elements of the same list share.
     var duplicates = Set<ArchiveValue>()
 
     var order: ListOrder { ListOrder(base: base.numbers, local: local.numbers, server: server.numbers) }
@@ -23,12 +23,14 @@ extension ValueMerger {
     }
   }
 
-  /// The identity of an element: the value of its key, or else its content.
+  /// What identifies an element in a list: the value of the element's key, or the whole element if it has no key.
   private struct Identity: Hashable {
     let key: ElementKey
     let isKeyed: Bool
   }
 
+  /// Returns the elements of all lists under the numbers of their identities.
+  ///
   /// - Parameter key: the key that identifies elements; `nil` for the members of a set. Duplicate members of a set are skipped.
   private func identified(
     _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: IdentityKey?
@@ -56,33 +58,35 @@ extension ValueMerger {
       }
       return result
     }
-    // Identity numbers are assigned in this order.
+    // Identities get their numbers in the order in which they first occur, so that local elements come before elements that only the server
+    // has.
     lists.local = try elements(local)
     lists.server = try elements(server)
     lists.base = try elements(base)
     return lists
   }
 
-  /// Returns the content that identifies an element without a key. References are replaced by the entities of their objects.
+  /// Returns the content that identifies an element without a key. Objects that belong to the same entity count as equal content.
   private func content(_ value: ArchiveValue) -> ArchiveValue {
     matching.map { value.canonical($0.canonical) } ?? value
   }
 
-  /// Returns an element without a key in the form used in paths. An object has its local fields, or the fields of a new object.
+  /// Returns an element without a key in the form in which paths show it. A reference is replaced by the fields of its object: the local
+  /// fields, or the merged fields of a new object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
     var merger = self
     return try graph.shown(element) { number in
       guard let entity = matching.entity(of: number) else { return try graph.record(number) }
       if let local = matching.entities[entity][.local].first { return try graph.record(local) }
-      // If a key without a default is missing, the object is shown with its existing fields.
+      // If a key without a default is missing, the new object cannot be completed. The path then shows only the fields that exist.
       return try (try? merger.newRecord(of: entity)) ?? graph.record(number)
     }
   }
 
   // MARK: By identity
 
-  /// Merges the elements of two arrays or two sets by identity. Returns `nil` for other values.
+  /// Merges the elements of two arrays or two sets by identity. Returns `nil` if the values are not both arrays or both sets.
   mutating func mergeElements(
     _ sides: MergePolicy.Sides, _ key: IdentityKey, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
@@ -90,15 +94,17 @@ extension ValueMerger {
       case let isSet = sides.local?.isSet ?? false, isSet == sides.server?.isSet
     else { return nil }
     var old = sides.base?.arrayValue ?? []
-    // An element without a key is identified by its content, so it must be complete.
+    // An element without a key is identified by its content. To match a complete local element, the server's element must therefore be
+    // complete, too.
     if incoming.hasParts {
       other = try other.map { try graph.opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
     }
     if isBaseRemembered {
-      // A remembered element without a key is completed too, because the server may not have sent all of its keys.
+      // The remembered base contains only the keys that the server sent. An element without a key is therefore completed here, too, so that
+      // it has the same content as the local element.
       old = try old.map { element in
         guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
-        // If a key without a default is missing, the element is identified by its existing keys.
+        // If a key without a default is missing, the element cannot be completed, and the existing keys identify it.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
@@ -107,7 +113,8 @@ extension ValueMerger {
     var result: [Int: ArchiveValue] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(lists.components[number])
-      // Several elements share this path, so a decision about one of them must not end a conflict about a different one.
+      // Elements with the same identity also have the same path. The user's decision about one of them must not resolve a conflict about a
+      // different one, so no decision is recorded for this path.
       let isUnclear = lists.duplicates.contains(lists.ids[number])
       if isUnclear { unclearDepth += 1 }
       defer {
@@ -128,8 +135,8 @@ extension ValueMerger {
     return .array(merged)
   }
 
-  /// Returns the incoming value. If a merge keeps unlisted keys and elements, the result also has the keys and identified elements that
-  /// only the base has.
+  /// Returns the incoming value as the next remembered base. If unlisted keys and elements are kept in a merge, the result also has the
+  /// keys and identified elements that only the previous base has.
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
@@ -148,7 +155,7 @@ extension ValueMerger {
       let rest = olds.filter { !known.contains($0.step) }
       return rest.isEmpty ? value : try (own.isEmpty ? base : value).with(own + rest).inCanonicalOrder()
     }
-    // If inner lists hold models, the arrangement of the models is merged as a single value.
+    // If the elements are lists, a merge treats the arrangement of all models as a single value, so no element is added.
     guard let key, let own = value.arrayValue, let base = base.arrayValue, !value.listsContainers else { return value }
     let olds = try base.filter { try !(graph.opened($0)[key]?.isNull ?? true) }
     let lists = try identified(olds, olds, own, by: key)
@@ -157,11 +164,11 @@ extension ValueMerger {
     return value.isSet ? try .set(ofMerged: merged) : .array(merged)
   }
 
-  /// Returns how to treat elements that the source does not list.
+  /// Returns how a merge treats elements and keys that the source does not list.
   ///
-  /// - Parameter named: the setting of the list's own policy.
+  /// - Parameter named: the setting in the list's own policy; `nil` if the policy has none.
   func unlisted(_ named: Unlisted?, _ sides: MergePolicy.Sides) -> Unlisted {
-    // A patch lists the elements that it removes, so the option does not apply.
+    // A patch explicitly lists the elements and keys that it removes, so `MergeOptions.unlisted` does not apply to it.
     if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
     if sides.isBaseKnown { return .removeUnlessEdited }
     return incoming.isWhole || incoming.removesAbsentKeys || incoming.hasWholeLists ? .remove : .keep
@@ -205,7 +212,7 @@ extension ValueMerger {
     }
   }
 
-  /// Adds a note if the merged order of the elements differs from the order on either side.
+  /// Adds a note to the report if the merged list has its elements in a different order than the local or the server's list.
   mutating func noteOrder(
     _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
@@ -215,14 +222,15 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (hasOrder(order.local), hasOrder(order.server))
     guard !isOwn || !isOther else { return }
-    // The note covers only the order, and decides nothing about the contents of elements.
+    // The note is only about the order, so it does not decide later differences within the elements.
     note(
       sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
   }
 
   // MARK: By content
 
-  /// Merges the elements of arrays and sets as if they were members of a set. Returns `nil` for other values.
+  /// Merges the elements of arrays and sets by content, as the policies ``MergePolicy/union`` and ``MergePolicy/addWins`` require. Returns
+  /// `nil` for values that are neither arrays nor sets.
   mutating func mergeMembers(
     _ sides: MergePolicy.Sides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> ArchiveValue? {
@@ -250,11 +258,13 @@ extension ValueMerger {
 extension ArchiveValue {
   var isSet: Bool { if case .set = self { true } else { false } }
 
-  /// Creates a set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates.
+  /// Creates a set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates, as in a `Set` of
+  /// Swift.
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
     var seen = Set<ArchiveValue>()
     let members = values.filter { seen.insert($0).inserted || $0.hasNaN }
-    // References have no bytes to sort by. The archive writer sorts the objects by content later.
+    // The canonical order is the order of the encoded bytes, and references have no such bytes yet. The archive writer later sorts sets
+    // with references by the content of the objects.
     guard !members.contains(where: \.hasReferences) else { return .set(members) }
     return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
   }

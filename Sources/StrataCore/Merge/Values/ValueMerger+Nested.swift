@@ -38,7 +38,7 @@ extension ValueMerger {
         : try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
   }
 
-  /// Whether two records can be the same model: they have the same type, and their identities do not differ.
+  /// Whether two records can be the same model: they have the same type, and if both have an identity, the identities are equal.
   ///
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` if the records have different versions.
   private mutating func isOneModel(_ local: ModelRecord, _ server: ModelRecord, isMatched: Bool = false) throws -> Bool
@@ -53,7 +53,8 @@ extension ValueMerger {
         supportedVersion: server.modelVersion)
     }
     guard let schema = try catalog.schema(named: local.typeName) else {
-      // Records with a single key may be cases of an enum.
+      // Without a schema, a record with a single key may be a case of an enum. Records of different cases must not be merged with each
+      // other.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
     }
     if schema.isEnumeration { return local.keys == server.keys }
@@ -65,9 +66,9 @@ extension ValueMerger {
   /// - Parameters:
   ///   - base: the fields that both sides started from; `nil` if the model did not exist at that time.
   ///   - isBaseKnown: whether the base is known. For keys that are absent from `base`, the base counts as unknown.
-  ///   - schema: the local schema, if the record alone does not determine it.
-  ///   - wanted: the keys to merge; all by default.
-  ///   - models: the models themselves, if the caller has them.
+  ///   - known: the schema of the local record; `nil` to look it up by the record's type name.
+  ///   - wanted: the keys to merge; `nil` for all keys.
+  ///   - models: the models from which the records were created; `nil` for nested models.
   mutating func mergeFields(
     _ base: ModelRecord?, isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord,
     schema known: ModelSchema? = nil,
@@ -85,7 +86,8 @@ extension ValueMerger {
     for (key, value) in zip(server.keys, server.values) where !handled.contains(key) && wanted?.contains(key) ?? true {
       let field = traits?.fields[ExactKey(key)]
       if let schema, field == nil {
-        // This program does not know the key, or the key belongs to a subclass.
+        // The server's record has a field that the local schema does not declare. The field is merged only if the model keeps unknown
+        // fields and no subclass declares the field.
         guard schema.keepsUnknownFields, !(catalog[server.typeName]?.allKeys.contains(key) ?? false) else {
           path.append(.key(key))
           note(sides(nil, nil, value), .local, "\(schema.name) does not declare the key", nil)
@@ -95,7 +97,8 @@ extension ValueMerger {
       }
       if field?.type is MergeState.Type { continue }
       let isKnown = isBaseKnown && (base == nil || base?[key] != nil || field == nil)
-      // A null conditional reference counts as absent: without a base, it is unknown whether the reference was cleared.
+      // An archive contains null for a conditional reference whose object it lacks. Without a base, such a null does not show that the
+      // server cleared the reference, so the local reference is kept.
       if let field, field.archive == .conditional, value.isNull, !isKnown, !incoming.isJSON { continue }
       path.append(.key(key))
       defer { path.removeLast() }
@@ -114,7 +117,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Merges the associated values of a case. Values that are absent from the server's record are unchanged.
+  /// Merges the associated values of two records of the same enum case. Values that are absent from the server's record are unchanged.
   private mutating func mergePayload(
     _ base: ModelRecord?, _ isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord, _ policy: MergePolicy
   ) throws -> ModelRecord {
@@ -140,7 +143,7 @@ extension ValueMerger {
     return ModelRecord(shape: local.shape, values: [.object(result)])
   }
 
-  /// Merges dictionaries entry by entry. If the base has a key and the server's dictionary lacks it, the server removed the key.
+  /// Merges dictionaries entry by entry. If the base has a key that the server's dictionary lacks, the server has removed the key.
   private mutating func mergeDictionary(
     _ sides: MergePolicy.Sides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy,
     _ shape: TypeShape?
@@ -151,7 +154,8 @@ extension ValueMerger {
     let (own, other) = (members(local), members(server))
     let bases = ArchiveValue.lookup(members(sides.base)), owns = ArchiveValue.lookup(own),
       others = ArchiveValue.lookup(other)
-    // An empty dictionary may have the form of an object even if its keys are not strings.
+    // The result has the form of the server's dictionary if that is a map, because an empty local dictionary may be an object even if the
+    // keys of the type are not strings.
     let form = if case .map = server { server } else { local }
     if case .map = form, owns.count < own.count || others.count < other.count {
       throw ArchiveError(.mergeFailed, "a dictionary has several NaN keys; each key may occur only once")
@@ -167,12 +171,12 @@ extension ValueMerger {
         throw ArchiveError.at(step.errorStep, error)
       }
     }
-    // If the dictionary of a side is empty, the empty result has the form of that dictionary.
+    // An empty result is equal to an empty dictionary of either side, so it also gets the form of that dictionary.
     guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
     return try form.with(merged).inCanonicalOrder()
   }
 
-  /// Merges the values under one key of a dictionary.
+  /// Merges the values under one key of a dictionary. Returns `nil` if the merged dictionary lacks the key.
   private mutating func mergeEntry(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> ArchiveValue?
   {
@@ -182,7 +186,7 @@ extension ValueMerger {
     }
     guard sides.server == nil else { return try merge(sides, policy, shape) }
     guard let local = sides.local else { return nil }
-    // Without a base, the server's keys count as complete only if the field has no policy.
+    // Without a base, it is unknown whether the server removed a key that its dictionary lacks. The key is kept if the field has a policy.
     let isPart = !sides.isBaseKnown && !policy.isAutomatic && !incoming.removesAbsentKeys && options.unlisted == nil
     switch isPart ? .keep : unlisted(nil, sides) {
     case .removeUnlessEdited where sides.isBaseKnown: return try merge(sides, policy, shape)

@@ -1,7 +1,7 @@
 extension ValueMerger {
   // MARK: Which objects are merged
 
-  /// Queues the objects that the server's value refers to. Each object is merged once, even if it is referenced several times.
+  /// Queues the objects that the server's value refers to. Each object is queued only once, even if it is referenced several times.
   mutating func enqueue(_ value: ArchiveValue) {
     guard let matching else { return }
     value.forEachReference { number in
@@ -9,7 +9,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges the queued objects, including those that are queued during the merge.
+  /// Merges the queued objects, including the objects that are added to the queue meanwhile.
   mutating func mergeObjects() throws {
     var next = 0
     while next < pending.count, let matching {
@@ -37,7 +37,8 @@ extension ValueMerger {
     (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
     defer { (object, selectors) = outer }
     if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
-    // If the base has the object, several local objects of one entity are merged as one.
+    // One entity may have several local objects. If the base also has the object, their local edits are combined, so that every one of them
+    // gets all edits.
     let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
     var first: (local: ModelRecord, merged: ModelRecord, notes: Range<Int>)?
     for number in locals {
@@ -67,14 +68,14 @@ extension ValueMerger {
     }
   }
 
-  /// Adds notes for an object that occurs several times in a document with different values.
+  /// If the incoming document describes the same object several times, adds a note to the report for each field with different values.
   private mutating func noteRepeated(
     _ entity: Int, _ local: ModelRecord, _ merged: ModelRecord, _ matching: ObjectMatching
   ) throws {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // Referenced objects have notes of their own.
+      // Fields with references are skipped, because the objects to which they refer get their own notes.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !areSame($0, first) }) else { continue }
       path = [.key(key)]
@@ -86,7 +87,8 @@ extension ValueMerger {
     }
   }
 
-  /// Returns the fields of an object that is new in a list. Fields that JSON never holds are left out.
+  /// Completes the server's fields of an object that replaces an element of a list. Fields that are never part of JSON are omitted, so that
+  /// the local object keeps its values.
   private mutating func completed(_ server: ModelRecord, _ schema: ModelSchema) throws -> ModelRecord {
     var result = try overlaid(server, schema, over: [], fillsIn: true)
     for field in schema.fields where field.json.isNowhere && server[field.key] == nil { result[field.key] = nil }
@@ -95,7 +97,8 @@ extension ValueMerger {
 
   // MARK: Objects that are replaced
 
-  /// Returns the server's class, if it is a subclass of the local object's class and the local object can be replaced.
+  /// Returns the class of the server's object, if it is a subclass of the local object's class and a new object can replace the local one;
+  /// otherwise `nil`.
   private mutating func subclass(of entity: Int) throws -> (any VersionedModel.Type)? {
     guard let matching, let local = matching.entities[entity][.local].first,
       let number = matching.entities[entity].typeMember
@@ -110,7 +113,8 @@ extension ValueMerger {
     return nil
   }
 
-  /// Whether a new object can replace the local one. The local object must not be the root, and no constant may refer to it.
+  /// Whether a new object can replace the local object of an entity. The local object must not be the root, and no constant may refer to
+  /// it.
   private mutating func canBeReplaced(_ entity: Int, _ matching: ObjectMatching) throws -> Bool {
     let held = try constantEntities ?? entities(matching) { $0.isConstant }
     constantEntities = held
@@ -138,7 +142,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the numbers of the entities that local objects refer to in the fields that `isHolder` selects.
+  /// Returns the numbers of the entities that local objects refer to in those fields for which `isHolder` returns true.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -161,7 +165,8 @@ extension ValueMerger {
   ) throws {
     guard let locals = matching?.entities[entity][.local], let first = locals.first else { return }
     let (local, schema) = (try graph.record(first), type.schema)
-    // Fields that only the subclass declares have the server's values, or else their defaults.
+    // Fields that only the subclass declares start with the server's values, or else with their defaults, because the local object does not
+    // have them.
     let known = try overlaid(
       ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: []), schema, over: [local, server],
       fillsIn: true)
@@ -176,7 +181,8 @@ extension ValueMerger {
       "the object becomes one of the class \(schema.name)", .reference(first))
   }
 
-  /// Removes notes that repeat the notes of another object of the same entity, with the same values at the same path.
+  /// Removes the notes about an object that only repeat the notes about another object of the same entity, because the report should list
+  /// each decision once.
   private mutating func dropNotes(from start: Int, like known: Range<Int>) {
     let known = Dictionary(grouping: notes[known], by: \.path)
     let news = notes[start...].filter { note in
@@ -187,8 +193,8 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// Combines the local edits of several objects with one identity. If the objects have different edits of a value, the first object's edit
-  /// wins. Returns `nil` if the objects are of different classes.
+  /// Combines the local edits of several objects with the same identity. If two objects contain different edits of the same field, the edit
+  /// of the first object wins. Returns `nil` if the objects are of different classes.
   private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
     var result = try graph.record(numbers[0])
     for number in numbers.dropFirst() {
@@ -210,8 +216,9 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If several parts of a document describe the
-  /// entity, the first value that differs from the base wins. Without a base, the first value that differs from the local value wins.
+  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If several parts of a document contain
+  /// different values of a field, the first value that differs from the base is used. Without a base, it is the first value that differs
+  /// from the local value.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
@@ -233,7 +240,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the fields of an object in the result. Local objects that are not merged yet have their current fields.
+  /// Returns the fields that an object has after the merge, or the current fields if the object has not been merged yet.
   func mergedRecord(_ number: Int) throws -> ModelRecord {
     var own = number
     if let matching, !matching.isMember(number, of: .local), let entity = matching.entity(of: number) {
@@ -244,7 +251,7 @@ extension ValueMerger {
 
   // MARK: Changes
 
-  /// Whether a list element, or the object that it refers to, differs from the base.
+  /// Whether one side has edited a list element since the base. If the element is a reference, its object is compared.
   mutating func isEditedElement(_ sides: MergePolicy.Sides, _ side: ObjectMatching.Side) throws -> Bool {
     let value = side == .local ? sides.local : sides.server
     guard let matching, case .reference(let number)? = value, areSame(sides.base, value),
@@ -253,8 +260,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// Returns the numbers of the entities whose fields on one side differ from the base. For an entity without an identity, the result also
-  /// contains all of its owners.
+  /// Returns the numbers of the entities whose fields on one side differ from the base. If an entity without an identity differs, the
+  /// entities that refer to it count as changed, too, because the object is a part of them.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -277,7 +284,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the numbers of the entities whose own fields on one side differ from the base.
+  /// Returns the numbers of the entities whose fields on one side differ from the base, without regard to the fields of other objects to
+  /// which they refer.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -292,8 +300,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the fields of an entity that is new locally. The fields come from the server. Absent fields come from the base, or get their
-  /// defaults.
+  /// Returns the fields of an object that the local side lacks. The fields come from the server. Fields that the server omits come from the
+  /// base, or else get their defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
@@ -311,7 +319,8 @@ extension ValueMerger {
 
   // MARK: Policies for paths
 
-  /// Finds the objects that the paths of the call's policies pass through. Every path to an object is followed.
+  /// Finds the objects on the paths for which the merge call specifies policies, and records the remaining path for each object. An object
+  /// can be reached on several paths, and all of them are followed.
   mutating func selectObjects(from roots: [ArchiveValue]) throws {
     guard let matching else { return }
     var found: [Int: [Selection]] = [:]
@@ -323,7 +332,8 @@ extension ValueMerger {
         var inner = value
         if case .reference(let number) = value {
           if let entity = matching.entity(of: number) {
-            // A path can return to an object. Fewer steps remain then, so the loop ends.
+            // In a cycle, a path can lead to the same object again. Fewer components of the path remain each time, so the loop ends. The
+            // same object with the same remaining components is visited only once.
             if seen[entity, default: []].insert([selection.order, components.count]).inserted {
               found[entity, default: []].append(
                 Selection(path: ValuePath(Array(components)), policy: selection.policy, order: selection.order))
@@ -354,13 +364,14 @@ extension ValueMerger {
 
   // MARK: Paths
 
-  /// Returns the shortest path to each object that is reachable from a value, in the order of the fields. New references, and references
-  /// back to an owner, are followed last, so paths prefer references that existed before the merge.
+  /// Returns the shortest path to each object that is reachable from a value. Two kinds of references are followed last: references that
+  /// are new in this merge, and references back to an owner (conditional or transitory fields). Paths therefore prefer references that
+  /// existed before the merge.
   ///
   /// - Parameters:
   ///   - known: the references before the merge. If it is `nil`, all references count as known.
   ///   - byPlace: whether paths identify elements by their indices.
-  ///   - found: called for each reference.
+  ///   - found: called for each reference, even if the object has already been found.
   ///   - record: returns the fields of an object.
   func ways(
     from root: ArchiveValue, known: Set<PathTable.Way>? = nil, byPlace: Bool = false,
@@ -424,9 +435,9 @@ extension ValueMerger {
     return ways
   }
 
-  /// Adds the path of an object to the beginning of an error's path.
+  /// Returns the error with the path to an entity's object prepended to its own path, which begins at the object.
   private func located(_ error: any Error, _ entity: Int) -> any Error {
-    // If the path cannot be found, the error is thrown without the path.
+    // If no path to the object is found, the path of the error begins at the object.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
     return PathTable(known).components(to: entity).reversed().reduce(error) { error, component in
       ArchiveError.at(component.errorStep, error)

@@ -45,7 +45,8 @@ extension ValueMerger {
     return merged
   }
 
-  /// Merges a model that at least one side has.
+  /// Merges a model that at least one side has. The arrangement has already decided whether the result contains the model, so a model of
+  /// only one side is kept.
   private mutating func mergeModel(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if sides.local != nil, sides.server != nil { return try mergeElement(sides, nil, policy) }
     guard sides.local == nil else {
@@ -57,7 +58,7 @@ extension ValueMerger {
     return sides.server
   }
 
-  /// Whether the result arranges the models like the server's value instead of the local value.
+  /// Whether the result has the models in the arrangement of the server's value instead of the local value.
   private mutating func takesStructure(
     _ sides: MergePolicy.Sides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
@@ -65,7 +66,7 @@ extension ValueMerger {
     func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {
       guard let value else { return nil }
       let found = try finder.structure(of: value)
-      // If a key without a default is missing, the values are compared without that key.
+      // If a key without a default is missing, the value cannot be completed and is compared as it is.
       return (try? completed(found, over: [])) ?? found
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
@@ -76,7 +77,7 @@ extension ValueMerger {
     }
     let before = try structure(sides.base)
     let (isOwnNews, isServersNews) = (!areSame(before, mine), !areSame(before, theirs))
-    // Whether `models` contains an edited model that would be lost because `rest` lacks it.
+    // Whether taking the arrangement of the other side, whose models are `rest`, would remove an edited model of `models`.
     func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
       try models.all.contains { place, record in
         let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
@@ -114,6 +115,6 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether any element is an array or a set.
+  /// Whether the value is a list with at least one element that is an array or a set.
   var listsContainers: Bool { arrayValue?.contains { $0.arrayValue != nil } ?? false }
 }

@@ -5,77 +5,85 @@
 struct ValueMerger {
   var catalog: SchemaCatalog
   let options: MergeOptions
-  /// Whether the base is known, at least in part.
+  /// Whether the merge has a base. The base may still lack some keys or objects.
   let isBaseKnown: Bool
   let incoming: Incoming
   let graph: MergeGraph
-  /// The correspondence between the objects of all sides; `nil` if there are no objects.
+  /// Which objects of the base, the local side and the server correspond to each other; `nil` if no side has objects.
   var matching: ObjectMatching?
-  /// The decisions so far, in the order in which they were made.
+  /// The decisions of the merge so far, in the order in which they were made. The report is created from these notes.
   var notes: [MergeNote] = []
-  /// The new fields of local objects, by object number.
+  /// The new fields of the local objects that the merge changes, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The numbers of the entities whose local objects are replaced by new ones. ``updates`` contains the fields of the new objects.
+  /// The numbers of the entities whose local objects are replaced by new objects instead of being changed. ``updates`` contains the fields
+  /// of the new objects, under the numbers of the old objects.
   var replaced = Set<Int>()
-  /// The numbers of the entities that constants of local objects refer to, computed on first use.
+  /// The numbers of the entities that constants of local objects refer to, and that therefore cannot be replaced. Computed on first use.
   var constantEntities: Set<Int>?
-  /// The numbers of the entities that conditional fields of local objects refer to, computed on first use.
+  /// The numbers of the entities that conditional fields of local objects refer to. Such fields may be weak, so a replaced object could be
+  /// lost. Computed on first use.
   var conditionalEntities: Set<Int>?
-  /// The keys of ``updates``, in the order in which they were added.
+  /// The numbers of the local objects to change, in the order in which they were added to ``updates``. Objects in ``replaced`` are not
+  /// included.
   var updated: [Int] = []
-  /// The numbers of the entities that the server's values refer to, in the order of discovery. ``queued`` contains the same numbers as a
-  /// set.
+  /// The numbers of the entities that are merged, in the order in which references to them were found in the server's values. ``queued``
+  /// contains the same numbers as a set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// The policies of this call whose paths pass through an entity, by entity number.
+  /// For each entity number, the policies of the merge call whose paths pass through the entity, with the remaining path from the entity.
   var selectorsByObject: [Int: [Selection]] = [:]
-  /// The policies that this call specifies for paths, relative to the same value as ``path``.
+  /// The policies that the merge call specifies for paths. Like ``path``, their paths begin at the object that is being merged.
   var selectors: [Selection]
-  /// The number of the entity whose fields are being merged; `nil` at a root that is not an object.
+  /// The number of the entity whose fields are being merged; `nil` for a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
-  /// The number of enclosing elements whose path is ambiguous, because another element has the same path.
+  /// The number of list elements around the current value whose path is ambiguous, because another element has the same path. If it is not
+  /// 0, notes do not count as decisions.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
-  /// Whether a policy adds up the changes of both sides. Equal values may then come from two separate changes.
+  /// Whether any policy adds up the changes of both sides. If so, equal values on both sides are still merged, because each side may have
+  /// made the same change separately.
   let countsEqualChanges: Bool
-  /// The values that enclose the current value, outermost first.
+  /// The local and the server's values that contain the value being merged, outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// The numbers of the entities that each side changed since the base, computed on first use.
+  /// For each side, the numbers of the entities that the side has changed since the base. Computed on first use.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
-  /// The local and the incoming root, in which the paths of objects are looked up.
+  /// The local and the incoming root. Searches for the path to an object start at these values.
   var roots: [ArchiveValue] = []
-  /// Whether the base is complete. An object that is missing from a complete base did not exist.
+  /// Whether the base is complete. An object that is missing from a complete base did not exist at that time. If the base is incomplete, it
+  /// is unknown whether the object existed.
   var isBaseWhole = true
   /// Whether the base comes from a ``MergeState``. Models in such a base may lack keys at any depth.
   var isBaseRemembered = false
 
-  /// The policy of the current value while the next remembered base is prepared; otherwise `nil`. If the policy keeps elements and keys
-  /// that the source does not list, the next base keeps them, too.
+  /// While the next remembered base is prepared, the policy of the current value; otherwise `nil`. If the policy keeps elements and keys
+  /// that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
-  /// How complete the incoming data is.
+  /// What is known about the form and the completeness of the incoming data.
   struct Incoming {
-    /// Whether the data is a complete model. Fields that JSON never holds then have the program's own values.
+    /// Whether the data is a complete model. Its fields that are never part of JSON then contain values of this program, not of the server.
     var isWhole = false
-    /// Whether models in the data may lack keys.
+    /// Whether models in the data may lack keys. Absent keys do not change the local values.
     var hasParts = false
-    /// Whether lists and dictionaries are complete if the base is not known, as in a record for a database row.
+    /// Whether lists and dictionaries count as complete even without a base, as in a record for a database row. Elements that they lack are
+    /// then removed.
     var hasWholeLists = false
-    /// Whether the data is JSON, in which null always clears a field.
+    /// Whether the data is JSON, in which a null always means that the field was cleared.
     var isJSON = false
-    /// Whether an absent dictionary key means that the source removed the key.
+    /// Whether the source has removed those dictionary keys that the data lacks, as in a patch.
     var removesAbsentKeys = false
-    /// Whether values are in archived form, which leaves out some fields.
+    /// Whether the values have the form of archives, in which models lack their excluded fields.
     var isArchived = false
   }
 
-  /// A policy that the call specifies for a path. Components of the path that are already matched are removed.
+  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components that lead
+  /// to the object are removed.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
-    /// The index among the call's policies. If several policies match, the last one wins.
+    /// The index of the policy in the list of the merge call. If several policies match a path, the policy with the highest index is used.
     let order: Int
   }
 
@@ -104,7 +112,7 @@ struct ValueMerger {
     return MergePolicy.Sides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
   }
 
-  /// The policy that the call specifies for the current path.
+  /// The policy that the merge call specifies for the current path; `nil` if there is none.
   var selectedPolicy: MergePolicy? {
     guard !selectors.isEmpty else { return nil }
     return selectors.filter { $0.path.matches(path) }.max { $0.order < $1.order }?.policy
@@ -115,7 +123,7 @@ struct ValueMerger {
   /// Returns the merged value; `nil` if the result is absent.
   ///
   /// - Parameters:
-  ///   - sides: the values, which may be absent.
+  ///   - sides: the base, local and server values, each of which may be absent.
   ///   - declared: the policy of the field or of the enclosing value.
   ///   - shape: the shape of the value's type without optionals; `nil` if the type is not known.
   mutating func merge(_ sides: MergePolicy.Sides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws
@@ -125,7 +133,8 @@ struct ValueMerger {
     let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
     if case .key(let key)? = path.last { policy = policy.forTime(key) }
-    // A policy for the whole call applies to values without fields. A nested model is merged field by field with that policy.
+    // A policy for the whole call applies to single values. Models and dictionaries are still merged key by key, and the policy applies to
+    // the values under their keys.
     if named == nil, options.policy != nil, sides.isBaseKnown || declared.isRecursive, !policy.keepsLocal,
       let local = sides.local, let server = sides.server, countsEqualChanges || !areSame(local, server),
       let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic, shape)
@@ -135,6 +144,8 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
+  /// Merges a value by the given policy.
+  ///
   /// - Parameter uncompleted: the server's value before its absent keys were filled in; `nil` if no keys were filled in.
   private mutating func merge(
     _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
@@ -142,7 +153,8 @@ struct ValueMerger {
     var sides = sides
     sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
-    // If there are several policies, the first one decides how the value is merged, and the others only decide conflicts.
+    // If the policy has fallbacks (``MergePolicy/orElse(_:)``), only the first policy decides how the value is merged. The fallbacks
+    // resolve conflicts.
     switch policy.leading.rule {
     case .keepLocal:
       if !areSame(local, server) { note(sides, .local, policy.description, local) }
@@ -155,7 +167,7 @@ struct ValueMerger {
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
     default: break
     }
-    // In archived form, the local value may lack keys too, so a server value that equals the local value is not completed.
+    // In archived form, the local value may lack keys too, so it is compared with the server's value before absent keys are filled in.
     if incoming.hasParts, uncompleted == nil, let server, !incoming.isArchived || !areSame(local, server),
       isPart(server)
     {
@@ -190,7 +202,8 @@ struct ValueMerger {
     return try resolve(sides, policy)
   }
 
-  /// Merges whole documents. Objects and records are merged key by key, unless the call specifies a policy for the root path.
+  /// Merges the roots of two documents. Objects and records are merged key by key, even if their identities differ, unless the merge call
+  /// specifies a policy for the root path.
   mutating func mergeRoot(_ sides: MergePolicy.Sides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
@@ -200,7 +213,7 @@ struct ValueMerger {
     return try merge(sides, .recursive)
   }
 
-  /// Merges lists at the root by `policy`, unless the call specifies a policy for the root.
+  /// Merges roots that are lists. The given policy is used unless the merge call specifies a policy for the root path.
   mutating func mergeList(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
     return try merge(sides, by: selectedPolicy ?? policy, nil)
@@ -220,7 +233,8 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// Returns the local and the server's value under a key, from the innermost enclosing value in which either side has a non-null value.
+  /// Returns the local and the server's value of the time field with this key. The innermost enclosing value in which at least one side has
+  /// a time is used.
   private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -231,12 +245,13 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    // If no policy was specified, the report gives the reason for the conflict instead.
+    // If no policy was declared, the report shows the reason for the conflict in place of the policy's name.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
     return value
   }
 
-  /// Merges containers element by element or key by key. Returns `nil` if the policy does not merge containers.
+  /// Merges arrays and sets element by element, and models and dictionaries key by key. Returns `nil` if the policy treats such values as a
+  /// whole.
   mutating func mergeInside(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> ArchiveValue?
   {
@@ -267,7 +282,8 @@ struct ValueMerger {
   }
 
   /// Whether a value is merged key by key even without a known base. This applies to models, and to dictionaries unless the policy treats
-  /// differences as conflicts. An object written by a type with its own coding is a single value.
+  /// differences as conflicts. An object that a type with its own coding has written is never merged by key, because its structure is
+  /// unknown.
   private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
     switch (value, shape?.kind) {
     case (.record(let record), _): catalog[record.typeName] != nil
@@ -280,7 +296,7 @@ struct ValueMerger {
 
   // MARK: Models
 
-  /// Returns the key that identifies the models in an array or a set.
+  /// Returns the key that identifies the models in an array or a set; `nil` if the elements are not models with an identity.
   func identityKey(ofElements value: ArchiveValue) -> IdentityKey? {
     guard let first = value.arrayValue?.first(where: { !$0.isNull }) else { return nil }
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
@@ -293,21 +309,24 @@ struct ValueMerger {
     if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
-    // JSON never holds this field, so its value in a complete model is the program's own, not the server's.
+    // This field is never part of JSON. In a complete model, its value is therefore the program's own value, which must be kept.
     if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
   // MARK: Account
 
-  /// Notes the result of a policy, unless the local, the server's and the merged value are all equal.
+  /// Adds the result of a policy to the report, unless the local, the server's and the merged value are all equal.
   mutating func note(_ sides: MergePolicy.Sides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
     guard !areSame(sides.local, sides.server) || !areSame(sides.local, result) else { return }
     let isServers = areSame(result, sides.server)
     note(sides, isServers ? .server : areSame(result, sides.local) ? .local : .merged, policy.description, result)
   }
 
-  /// - Parameter decides: whether the note decides the value at the path and everything inside that value.
+  /// Adds an entry for the current path to the report.
+  ///
+  /// - Parameter decides: whether the note is a decision about the value at the path and everything inside the value. False for a note that
+  ///   is only about the order of elements.
   mutating func note(
     _ sides: MergePolicy.Sides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?,
     decides: Bool = true
@@ -318,7 +337,7 @@ struct ValueMerger {
         decides: decides && outcome != .local && unclearDepth == 0))
   }
 
-  /// Whether two values are equal. Two references are equal if their objects belong to the same entity.
+  /// Whether two values are equal. Two references count as equal if their objects belong to the same entity.
   func areSame(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
@@ -335,7 +354,7 @@ extension JSONField {
 extension MergePolicy {
   var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
   var isRecursive: Bool { if case .recursive = rule { true } else { false } }
-  /// Whether equal changes made by both sides count twice.
+  /// Whether two equal changes, one on each side, count as two changes because the policy adds them up.
   package var isSum: Bool {
     switch rule {
     case .sumOfDeltas: true
@@ -343,10 +362,11 @@ extension MergePolicy {
     default: false
     }
   }
-  /// Whether the policy always keeps the local value.
+  /// Whether the policy always keeps the local value, even if only the server's value changed.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// Returns `max` if this is a `lastWriter` policy that uses the field as the model's time; otherwise returns this policy.
+  /// Returns the policy for the field with the given key. If this is a `lastWriter` policy, and the field contains the time that the policy
+  /// compares, the field itself is merged by `max`.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }

@@ -1,4 +1,4 @@
-/// A type-erased transformer between JSON and a field.
+/// A transformer between the JSON value and the value of a field, without the generic input and output types.
 package struct FieldTransform: Sendable {
   /// The output type of the transformer, which must match the type of the field.
   package let output: Any.Type
@@ -36,9 +36,11 @@ package struct FieldTransform: Sendable {
       return
     }
     write = { value in
-      // A nil field has no values for the individual paths, so the transformer is not called.
+      // The input of the transformer has one value for each path. A nil field has no such values, so null is returned
+      // without calling the transformer, unless the transformer accepts nil.
       if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
-      // Creates the transformer's value without running the hooks or rules of the models in it.
+      // This value only serves as the input of the backward transformer. The hooks and rules of the models in it
+      // therefore do not run.
       let made = try output.decode(value, in: DecodingContext(includesExcluded: true, finishing: .never))
       return try input.value(Self.apply(backward, to: made))
     }
@@ -62,12 +64,13 @@ private struct Side<T: SendableMetatype>: Sendable {
   let isPaths = T.self == [ValuePath: ArchiveValue].self
   private let coding: Coding
 
-  /// The conformance that decodes values, looked up once per transformer.
+  /// The conformance with which values of the type are decoded. It is looked up once for each transformer instead of
+  /// once for each value.
   private enum Coding {
     case archivable(any (Archivable & SendableMetatype).Type)
     case decodable(any (Decodable & SendableMetatype).Type)
-    /// The conformance is looked up for each value, because it may be isolated to an actor. Most types in this case
-    /// have no conformance.
+    /// The type has no conformance that can be stored. The conformance is looked up for each value, because it may be
+    /// isolated to an actor, or the type may have none.
     case other
   }
 
@@ -109,6 +112,8 @@ private struct Side<T: SendableMetatype>: Sendable {
     return made
   }
 
+  /// Decodes a value of the type `T` with its `Archivable` conformance.
+  ///
   /// - Parameter type: the type `T`, known to be archivable.
   private static func decode<A: Archivable>(
     _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
@@ -121,7 +126,7 @@ private struct Side<T: SendableMetatype>: Sendable {
       let entries = values.map { ArchiveObject.Entry(key: $0.memberKey, value: $1) }
       return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
     }
-    // Values of plain types are converted without a buffer.
+    // Strings and untyped values are converted directly. All other types are encoded to bytes first, which is slower.
     switch made {
     case let made as ArchiveValue: return made
     case let made as String: return .string(made)
@@ -131,6 +136,8 @@ private struct Side<T: SendableMetatype>: Sendable {
     return try ValueCoding.value(of: made)
   }
 
+  /// Returns the archived form of a value of the type `T`; `nil` if the value is not an `A`.
+  ///
   /// - Parameter type: the type `T`, known to be archivable.
   private static func value<A: Archivable>(of made: T, as type: A.Type) throws -> ArchiveValue? {
     try (made as? A)?.archivedValue(includingExcluded: true)

@@ -41,7 +41,7 @@ extension JSONCoercion {
     }
   }
 
-  /// Returns the value in the exact form; `nil` if this coercion does not apply to the value.
+  /// Converts a value to the exact JSON form of the field. Returns `nil` if this coercion does not apply to the value.
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text)
@@ -58,8 +58,8 @@ extension JSONCoercion {
     }
   }
 
-  /// Parses a number in JSON syntax, keeping all of its digits. Unlike JSON, this function also accepts an integer with
-  /// leading zeros. Hexadecimal digits and infinity are rejected.
+  /// Parses a number in JSON syntax, keeping all of its digits. Unlike JSON, this function also accepts an integer with leading zeros.
+  /// Texts such as `0x1F` and `inf` are rejected.
   private static func number(_ text: String) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
     guard NumberText(text) != nil else { return WideInteger(text).map { ArchiveValue($0) } }

@@ -48,7 +48,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     return field
   }
 
-  /// The field is stored at a path.
+  /// The field is stored at the given path in the model's JSON object.
   public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
   /// The field is read from the first path in the list that exists, even if the value at that path is null. The field is
@@ -59,16 +59,16 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// exists, the field counts as absent.
   public static func paths(_ paths: ValuePath...) -> JSONField { JSONField(.paths(paths)) }
 
-  /// The field holds the whole JSON object that the model is read from. When the field is written, its members become part
-  /// of the model's JSON object.
+  /// The field holds the whole JSON object that the model is read from. When the field is written, the members of its object are added to
+  /// the model's JSON object.
   public static var entireObject: JSONField { JSONField(.entireObject) }
 
   // MARK: In which form
 
   /// The field is stored at a path, and a transformer converts between the JSON value and the field.
   ///
-  /// The JSON value is decoded as the input type, as strictly as a field of that type. A null is passed to the transformer
-  /// only if the input type is optional. Otherwise the null stays null. An absent value is never passed. Both types must be
+  /// The JSON value is decoded as the input type, as strictly as a field of that type. A null is passed to the transformer only if the
+  /// input type is optional. Otherwise the null stays null. If the path is absent, the transformer is not called. Both types must be
   /// archivable or `Codable`.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
@@ -125,7 +125,8 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// Sets how null is read if the field is not optional.
   public func null(_ policy: JSONNullPolicy) -> JSONField { with { $0.nullPolicy = policy } }
 
-  /// Sets the value to read if the path is absent, instead of the field's default. The value is decoded as if it were JSON.
+  /// Sets the value that the field gets if the path is absent from the JSON object, instead of the field's default. The value is decoded as
+  /// if it were JSON.
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
   /// Accepts the given JSON forms in addition to the field's exact JSON type.
@@ -173,6 +174,6 @@ public enum JSONNullPolicy: Sendable, Hashable {
 public enum JSONNulls: String, Sendable, Hashable {
   /// Writes an explicit null.
   case null
-  /// Omits the key. Containers that would be empty are also omitted.
+  /// Omits the key. Objects and arrays along the field's path are also omitted if they would be empty.
   case omit
 }

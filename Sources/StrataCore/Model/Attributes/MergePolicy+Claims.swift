@@ -18,10 +18,10 @@ extension MergePolicy {
 
   /// The algebraic laws that the policy satisfies.
   ///
-  /// ``sumOfDeltas`` is not idempotent, because the same change is counted again until the base advances. ``lines`` is
-  /// not idempotent if a text has equal lines. ``lastWriter(by:)`` is not associative, because a model has one time for
-  /// all of its fields. The other laws of ``lastWriter(by:)`` require times that never go backwards. The laws of
-  /// ``max`` and ``min`` hold if all values are of the same kind. ``union`` ignores the base, which makes it
+  /// ``sumOfDeltas`` is not idempotent, because a second merge with the same base counts the same change again.
+  /// ``lines`` is not idempotent if a text has equal lines. ``lastWriter(by:)`` is not associative, because a model has
+  /// one time for all of its fields. The other laws of ``lastWriter(by:)`` require times that never go backwards. The
+  /// laws of ``max`` and ``min`` hold if all values are of the same kind. ``union`` ignores the base, which makes it
   /// associative. Policies with custom code claim no laws.
   public var claims: Claims {
     switch rule {

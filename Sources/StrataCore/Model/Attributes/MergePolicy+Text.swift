@@ -72,7 +72,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
 
-  /// The policies without parameters.
+  /// The policies without parameters, among which the parser searches for a policy's name.
   private static let plain: [MergePolicy] = [
     .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .max, .min, .sumOfDeltas, .union, .addWins,
     .append, .lines,

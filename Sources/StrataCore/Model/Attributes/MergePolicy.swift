@@ -116,7 +116,8 @@ public struct MergePolicy: Sendable {
   // MARK: Own code
 
   /// Computes the value from the two sides, without the base. An argument of `nil` means that the value is absent. A
-  /// result of `nil` keeps the local value. Without a base, the closure is also called for equal values.
+  /// result of `nil` keeps the local value. Without a base, the closure is called even if both sides have the same
+  /// value.
   public static func custom(
     _ merge: @escaping @Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?
   ) -> MergePolicy {

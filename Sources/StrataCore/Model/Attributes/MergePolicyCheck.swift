@@ -15,7 +15,7 @@ enum MergePolicyCheck {
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
       errors.append(ArchiveError(.invalidSchema, reason, path: path, typeName: schema.name))
     }
-    // Only fields with a policy are checked, because determining the kind of a type is slow.
+    // Fields without a policy are skipped, because they need no check and determining the kind of a type is slow.
     for field in schema.fields where !field.merge.isAutomatic {
       for policy in field.merge.parts {
         guard let reason = misfit(of: policy, MergeKind(field.type), schema) else { continue }
@@ -33,8 +33,8 @@ enum MergePolicyCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// Returns the reason why a default policy cannot be used, with a suggested fix. A default applies to fields of many
-  /// types. Each part of the policy therefore only has to fit one of the fields that use the default.
+  /// Returns the reason why a default policy cannot be used, with a suggested fix. Fields of different types use the
+  /// same default. Each basic policy in it therefore only has to fit one of these fields.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
@@ -84,7 +84,8 @@ enum MergePolicyCheck {
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
-    // A dictionary with string keys may contain the key. Lists of such dictionaries are common in JSON.
+    // A dictionary with string keys is accepted, because it may contain the identifying key. Such dictionaries often
+    // represent JSON objects.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
@@ -194,7 +195,8 @@ private struct MergeKind: CustomStringConvertible {
 }
 
 extension MergePolicy {
-  /// The basic policies from which this policy is composed.
+  /// The basic policies from which ``ifPresent`` and ``orElse(_:)`` have composed this policy; for any other policy,
+  /// the policy itself.
   fileprivate var parts: [MergePolicy] {
     switch rule {
     case .ifPresent(let policy): policy.parts

@@ -6,7 +6,8 @@ final class CodableType {
   let archivable: (any Archivable.Type)?
   private let direct: (any DirectValue.Type)?
   let hashed: (any HashOrdered.Type)?
-  /// The number of entries in the most recently encoded value of this type, used to reserve capacity.
+  /// The number of entries in the most recently encoded value of this type. The next value reserves capacity for the
+  /// same number of entries.
   @exclusivity(unchecked) var entryCount = 0
 
   init(_ type: Any.Type) {
@@ -15,7 +16,7 @@ final class CodableType {
     hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
-  /// Returns the archived value; `nil` if the type must encode itself.
+  /// Returns the archive value of a value of this type; `nil` if the value must be encoded with its own `encode(to:)`.
   ///
   /// - Parameter includingExcluded: whether nested models are written with their excluded fields.
   func value<T>(of value: T, includingExcluded: Bool) throws -> ArchiveValue? {
@@ -32,7 +33,8 @@ final class CodableType {
 /// because a conformance can be isolated to an actor.
 final class CodableTypes {
   @exclusivity(unchecked) private var types: [ObjectIdentifier: CodableType] = [:]
-  /// Whether containers were nested deeper than the encoder's limit.
+  /// Whether a `Codable` type requested containers that are nested too deeply. Such a request cannot throw, so the
+  /// error is thrown at the end of the encoding.
   var isTooDeep = false
   /// Whether the encoder writes the excluded fields of models.
   let includesExcluded: Bool
@@ -50,12 +52,14 @@ final class CodableTypes {
   }
 }
 
-/// A type that encodes its elements in the order of their hashes, which changes from run to run.
+/// A type that encodes its elements in the order of their hashes, which changes from run to run. The encoder sorts the
+/// encoded elements, so that equal values have equal bytes.
 protocol HashOrdered { static var hasPairs: Bool { get } }
 extension Set: HashOrdered { static var hasPairs: Bool { false } }
 extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 
-/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` can be computed without an archive writer.
+/// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` can be computed without an archive writer, which
+/// is faster.
 protocol DirectValue: Archivable {
   /// The archived value; `nil` if the value has to be written with an archive writer, which may throw.
   var directValue: ArchiveValue? { get }
@@ -85,14 +89,16 @@ extension UUID: DirectValue { var directValue: ArchiveValue? { .uuid(self) } }
 extension Data: DirectValue { var directValue: ArchiveValue? { .data(self) } }
 
 extension URL: DirectValue {
-  // `archivedValue` throws for a URL that would not decode to the same URL.
+  // Returns `nil` for a URL that would not be decoded as the same URL, because `archivedValue` throws an error for such
+  // a URL.
   var directValue: ArchiveValue? { baseURL == nil && URL(exactly: absoluteString) != nil ? .url(self) : nil }
 }
 
 extension Optional: DirectValue where Wrapped: DirectValue {
   var directValue: ArchiveValue? {
     guard let self else { return .null }
-    // `archivedValue` throws for a nil optional inside an optional.
+    // If a wrapped value may be null itself, it is written with an archive writer, which throws an error for a nil
+    // optional inside an optional.
     return Wrapped._mayBeNull ? nil : self.directValue
   }
 }

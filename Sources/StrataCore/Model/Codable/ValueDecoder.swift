@@ -5,14 +5,15 @@ final class ValueDecoder: Decoder {
   private let parent: ValueDecoder?
   private let types: CodableTypes
   private let context: DecodingContext
-  /// The entries of the object. Empty until a keyed container is requested.
+  /// The entries of the object or record that this decoder decodes. Empty until the decoded type requests a keyed
+  /// container.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
   @exclusivity(unchecked) private var isKeyed = false
-  /// Whether all keys are ASCII. Non-ASCII keys can be equal although their bytes differ, because Swift compares
-  /// strings by canonical equivalence.
+  /// Whether all keys of the object are ASCII. If they are not, keys are looked up in a table, because Swift also
+  /// considers strings with different bytes equal if they are canonically equivalent.
   @exclusivity(unchecked) private var isASCII = true
-  /// The index at which the search for the next key starts. Most types decode their keys in the order in which they
-  /// were encoded.
+  /// The index in `entries` at which the search for the next key starts. Most types decode their keys in the order in
+  /// which they were encoded, so the key is usually found there.
   @exclusivity(unchecked) private var next = 0
   @exclusivity(unchecked) private var table: [String: Int]?
 
@@ -37,7 +38,7 @@ final class ValueDecoder: Decoder {
     do { return try T(from: self) } catch DecodingError.dataCorrupted(let context)
       where type is any RawRepresentable.Type && context.codingPath.count == codingPath.count
     {
-      // An enum with raw values throws this error if no case has the raw value.
+      // The standard library throws this error if no case of an enum has the raw value. A more specific error replaces it.
       throw ArchiveError.unknownCase(of: T.self).prefixed(by: ArchiveError.path(codingPath))
     }
   }
@@ -83,7 +84,7 @@ final class ValueDecoder: Decoder {
         next += 1
         return entries[next - 1].value
       }
-      // Also checks the previous entry, because a type may request the same key twice in a row.
+      // Also checks the entry that was found last, because a type may request the same key twice in a row.
       if next > 0, entries[next - 1].key == key { return entries[next - 1].value }
     }
     guard let index = search(key) else { return nil }
@@ -91,7 +92,8 @@ final class ValueDecoder: Decoder {
     return entries[index].value
   }
 
-  /// The maximum number of keys for a linear search. Larger objects use a lookup table.
+  /// The maximum number of keys for which a linear search is used. In an object with more keys, a lookup table is
+  /// faster.
   private static let mostScanned = 128
 
   private func search(_ key: String) -> Int? {
@@ -111,7 +113,8 @@ final class ValueDecoder: Decoder {
   private func decode<T: Decodable>(
     _ type: T.Type, _ value: ArchiveValue, _ key: @autoclosure () -> (any CodingKey)?
   ) throws -> T {
-    // The compiler removes these comparisons if the type is known at compile time.
+    // These special cases avoid the slower general path for common types. If the type is known at compile time, the
+    // compiler removes the comparisons.
     if T.self == String.self, case .string(let text) = value, let text = text as? T { return text }
     if T.self == Int.self, case .int(let wide) = value, let integer = Int(exactly: wide), let integer = integer as? T {
       return integer
@@ -164,7 +167,8 @@ final class ValueDecoder: Decoder {
       return try decoder.decode(type, value, key)
     }
 
-    // The protocol's default implementations of these methods would look up each key three times.
+    // These methods are implemented for each type, because the protocol's default implementations would look up each
+    // key three times.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try decodePresent(type, key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try decodePresent(type, key) }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try decodePresent(type, key) }
@@ -196,7 +200,8 @@ final class ValueDecoder: Decoder {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    /// Reads the next element and advances past it. If reading throws, the index does not change.
+    /// Reads the next element of the array and advances to the element after it. If `read` throws, the current index
+    /// does not change.
     @inline(__always)
     private mutating func pass<R>(_ read: (ValueDecoder, ArchiveValue, AnyCodingKey) throws -> R) throws -> R {
       let key = AnyCodingKey(intValue: currentIndex)

@@ -1,7 +1,7 @@
-/// Builds the archive value that a `Codable` type encodes. Archivable types (dates, URLs, models) are not converted to
-/// text or numbers.
+/// Builds the archive value that a `Codable` type encodes. Archivable types (dates, URLs, models) are not converted to text or numbers.
 ///
-/// Each encoder builds the value at one position. All containers that the encoder returns add to the same list of entries.
+/// Each encoder builds the value at one position of the result. All containers that it returns add to the same list of entries, because a
+/// type may request several containers.
 final class ValueEncoder: Encoder {
   private enum Contents { case empty, single, object, array }
 
@@ -13,13 +13,13 @@ final class ValueEncoder: Encoder {
   @exclusivity(unchecked) private var single = ArchiveValue.null
   /// The entries of an object. For an array, each element is an entry with an empty key.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
-  /// The nested encoders that may still change their entries, with the index of each entry.
+  /// The nested encoders whose values may still change, each with the index in `entries` at which its value is stored in the end.
   @exclusivity(unchecked) private var open: [(index: Int, encoder: ValueEncoder)] = []
 
   var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// The maximum depth of encoded values.
+  /// The maximum depth of encoded values. It is the limit that a reader applies by default.
   private static let mostDepth = ArchiveLimits().depth
   /// The depth beyond which nested containers are dropped. Requesting a container cannot throw, so the error is thrown
   /// at the end of the encoding.
@@ -40,7 +40,7 @@ final class ValueEncoder: Encoder {
   static func value(of value: some Encodable, includingExcluded: Bool) throws -> ArchiveValue {
     let root = ValueEncoder(CodableTypes(includesExcluded: includingExcluded), nil, in: nil)
     do { try root.encode(value) } catch {
-      // Breaks the reference cycles between open encoders and their parents.
+      // An open encoder and its parent refer to each other. Finishing the root breaks these reference cycles, which would leak memory.
       _ = root.finish()
       if let error = error as? ArchiveError { throw error }
       var path: [ArchiveError.PathComponent] = []
@@ -66,7 +66,7 @@ final class ValueEncoder: Encoder {
 
   // MARK: Entries
 
-  /// Adds an entry. If the encoder holds a different kind of content, the existing content is removed first.
+  /// Adds an entry. If the encoder already has content of a different kind, such as a single value, that content is removed first.
   @inline(__always)
   private func add(_ key: String, _ value: ArchiveValue = empty, to contents: Contents) {
     if self.contents != contents { clear(contents) }
@@ -104,7 +104,7 @@ final class ValueEncoder: Encoder {
   @inline(never)
   private func encodeLast<T: Encodable>(_ value: T, _ key: any CodingKey) throws {
     let index = entries.count - 1
-    // Uses the dynamic type, because a subclass can be archivable even if its superclass is not.
+    // The dynamic type of the value is used, because a subclass can be archivable even if its superclass, the static type, is not.
     let type = types[Swift.type(of: value)]
     if let known = try type.value(of: value, includingExcluded: types.includesExcluded) {
       if entries.indices.contains(index) { entries[index].value = known }
@@ -114,22 +114,22 @@ final class ValueEncoder: Encoder {
     try addEncoder(key).encode(value, type)
   }
 
-  /// Adds an encoder for the last entry.
+  /// Creates an encoder for the last entry, which is still empty. When the encoder is closed, its value becomes the value of the entry.
   private func addEncoder(_ key: any CodingKey) -> ValueEncoder {
     let encoder = ValueEncoder(types, key, in: self)
     if depth < Self.mostNested { open.append((entries.count - 1, encoder)) } else { types.isTooDeep = true }
     return encoder
   }
 
-  /// Sets the value of the last open encoder's entry, unless the encoded type still retains the encoder or one of its
-  /// containers.
+  /// Closes the last open encoder and stores its value in its entry. The encoder stays open if the encoded type still retains the encoder
+  /// or one of its containers, and can therefore still encode values.
   private func closeLast() {
     guard !open.isEmpty, isKnownUniquelyReferenced(&open[open.count - 1].encoder) else { return }
     let (index, encoder) = open.removeLast()
     entries[index].value = encoder.finish()
   }
 
-  /// Sets the values of all open entries. Returns the encoded value.
+  /// Closes all open encoders, stores their values in their entries, and returns the value of this encoder.
   private func finish() -> ArchiveValue {
     for (index, encoder) in open { entries[index].value = encoder.finish() }
     open = []
@@ -141,7 +141,7 @@ final class ValueEncoder: Encoder {
     }
   }
 
-  /// Encodes a value as the entire content of this encoder.
+  /// Encodes a value as the entire content of this encoder, instead of an entry.
   private func encode<T: Encodable>(_ value: T) throws {
     try checkDepth(depth)
     let type = types[Swift.type(of: value)]
@@ -234,8 +234,8 @@ final class ValueEncoder: Encoder {
 }
 
 extension ArchiveValue {
-  /// Creates the archive value of a common scalar; `nil` for any other type. The compiler removes the comparisons if
-  /// the type is known at compile time.
+  /// Creates the archive value of a common scalar. Returns `nil` for any other type. If the type is known at compile time, the compiler
+  /// removes the comparisons in this function.
   @inline(__always)
   fileprivate init?<T>(common value: T) {
     if T.self == String.self, let value = value as? String {

@@ -1,5 +1,6 @@
 extension ArchiveReader {
-  /// Whether the fields are read from consecutive bytes, in the order of the schema.
+  /// Whether the fields are read from consecutive bytes in the order of the schema, instead of being looked up in a
+  /// record or in JSON.
   @usableFromInline
   var isPositional: Bool {
     @inline(__always) get {
@@ -62,8 +63,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that is excluded from archives. Returns the default unless a hook or an old archive supplies a
-  /// value.
+  /// Reads a field that archives normally do not contain. Returns the default unless a hook or an old archive supplies
+  /// a value.
   @inlinable
   public mutating func excludedField<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -105,7 +106,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field of a `Codable` type that is excluded from archives.
+  /// Reads an excluded field of a `Codable` type. Returns the default unless a hook or an old archive supplies a value.
   @_disfavoredOverload
   public mutating func excludedField<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -183,7 +184,8 @@ extension ArchiveReader {
   @usableFromInline
   var readsExcludedFields: Bool { context.includesExcluded }
 
-  /// Returns a placeholder if the field refers to an object that is not decoded yet. Rethrows any other error.
+  /// Handles an error that reading a field has thrown. If the field refers to an object that is not decoded yet,
+  /// returns a placeholder. Otherwise, throws the error again.
   @usableFromInline
   @inline(never)
   mutating func recovered<T>(_ place: Int, _ error: any Error, _ makeDefault: () throws -> T) throws -> T {
@@ -209,8 +211,8 @@ extension ArchiveReader {
     return try T.decode(from: value, in: context)
   }
 
-  /// Returns the value of a field that the record does not contain. This is a separate function, because a generic
-  /// optional needs metadata at run time, which costs more than reading most values.
+  /// Returns the value of a field that the record does not contain. This is a separate function, because it needs the
+  /// run-time metadata of the optional `T?`, and requesting the metadata costs more than reading most values.
   @inlinable
   @inline(never)
   mutating func madeOrDefault<T>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
@@ -230,8 +232,8 @@ extension ArchiveReader {
     return try ValueCoding.decode(T.self, from: value, in: context)
   }
 
-  /// Reads a partly read field again from its start and returns the complete value. Returns `nil` if the field was
-  /// decoded before the model.
+  /// Reads a field again from its start after reading it as its own type has failed, and returns the complete untyped
+  /// value. Returns `nil` if the field has no untyped value, because it was decoded in advance.
   @usableFromInline
   @inline(never)
   mutating func wholeValue(_ place: Int, from start: ReadingPlace) throws -> ArchiveValue? {
@@ -243,18 +245,19 @@ extension ArchiveReader {
     return token >= 0 ? try jsonElement(at: token).value() : slotValue(place)
   }
 
-  /// Returns a copy of the value without the elements whose enum cases are unknown to this program.
+  /// Returns a copy of a field's value without the elements and entries whose enum cases are unknown to this program.
   @usableFromInline
   @inline(never)
   func knownCases(_ value: ArchiveValue, _ type: Any.Type) throws -> ArchiveValue {
     try TypeShape.withoutUnknownCases(value, type) { try ValueCoding.check($1, as: $0, in: context) }
   }
 
-  // Mutating, because a nonmutating call would copy the whole reader.
+  // This method is mutating, because the compiler would copy the whole reader for a call of a nonmutating method.
   @usableFromInline
   mutating func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
-  /// Returns the value of a field if the value was decoded before the model; otherwise `nil`.
+  /// Returns the value of a field that was decoded in advance, before the other fields of the model; `nil` if the field
+  /// was not decoded yet.
   @usableFromInline
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }

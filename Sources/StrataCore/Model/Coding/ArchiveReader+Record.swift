@@ -1,15 +1,17 @@
 extension ArchiveReader {
   /// The result of reading the head of a record.
   package enum RecordStart {
-    /// The record has the model's current shape. The fields follow in the order of the schema.
+    /// The record has the model's current shape. The next bytes contain the fields in the order of the schema.
     case fields
-    /// The record has the given shape, which differs from the model's current shape. The values follow.
+    /// The record has the given shape, which differs from the model's current shape. The next bytes contain the values
+    /// in the order of the shape's keys.
     case values(RecordShape)
     /// The next value is not a record.
     case other
   }
 
-  /// Reads the head of a record.
+  /// Reads the head of a record, which contains or refers to the record's definition. If the next value is not a
+  /// record, nothing is read.
   @inline(__always)
   package mutating func beginRecord(_ schema: ModelSchema) throws -> RecordStart {
     guard try peekByte() == 0xD9 else { return .other }
@@ -38,8 +40,8 @@ extension ArchiveReader {
     return match(try readDefinition(at: start), schema)
   }
 
-  /// Reads the head of a record of any type. Returns the index of the record's definition, or `nil` if the next value
-  /// is not a record.
+  /// Reads the head of a record of any type. Returns the index of the record's definition in `definitions`, or `nil` if
+  /// the next value is not a record.
   package mutating func beginAnyRecord() throws -> Int? {
     guard try peekByte() == 0xD9 else { return nil }
     let start = position
@@ -72,8 +74,8 @@ extension ArchiveReader {
     ArchiveError.damaged("a record does not have as many values as its definition has keys", at: start)
   }
 
-  /// Reads the number and keys of an inline record definition after its tag. Returns the index of the definition. The
-  /// values follow.
+  /// Reads a record definition whose tag has already been read: the definition's number and keys. Returns the index of
+  /// the definition in `definitions`. The next bytes contain the values of the record.
   package mutating func readDefinition(at start: Int) throws -> Int {
     if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
@@ -93,7 +95,8 @@ extension ArchiveReader {
     return define(Definition(number: number, shape: shape, matching: nil))
   }
 
-  /// Adds a definition, or replaces the definition with the same number. Returns the index of the definition.
+  /// Adds a definition, or replaces the definition with the same number. Returns the index of the definition in
+  /// `definitions`.
   mutating func define(_ definition: Definition) -> Int {
     if let place = definitions.firstIndex(where: { $0.number == definition.number }) {
       definitions[place] = definition
@@ -103,7 +106,8 @@ extension ArchiveReader {
     return definitions.count - 1
   }
 
-  /// Reads the definition number of a record in a row. Rows use this form if the number is too large for a tag.
+  /// Reads the definition number of a record in a row. Returns the index of the definition in `definitions`. A row
+  /// stores the number separately if it is too large for a record tag.
   private mutating func readDefinitionNumber(at start: Int) throws -> Int {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a record of a row without a number", at: start)
@@ -111,7 +115,7 @@ extension ArchiveReader {
     return try beginReferencedRecord(Int(number), at: start)
   }
 
-  /// Reads a record of any type after its tag.
+  /// Reads a record whose tag has already been read.
   package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> ModelRecord {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
@@ -122,10 +126,11 @@ extension ArchiveReader {
     return try readValues(of: definitions[place].shape)
   }
 
-  /// Reads the values of a record after its head.
+  /// Reads the values of a record whose head has already been read.
   package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
-    // The keys occur once in the bytes but are counted for each record.
+    // The bytes contain the keys only once, but each decoded record has them. The keys are therefore charged to the
+    // budget for each record.
     try context.budget.spend(bytes: shape.keyBytes)
     var values: [ArchiveValue] = []
     values.reserveCapacity(shape.keys.count)
@@ -136,7 +141,7 @@ extension ArchiveReader {
     return ModelRecord(shape: shape, values: values)
   }
 
-  /// Skips one value of any kind (RFC 8949 §3).
+  /// Skips the next value, including all values inside it, without checking its content (RFC 8949 §3).
   ///
   /// - Parameter definesRecords: whether record definitions inside the skipped value are kept for later values.
   package mutating func skipValue(definesRecords: Bool = false) throws {
@@ -168,7 +173,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads tag 256, which starts every body. The tag marks a value with shared strings.
+  /// Reads tag 256, which starts every body. The tag means that the body can contain references to strings.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)

@@ -1,7 +1,7 @@
 package import Foundation
 
 extension ArchiveReader {
-  /// Reads the next value of any kind.
+  /// Reads the next value, whatever its kind, as an untyped value.
   ///
   /// - Throws: ``ArchiveError`` with the code `truncated`, `damaged` or `limitExceeded`.
   public mutating func readValue() throws -> ArchiveValue {
@@ -51,14 +51,17 @@ extension ArchiveReader {
     }
   }
 
-  /// - Parameter note: called for each element with its byte range and the reader's bytes.
+  /// Reads the elements of an array or a set whose element count has already been read.
+  ///
+  /// - Parameter note: called for each element with the element's range in the bytes, and with the bytes.
   @inline(__always)
   package mutating func readElements(
     _ count: Int, _ note: (Range<Int>, RawSpan) -> Void = { _, _ in }
   ) throws -> [ArchiveValue] {
     try enter()
     var elements: [ArchiveValue] = []
-    // The capacity is bounded, because the count can be wrong and a value takes more memory than its first byte.
+    // The reserved capacity is limited. A damaged body may contain a wrong count, and an element takes far more memory
+    // than the single byte that an element needs in the body.
     elements.reserveCapacity(min(count, 4096))
     for index in 0..<count {
       let start = position
@@ -69,7 +72,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads a map. The result is an object if all keys are strings.
+  /// Reads a map after its initial byte. The result is an object if all keys are strings, and a map otherwise.
   private mutating func readMap(_ initial: UInt8) throws -> ArchiveValue {
     var map = try beginMap(initial)
     defer { endMap(map) }
@@ -90,16 +93,16 @@ extension ArchiveReader {
   struct MapReading {
     let start: Int
     let count: Int
-    /// The number of keys read so far.
+    /// The number of keys of the map that have been read so far.
     fileprivate(set) var passed = 0
-    /// The first key that is not a string.
+    /// The first key of the map that is not a string, once it has been read.
     fileprivate var otherKey = ArchiveValue.null
     fileprivate var hasCollections = false
     fileprivate var order = AscendingScalars()
   }
 
-  /// Reads the head of a map after its initial byte. The caller must call ``endMap(_:)`` even after an error, and
-  /// ``leave()`` after reading all entries.
+  /// Reads the head of a map whose initial byte has already been read. The caller must call ``endMap(_:)`` even after
+  /// an error, and ``leave()`` after reading all entries.
   mutating func beginMap(_ initial: UInt8) throws -> MapReading {
     let start = position
     let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))
@@ -109,7 +112,8 @@ extension ArchiveReader {
 
   func endMap(_ map: MapReading) { if map.hasCollections { context.digests.leave() } }
 
-  /// Reads the next key. Returns `nil` if the key is not a string. The caller must then call ``readRest(of:after:)``.
+  /// Reads the next key of a map. Returns `nil` if the key is not a string. In that case, the caller must call
+  /// ``readRest(of:after:)``.
   @inline(__always)
   mutating func readTextKey(_ map: inout MapReading) throws -> String? {
     let start = position
@@ -147,16 +151,18 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key, and records whether the keys read so far are in canonical order.
+  /// Counts a key that has just been read, and records whether all keys so far are in canonical order. If they are, scalar
+  /// keys need no further search for duplicates.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
     map.order.add(start..<position, in: bytes)
     map.passed &+= 1
   }
 
-  /// Reads the rest of a map as pairs, starting with the value of the first key that is not a string.
+  /// Reads the rest of a map as pairs. The first pair is the first key that is not a string, which has already been
+  /// read, with its value.
   ///
-  /// - Parameter entries: the entries that precede that key.
+  /// - Parameter entries: the entries of the map before this key.
   mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
     var pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) }
     pairs.append(ArchiveValue.MapEntry(key: map.otherKey, value: try readValue()))
@@ -171,7 +177,8 @@ extension ArchiveReader {
     return .map(pairs)
   }
 
-  /// Whether the next key can be a collection.
+  /// Whether the next key of a map can be a collection, judging by its first byte. Such keys need additional work to
+  /// find duplicates.
   private func keyIsCollection() throws -> Bool {
     let major = try peekByte() >> 5
     return major == CBOR.Major.array || major == CBOR.Major.map
@@ -211,14 +218,15 @@ extension ArchiveReader {
     }
   }
 
-  /// Returns the string or data with this reference number.
+  /// Returns the string or data to which a reference with this number refers.
   private func readReferenced(_ number: Int) throws -> ArchiveValue {
     guard let data = strings.data(number) else { return .string(try referredText(number)) }
     try context.budget.spend(bytes: data.count)
     return .data(data)
   }
 
-  /// Returns the kind of the next value. Reads only the head of the value and does not check the content.
+  /// Returns the kind of the next value, such as `array`, for error messages. Reads only the head of the value and does
+  /// not check the content.
   package mutating func readKind() throws -> String {
     let start = position
     let initial = try readByte()
@@ -313,7 +321,8 @@ extension ArchiveReader {
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
 
-  /// Reads a URL. A repeated text is parsed only once, because parsing is most of the cost.
+  /// Reads a URL. A text that occurs several times in the body is parsed as a URL only once, because parsing takes most
+  /// of the time.
   package mutating func readURL() throws -> URL {
     let start = position
     guard isTag(CBOR.Tag.url) else {
@@ -371,7 +380,8 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // A UUID with a reference number was already charged to the budget as data, and its references share one value.
+    // If the UUID has a reference number, its bytes were already charged to the budget as data, and later references
+    // share the same data. Otherwise, equal UUIDs share memory through a cache.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
@@ -400,7 +410,7 @@ extension ArchiveReader {
       ArchiveError.damaged("a decimal that is not a pair of exponent and mantissa", at: start)
     }
     guard try readArrayCount() == 2, let head = try readPlainInteger(), head.argument < 1000 else { throw damage() }
-    // CBOR encodes the negative integer n as -1 - n.
+    // CBOR encodes the negative integer n as the argument -1 - n, which is ~n.
     let exponent = head.isNegative ? ~Int(head.argument) : Int(head.argument)
     guard exponent > -1000 else { throw damage() }
     let mantissa: WideInteger

@@ -3,8 +3,8 @@ package import Foundation
 /// Reads the fields of a model. A reader is the argument of a model's `init(fields:)`.
 ///
 /// If an archive has the model's current shape, the reader reads the fields from consecutive bytes of the CBOR body.
-/// Otherwise the reader looks up each field in an upgraded record or in a JSON object. Generated code is the same in
-/// all cases.
+/// Otherwise the reader looks up each field in an upgraded record or in a JSON object. The code of a model is the same
+/// in all cases.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int
@@ -13,9 +13,9 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var depth = 0
   /// The field values of an upgraded record; `nil` for a reader of CBOR bytes, and empty for a reader of a JSON object.
   package var values: FieldValues?
-  /// The tokens of the JSON document whose text is `bytes`.
+  /// The tokens of the JSON document whose text is in `bytes`; empty for a reader of an archive.
   let jsonTokens: JSONTokens
-  /// The token index of each field's value in a JSON document.
+  /// For each field of the schema, the index of the token of its value in `jsonTokens`.
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
   package var failedField = -1
@@ -25,7 +25,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   /// Whether the fields belong to an object in a graph. Fields of such objects may have to wait for other objects to be
   /// decoded.
   @usableFromInline package var isObjectFrame = false
-  /// The field index at which the superclass being read begins; 0 if no superclass is being read.
+  /// The index in the schema of the first field of the superclass being read; 0 if no superclass is being read. It is
+  /// added to the field indices that the superclass uses.
   @usableFromInline package var placeOffset: UInt16 = 0
   @usableFromInline package let context: DecodingContext
 
@@ -70,14 +71,15 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     values = .slots([])
   }
 
-  // These limits are computed, because a small reader is faster to move from field to field.
+  // These limits are read from the context instead of being stored in the reader. A small reader is faster to pass from
+  // field to field.
   package var depthLimit: Int { context.limits.depth }
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
 
   // MARK: Places
 
-  /// The current reading position, with the state needed to return to the position.
+  /// The current position in the bytes, together with the state that is needed to return to it with ``goBack(to:)``.
   @usableFromInline var here: ReadingPlace {
     ReadingPlace(
       position: position, stringCount: strings.count, depth: depth, sharedCount: context.graph.sharedCount)
@@ -86,7 +88,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   /// Returns to an earlier position to read the value at that position again.
   mutating func goBack(to place: ReadingPlace) {
     (position, depth) = (place.position, place.depth)
-    // Removes the strings and objects read since that position, because they will be numbered again.
+    // Forgets the strings and objects that were read after this position, because they get their numbers when they are
+    // read again.
     strings.removeAll(from: place.stringCount)
     context.graph.sharedCount = place.sharedCount
   }
@@ -107,7 +110,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
   }
 
-  /// Returns the byte at an offset. The offset must be within `bytes`.
+  /// Returns the byte at an offset without a bounds check. The offset must be within `bytes`.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
 
@@ -125,13 +128,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return T(bigEndian: value)
   }
 
-  // Static, because a method of the reader would make each caller copy the whole reader.
+  // This function is static, because the callers of a method would copy the whole reader.
   @inline(never)
   private static func endOfBytes(at position: Int) -> ArchiveError {
     ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
   }
 
-  /// Reads the argument of an item, given the item's initial byte (RFC 8949 §3).
+  /// Reads the argument of a value (RFC 8949 §3): its number, length or tag, depending on the value's initial byte.
   @inline(__always)
   package mutating func readArgument(_ initial: UInt8) throws -> UInt64 {
     let low = initial & 0x1F
@@ -225,7 +228,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try referredText(try readReference(expected: "a string"))
   }
 
-  /// Returns the string with the given reference number.
+  /// Returns the string to which a reference with this number refers. Throws if the number belongs to data.
   package func referredText(_ number: Int) throws -> String {
     guard let text = strings.text(number) else {
       throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
@@ -234,7 +237,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return text
   }
 
-  /// Reads the content of a string after its initial byte.
+  /// Reads a string whose initial byte has already been read.
   @inline(__always)
   package mutating func readText(_ initial: UInt8) throws -> String {
     let length = try readLength(initial)
@@ -269,13 +272,14 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// Reads a string reference (tag 25) and returns the string's number.
+  /// Reads a string reference (tag 25), and returns the reference number of the string.
   package mutating func readReference(expected: String) throws -> Int {
     if isTag(CBOR.Tag.stringReference) {
       position &+= 2
       return try readReferenceNumber()
     }
-    // The slow path also accepts tags that are encoded in more bytes than necessary.
+    // In addition to the usual encoding, references to content outside a row and tags in more bytes than necessary are
+    // accepted.
     let start = position
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.tag else {
@@ -291,7 +295,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Reads the number of a string reference after the reference's tag.
+  /// Reads the number of a string reference whose tag has already been read. Throws if no string has this number.
   package mutating func readReferenceNumber() throws -> Int {
     let initial = try readByte()
     guard usesReferences, initial < 0x20 else {
@@ -336,8 +340,9 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try readCount(byte)
   }
 
-  /// Reads the element count of a collection. Throws if the count exceeds the limit or the number of remaining bytes,
-  /// because each element takes at least one byte. The elements are charged to the budget before they are read.
+  /// Reads the element count of a collection. Throws if the count exceeds the limit. Because each element takes at
+  /// least one byte, also throws if the count exceeds the number of remaining bytes. The elements are charged to the
+  /// budget before they are read.
   package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
@@ -353,7 +358,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   /// Enters a nested level. Each call must be balanced by a call to ``leave()``.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the values are nested too deeply.
   @inline(__always)
   package mutating func enter() throws {
     depth &+= 1
@@ -363,7 +368,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   package mutating func leave() { depth &-= 1 }
 
-  /// Returns the error for a value of an unexpected kind. Reads the head of the value to determine the kind.
+  /// Returns the error for a next value whose kind is not the expected one. Reads the head of the value to determine
+  /// its kind.
   package mutating func mismatch(_ expected: String) throws -> ArchiveError {
     let start = position
     let found = try readKind()
@@ -371,7 +377,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A byte offset, with the state of the reader at that offset.
+/// A position in the bytes of a reader, with the reader's state at this position, which is needed to read the same
+/// bytes again.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

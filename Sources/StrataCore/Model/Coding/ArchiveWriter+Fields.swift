@@ -1,5 +1,5 @@
 extension ArchiveWriter {
-  /// Writes the field with this index in the schema.
+  /// Writes the value of the field with this index in the schema.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ value: T) throws {
     do { try value.write(to: &self) } catch {
@@ -17,13 +17,13 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a field that is excluded from archives. The field is written only for merging.
+  /// Writes a field that archives do not contain. The field is written only for a merge.
   @inlinable
   public mutating func excludedField<T: Archivable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Writes a field of a `Codable` type that is excluded from archives. The field is written only for merging.
+  /// Writes an excluded field of a `Codable` type. The field is written only for a merge.
   @_disfavoredOverload
   public mutating func excludedField<T: Encodable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }

@@ -1,5 +1,5 @@
 extension ArchiveWriter {
-  /// Writes a value of any kind.
+  /// Writes an untyped value, whatever its kind.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the value is nested too deeply.
   public mutating func write(_ value: ArchiveValue) throws {
@@ -39,7 +39,7 @@ extension ArchiveWriter {
     case .map(let entries): try writeMap(entries)
     case .object(let object):
       beginMap(count: object.count)
-      // Uses a span, which borrows each entry instead of copying it.
+      // A span is used because a loop over the array would copy each entry. The span borrows the entries.
       try object.entries.withUnsafeBufferPointer { buffer in
         let entries = buffer.span
         var index = 0
@@ -71,7 +71,8 @@ extension ArchiveWriter {
       return item.bytes == last && !item.element.hasNaN
     }
     beginSet(count: sorted.count)
-    // Without references, the bytes encoded for sorting are also the final bytes.
+    // The bytes that were encoded for sorting contain no references to strings. If the final bytes contain none either,
+    // they are the same and can be appended.
     guard usesReferences else {
       orders.remember(elements, sorted.map(\.element))
       for item in sorted { append(encoded: item.bytes) }

@@ -9,72 +9,78 @@ public struct ArchiveWriter: ~Copyable {
   private var strings = StringIndex()
   /// Whether repeated strings and keys are written as references.
   package let usesReferences: Bool
-  /// Whether repeated strings are written as references. False for a row, because a reference depends on all preceding
-  /// strings and saves no space after compression.
+  /// Whether repeated strings are written as references. False for a row, because a reference depends on all preceding strings of the row
+  /// and saves no space after compression.
   private var refersToStrings: Bool
-  /// The first schema written. Stored separately, because finding a schema by identity is faster than finding a shape by
-  /// its content.
+  /// The first schema of which a record was written. Known schemas are found by identity, which is faster than finding a shape by its
+  /// content.
   private var firstSchema: KnownSchema?
-  /// The schemas written after `firstSchema`.
+  /// All other schemas of which a record was written, in the order of their first records.
   private var schemas: [KnownSchema] = []
   private var numbers = ShapeNumbers()
-  /// The record shapes defined so far, with their numbers.
+  /// The record shapes that have been defined so far, with the numbers under which records refer to them.
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
-  /// The schemas of each record shape; `nil` unless the initializer's `notesSchemas` is true.
+  /// For each record shape written so far, the schemas of the models with this shape; `nil` unless `notesSchemas` was passed to the
+  /// initializer.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
   /// The version floors (oldest allowed reader and writer) of the records written so far.
   private(set) var floors = StampFloors()
-  /// The version floors in a stream's header, which cannot change while models are written; `nil` if the header is written
-  /// after the body.
+  /// The version floors that the header of a stream already contains, and that cannot change while models are written; `nil` if the header
+  /// is written after the body.
   package var knownFloors: StampFloors?
   var depth = 0
   /// A check for the class of each object written in place; `nil` if classes are not checked. The arguments are the
   /// object's class, the declared class, and whether the object is part of another value.
   package var classCheck: ((any VersionedModel.Type, any VersionedModel.Type, Bool) throws -> Void)?
   private var output: OutputLimit
-  /// The counts that a reader of this body will check against its limits.
+  /// The numbers of values and bytes that a reader of this body will compare with its limits.
   var counts: ReadingCounts
-  /// The outermost container being written; `nil` if a `Codable` type encoded it.
+  /// The outermost array, object or other container being written, which is searched for repeated parts; `nil` if a `Codable` type encoded
+  /// it.
   private var outermost: ArchiveValue?
-  /// The number of open containers.
+  /// The number of containers that have been begun with ``begin(_:)`` and not ended yet.
   private var openValues = 0
-  /// Cached sort orders of the sets and map keys nested in the set or map being written.
+  /// A cache of the sorted elements of the sets and maps inside the set or map being written; `nil` outside sets and maps.
   var orders: CanonicalOrders?
-  /// The byte offset of an open array's element count, which is filled in when the array ends.
+  /// The offset in `buffer` of the element count of an open array. The count is filled in when the array ends.
   var countPlace = 0
   package let depthLimit: Int
-  /// Whether excluded fields are also written, for merging.
+  /// Whether fields that are excluded from archives are also written, as merges require.
   package let includesExcluded: Bool
   package var failedField = -1
   package let limits: ArchiveLimits
-  /// How objects are written; `nil` if objects are written in place, like structs.
+  /// How class instances are written; `nil` if they are written in place, like structs.
   package var objects: ObjectRole? {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// Whether models can be written on the fast path. True if `objects` is `nil` and no superclass fields are being written.
+  /// Whether models can be written on the fast path, which is the case if `objects` is `nil` and no superclass fields are being written.
   package private(set) var isPlain = true
-  /// The field index at which the superclass being written begins; 0 if no superclass is being written.
+  /// The index in the schema of the first field of the superclass being written; 0 if no superclass is being written. It is added to the
+  /// field indices that the superclass uses.
   package var placeOffset = 0 {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// The objects being written in place; `nil` until the first one begins.
+  /// Tracks the objects being written in place, to find objects that contain themselves; `nil` until the first such object begins.
   var objectsInPlace: ObjectsInPlace?
-  /// The number of bytes already counted for the objects in `objectsInPlace`.
+  /// The length of `buffer` up to which `objectsInPlace` has already counted the bytes.
   var bytesInPlace = 0
-  /// Subclasses whose instances may occur where a superclass is declared.
+  /// Additional subclasses whose instances may occur where a superclass is declared.
   package var subclasses: [any VersionedModel.Type] = []
-  /// A cache of the classes found for the most recent root type, because a stream contains one graph per model.
+  /// The classes found for the most recent root type. The cache saves the search for each further model of a stream, which has a graph of
+  /// its own.
   var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
-  /// The number of objects already in the body.
+  /// The number of objects in all graphs that have been written to the body. The next graph numbers its objects from here.
   package var sharedCount = 0
-  /// The progress of the untyped graph being written: the number assigned to its first object, the object count, and how
-  /// many objects have been written.
+  /// The state of the untyped graph being written: the number of its first object in the body, the number of its objects, and how many of
+  /// them have been written; `nil` outside untyped graphs.
   package var graphObjects: (first: Int, count: Int, written: Int)?
   /// The record shapes and long strings stored outside a row's bytes; `nil` for an archive.
   package var row: RowParts?
-  /// The maximum size, in bytes, of a string inside a row. Longer strings are stored outside the row.
+  /// The maximum size, in bytes, of strings and data that are written to the body. In a row, longer ones are stored outside the row's
+  /// bytes.
   private var longestInPlace = Int.max
-  /// Whether sets and maps are written in the given order, without sorting.
+  /// Whether sets and maps are written in their given order, without sorting. Used for untyped values that were read from an archive or a
+  /// row, because their bytes must stay the same.
   package var keepsOrder = false
 
   package init(
@@ -93,7 +99,8 @@ public struct ArchiveWriter: ~Copyable {
     beginBody()
   }
 
-  /// Creates a writer for a row. The row's records refer to `shapes` by index, and new shapes are appended.
+  /// Creates a writer for a row. The row's records refer to `shapes` by index. Shapes that are not in the list are appended to
+  /// ``RowParts/shapes``.
   package init(rowWith shapes: [RecordShape], limits: ArchiveLimits) {
     self.init(limits: limits)
     buffer.removeAll()
@@ -106,15 +113,16 @@ public struct ArchiveWriter: ~Copyable {
     longestInPlace = RowParts.longestInPlace
   }
 
-  /// Whether bytes encoded by a separate writer can be appended unchanged.
+  /// Whether the bytes that a separate writer has encoded for an element can be appended unchanged, because this writer would write the
+  /// same bytes.
   package var sharesNothing: Bool {
     !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
   }
 
-  /// Appends bytes encoded by a separate writer.
+  /// Appends the bytes of an element that a separate writer has encoded for sorting.
   package mutating func append(encoded bytes: [UInt8]) {
     buffer.append(bytes.bytes)
-    // The separate writer has already counted these bytes.
+    // The separate writer has already counted these bytes in `objectsInPlace`, so they must not be counted again.
     bytesInPlace += bytes.count
   }
 
@@ -122,7 +130,7 @@ public struct ArchiveWriter: ~Copyable {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
   }
 
-  /// Clears the writer for a new, independent body. The memory is reused.
+  /// Clears the writer in order to write a new, independent body. The memory of the buffer is reused.
   package mutating func reset() {
     buffer.removeAll()
     floors = StampFloors()
@@ -191,7 +199,7 @@ public struct ArchiveWriter: ~Copyable {
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
     if refersToStrings {
-      // The content starts after the head, which takes up to nine bytes.
+      // The content of the string follows its head, whose size of up to nine bytes depends on the length of the string.
       let start = buffer.count &+ ByteBuffer.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
         buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
@@ -205,7 +213,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Stores the bytes outside the row and writes their digest as a reference.
+  /// Stores long text or data outside the row's bytes, and writes a reference that contains its digest.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -276,7 +284,7 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Writes an integer. An integer of more than 64 bits is written as a bignum (tags 2 and 3).
   public mutating func write(_ value: WideInteger) {
-    // CBOR encodes the negative integer n as -1 - n.
+    // CBOR encodes the negative integer n as the argument -1 - n, which is its magnitude minus 1.
     let argument = value.isNegative ? value.magnitude.predecessor : value.magnitude
     if argument.high == 0 {
       buffer.appendHead(value.isNegative ? CBOR.Major.negative : CBOR.Major.unsigned, argument.low)
@@ -323,13 +331,14 @@ public struct ArchiveWriter: ~Copyable {
     if depth > depthLimit { throw ArchiveError.tooDeep(depthLimit) }
   }
 
-  /// Leaves the level that ``enter()`` entered.
+  /// Leaves the nested level that the last call to ``enter()`` entered.
   public mutating func leave() { depth &-= 1 }
 
-  /// Begins a value that contains other values. Each call must be balanced by a call to ``endValue()``.
+  /// Begins a value that contains other values, to limit the output for repeated parts. Each call must be balanced by a call to
+  /// ``endValue()``.
   ///
-  /// - Parameter value: the value; `nil` if a `Codable` type encoded it. Values of `Codable` types are not checked for
-  ///   repeated parts, because the type encodes each repetition itself.
+  /// - Parameter value: the value; `nil` if a `Codable` type encoded it. Such a value is not checked for repeated parts, because the type
+  ///   encodes each repetition itself.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
   mutating func begin(_ value: ArchiveValue?) throws {
     if openValues == 0 {
@@ -346,28 +355,29 @@ public struct ArchiveWriter: ~Copyable {
     if openValues == 0 { outermost = nil }
   }
 
-  /// Resets the number of open values after the output has been discarded.
+  /// Sets the number of open values to 0 after an error, when the output has been discarded.
   mutating func closeValues() { openValues = 0 }
 
   /// Checks that a reader with the same limits can read the output.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the output exceeds a limit.
   package borrowing func checkLimits() throws(ArchiveError) { try counts.check(bodySize: buffer.count) }
 
-  /// Checks that a reader with the same limits can read the body on its own, outside a file.
+  /// Checks that a reader with the same limits can read the body on its own, without a file around it. Throws otherwise.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
-  /// Checks that a reader with the same limits can read a row together with the data stored outside its bytes.
+  /// Checks that a reader with the same limits can read a row, including the data that is stored outside the row's bytes. Throws otherwise.
   package borrowing func checkRowLimits() throws(ArchiveError) {
     try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
   }
 
-  /// The smallest file size, in bytes, for which a reader's limits allow the body.
+  /// The smallest size, in bytes, that a file with this body must have. The limits of a reader grow with the file size, and a smaller file
+  /// would exceed them.
   var leastFileSize: Int { counts.leastFileSize }
 
   // MARK: Records
 
-  /// Starts the record of a model. The fields must follow in the order of the schema.
+  /// Starts the record of a model. The caller must then write the fields in the order of the schema.
   package mutating func beginRecord(_ schema: ModelSchema) throws {
     let identity = ObjectIdentifier(schema)
     if let known = firstSchema {
@@ -384,7 +394,7 @@ public struct ArchiveWriter: ~Copyable {
     try enter()
   }
 
-  /// Starts the first record of a schema.
+  /// Starts the first record of a schema, and remembers the number of the definition for further records.
   @inline(never)
   private mutating func beginFirst(_ schema: ModelSchema) throws {
     try schema.check()
@@ -397,7 +407,7 @@ public struct ArchiveWriter: ~Copyable {
     if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
-  /// Records which schema a record shape belongs to, if the writer collects schemas.
+  /// Stores which schema a record shape belongs to, if this writer collects schemas.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
     guard schemasOfShapes != nil else { return }
     schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }
@@ -410,7 +420,7 @@ public struct ArchiveWriter: ~Copyable {
     try enter()
   }
 
-  /// Writes a record unchanged, whether or not its type is known.
+  /// Writes a record with its own type name, version and keys, whether or not the program knows the type.
   package mutating func write(_ record: ModelRecord) throws {
     try beginRecord(record.shape)
     for (place, value) in record.values.enumerated() {
@@ -421,8 +431,8 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Starts a record with a definition of its shape, or with a reference if the definition has already been written.
   ///
-  /// - Returns: the number of the definition, or `nil` if all numbers are in use. There are 256 record tags. Once 255
-  ///   shapes have been defined, each further shape is defined again for every record, under the last tag.
+  /// - Returns: the number of the definition, or `nil` if all numbers are in use. There are 256 numbers. Once 255 shapes have been defined,
+  ///   each record of a further shape gets its own definition, always with the last number.
   private mutating func begin(_ shape: RecordShape, leading definition: LeadingDefinition? = nil) throws -> Int? {
     if shape.floors != nil { floors.add(shape) }
     if let definition, numbers.isEmpty, strings.isEmpty, refersToStrings {
@@ -460,7 +470,7 @@ public struct ArchiveWriter: ~Copyable {
     return number < 255 ? number : nil
   }
 
-  /// Returns the strings and counts of this body. String positions are relative to `start`.
+  /// Returns the strings that this body contains, with positions relative to the offset `start`, and the counts of the body.
   borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
     (strings.contents(from: start), counts)
   }
@@ -468,7 +478,8 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
-    // Only rows can have more than 256 definitions. A number above 255 does not fit in a record tag.
+    // Only rows can have more than 256 definitions. A number above 255 does not fit into a record tag, so it is written after a separate
+    // tag.
     if number > 255 {
       buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
       buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))
@@ -478,13 +489,13 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
-  /// A schema whose definition has been written.
+  /// A schema whose record definition is already in the body, so that further records only refer to the definition.
   private struct KnownSchema {
     let schema: ObjectIdentifier
     let number: Int
-    /// The number of fields in each record.
+    /// The number of values in each record of the schema.
     let count: Int
-    /// The total size of the keys in bytes, which a reader counts again for each record.
+    /// The total size of the keys in bytes, which a reader charges to its budget again for each record.
     let keyBytes: Int
   }
 }

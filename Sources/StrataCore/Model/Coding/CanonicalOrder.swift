@@ -1,6 +1,6 @@
 /// The canonical order of set elements and map keys: by the bytes of their separate encodings (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
-  /// Returns the elements in canonical order.
+  /// Returns the elements in canonical order. The closure encodes the part of an element by which the elements are sorted.
   package static func sorted<T>(
     _ elements: some Collection<T>, by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
@@ -23,10 +23,11 @@ package enum CanonicalOrder {
     }
   }
 
-  /// Throws if two elements of an ordered collection have the same encoding. Strings and integers are not checked, because
-  /// only equal elements of these types have the same encoding.
+  /// Throws if two different elements of an ordered set, or two different keys of an ordered dictionary, have the same encoding, because a
+  /// reader would decode them as equal. Strings and integers are not checked, because different values of these types always have different
+  /// encodings.
   ///
-  /// - Complexity: O(n log n) for *n* elements; constant for texts and integers.
+  /// - Complexity: O(n log n) for *n* elements; constant for strings and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
     _ elements: some Collection<T>, _ what: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
   ) throws {
@@ -42,9 +43,11 @@ package enum CanonicalOrder {
   /// Returns the elements in canonical order, with the encoded bytes used for sorting.
   ///
   /// - Parameters:
-  ///   - objects: how the outer writer writes objects. For sorting, objects are written as their content, two levels deep.
-  ///   - inPlace: the objects being written in place.
-  ///   - graph: the objects of an untyped graph, which are sorted by number.
+  ///   - objects: how the writer of the whole collection writes objects. For sorting, objects are written as their content, two levels
+  ///     deep.
+  ///   - inPlace: the objects that the writer of the collection is writing in place.
+  ///   - graph: the state of the untyped graph that contains the collection, whose objects are sorted by number; `nil` outside such a
+  ///     graph.
   static func encoded<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, inPlace: ObjectsInPlace? = nil,
     of graph: (first: Int, count: Int, written: Int)? = nil, in orders: CanonicalOrders? = nil,
@@ -53,8 +56,8 @@ package enum CanonicalOrder {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     switch objects {
     case nil: break
-    // For a set nested in an element of a set, the remaining levels are kept, because objects may refer back to the outer
-    // set.
+    // If this set is nested in an element of an outer set, the number of remaining levels must not be reset. Objects may refer back to the
+    // outer set, and sorting would never end.
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
     }
@@ -77,7 +80,7 @@ package enum CanonicalOrder {
 /// fills the cache, and writing the inner collections uses the cache. Without the cache, each level would sort all nested
 /// levels again, which would take quadratic time.
 package final class CanonicalOrders {
-  // The source arrays are retained, because the addresses of their storage are the keys of the cache.
+  // The addresses of the arrays' storage are the keys of the cache. The source arrays are retained, so that the addresses are not reused.
   private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]
   private var entries: [StorageIdentity: (source: [ArchiveValue.MapEntry], sorted: [ArchiveValue.MapEntry])] = [:]
 

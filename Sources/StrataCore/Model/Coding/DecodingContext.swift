@@ -2,22 +2,24 @@ import Foundation
 
 /// The state shared by the readers of one decoding: options, limits, caches, and the report of upgrades.
 public final class DecodingContext {
-  // Exclusivity is not checked, because only one reader at a time uses the context, and the checks would cost more than
-  // reading a small body.
+  // The exclusivity of access to the variables of this class is not checked, because only one reader at a time uses the
+  // context, and the checks would cost more than reading a small body.
   package let limits: ArchiveLimits
   /// The remaining work budget, shared by all readers of the file.
   package let budget: WorkBudget
-  /// Whether records contain excluded fields, which merging needs.
+  /// Whether records contain excluded fields, as merges require.
   package let includesExcluded: Bool
   /// The format of the input. In JSON, for example, dates, URLs and data are strings.
   package let source: DecodingSource
-  /// Whether each record has all keys of its version, as encoders write them. False if records can be partial.
+  /// Whether each record must have all keys of its version, because an encoder wrote it. False if records can lack
+  /// keys.
   @exclusivity(unchecked) package var readsCompleteRecords = false
   /// How decoded models are finished: whether hooks and validation rules run, and how failures are reported.
   let finishing: Finishing
-  /// The first validation failure, without the path to the invalid object.
+  /// The first validation failure found in this decoding. Its path does not yet begin at the root, so
+  /// ``checkFailures(of:)`` searches for all failures with their paths.
   @exclusivity(unchecked) var firstFailure: ArchiveError?
-  /// Options specific to one input format; `nil` if there are none.
+  /// Options that only one input format has, such as those for reading JSON; `nil` if there are none.
   @exclusivity(unchecked) package var options: (any AnyObject & Sendable)?
   /// Whether reading continues after an error, in order to find all errors.
   @exclusivity(unchecked) var collectsErrors = false
@@ -25,16 +27,17 @@ public final class DecodingContext {
   /// does not check rules itself.
   @exclusivity(unchecked) var triesRules = true
   @exclusivity(unchecked) package var report = DecodingReport()
-  /// The version floors in the archive's header: the oldest model versions that may read and write each type.
+  /// The version floors from the archive's header: for each type, the oldest model versions that may read and write its
+  /// records.
   @exclusivity(unchecked) package var floors = StampFloors()
   /// The long strings and data stored outside a row's bytes; `nil` for an archive.
   @exclusivity(unchecked) package var row: RowContents?
   /// The objects of the graph that is currently being read.
   @exclusivity(unchecked) package var objects: ObjectTable?
   @exclusivity(unchecked) package var graph = GraphReading()
-  /// Subclasses whose instances may occur where a superclass is declared.
+  /// Additional subclasses whose instances archives may contain where a superclass is declared.
   @exclusivity(unchecked) package var subclasses: [any VersionedModel.Type] = []
-  /// Whether a decoded model stores a merge base.
+  /// Whether any decoded model stores a merge base (``MergeState``).
   @exclusivity(unchecked) var hasMergeBase = false
   @exclusivity(unchecked) private var ownCaches: DecodingCaches?
 
@@ -49,7 +52,7 @@ public final class DecodingContext {
   /// The digests used to detect duplicate set elements and map keys.
   var digests: ValueDigests { caches.digests }
 
-  /// A fixed-size cache of parsed URLs in a JSON text. Each slot holds one URL.
+  /// A fixed-size cache of the URLs parsed from a JSON text. A new URL replaces the previous URL in its slot.
   var urls: [(text: String, url: URL)?] {
     get { caches.urls }
     _modify { yield &caches.urls }
@@ -66,7 +69,8 @@ public final class DecodingContext {
     self.finishing = finishing
   }
 
-  /// A context for decoding models on trial, to find out whether they can be decoded.
+  /// A new context for decoding a model on trial, to find out whether it can be decoded. A failure does not affect this
+  /// context.
   var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
 
   private func sharing(_ finishing: Finishing) -> DecodingContext {
@@ -85,7 +89,7 @@ public final class DecodingContext {
     if let ownCaches, !ownCaches.shared.isEmpty { ownCaches.shared.removeAll(keepingCapacity: true) }
   }
 
-  /// Returns the value of an integer. Equal large integers share memory.
+  /// Returns an integer as a value. Equal integers of more than 64 bits share memory.
   func shared(_ integer: WideInteger) throws -> ArchiveValue {
     let value = ArchiveValue(integer)
     guard case .wideInteger = value else { return value }
@@ -95,10 +99,10 @@ public final class DecodingContext {
     }
   }
 
-  /// Returns the value of a UUID. Equal UUIDs share memory.
+  /// Returns a UUID as a value. Equal UUIDs share memory.
   func shared(_ uuid: UUID) -> ArchiveValue { shared(.uuid(uuid)) { .uuid(uuid) } }
 
-  /// Returns the URL for a text. Equal texts are parsed only once.
+  /// Returns the URL for a text, and calls the closure only if no equal text has been parsed before.
   func sharedURL(_ text: String, _ base: String? = nil, _ make: () throws -> URL) throws -> URL {
     guard case .url(let url) = try shared(.url(ExactKey(text), base: base.map { ExactKey($0) }), { .url(try make()) })
     else { return try make() }
@@ -116,7 +120,7 @@ public final class DecodingContext {
     return value
   }
 
-  /// Returns the classes of the objects that a graph may contain, by type name.
+  /// Returns the classes of the objects that a graph with this root type may contain, by type name.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of the classes have the same name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
@@ -140,7 +144,8 @@ public final class DecodingContext {
   /// This is a method of the context, because the thread sanitizer build fails to compile the addition inside a reader.
   func passObjects(_ count: Int) { graph.sharedCount += count }
 
-  /// Counts an object of the graph being read. Later references (CBOR tag 29) may refer to the object.
+  /// Counts an object of the graph after it has been read. From now on, references with CBOR tag 29 may refer to the
+  /// object.
   func passObject() { graph.passed? += 1 }
 
   /// Whether untyped objects are accepted in place of records, and arrays in place of sets. True for dictionaries and
@@ -160,7 +165,7 @@ public final class DecodingContext {
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
-    // The cache is bounded, because data can contain any number of shapes.
+    // The size of the cache is limited, because an archive can contain any number of shapes.
     guard caches.placements.count < 32 else { return places }
     caches.placements.append((schema, shape, places))
     if reports {
@@ -186,17 +191,18 @@ final class DecodingCaches {
   let digests: ValueDigests
   /// A cache of large integers, UUIDs and URLs. Equal values in a body share memory.
   @exclusivity(unchecked) var shared: [SharedKey: ArchiveValue] = [:]
-  /// A cache of the classes found for the most recent root type, because a stream contains one graph per model.
+  /// The classes found for the most recent root type. The cache saves the search for each further model of a stream,
+  /// which has a graph of its own.
   @exclusivity(unchecked) var objectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
   @exclusivity(unchecked) var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
-  /// For each schema and record shape read together, the index of each field in the shape.
+  /// For each schema and the shape of records from which it was read: the index of each field's value in such records.
   @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
   @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
 
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }
 
-/// How a model is finished after all of its fields are set.
+/// Which hooks and validation rules run after all fields of a model are set, and how failures are reported.
 package enum Finishing: Sendable {
   /// No hooks or rules run. Used for intermediate results, such as those of a merge.
   case never
@@ -210,10 +216,10 @@ package enum Finishing: Sendable {
 }
 
 extension DecodingContext {
-  /// Whether hooks run on decoded models.
+  /// Whether the ``PostDecoding`` hooks of decoded models run.
   package var finishesModels: Bool { if case .never = finishing { false } else { true } }
 
-  /// Whether the rules of decoded models are checked.
+  /// Whether the validation rules of decoded models are checked.
   package var validates: Bool {
     switch finishing {
     case .never: false
@@ -268,7 +274,8 @@ public struct DecodingReport: Sendable, Hashable {
     var typesWithOtherFields: [String] = []
   }
 
-  /// The details, in an array of at most one element. A report without details therefore stays small.
+  /// The parts of the report that are usually empty, in an array of at most one element. A report without them is
+  /// therefore small.
   private var details: [Details] = []
 
   /// Keys of older records that no field used after the migration steps, in the order of their first occurrence. A
@@ -302,7 +309,7 @@ public struct DecodingReport: Sendable, Hashable {
     }
   }
 
-  /// Adds a report about a later part of the same file.
+  /// Adds the entries of a report about a later part of the same file, without duplicates.
   mutating func add(_ next: DecodingReport) {
     for upgrade in next.upgrades { add(upgrade) }
     for line in next.typesWithoutVersion { add(line, \.typesWithoutVersion) }
@@ -334,7 +341,8 @@ public struct DecodingReport: Sendable, Hashable {
     if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
-  /// Log lines of a debug build: dropped keys, defaulted fields, and types with different fields.
+  /// The lines that a debug build writes to the log: dropped keys, fields that got their defaults, and types with
+  /// different fields.
   var noteworthy: [String] {
     unusedKeys.map { "no field takes \($0) of older data" }
       + defaultedKeys.map { "older data lacks \($0), which takes its default" }

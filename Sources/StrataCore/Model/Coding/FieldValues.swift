@@ -5,10 +5,11 @@ package enum FieldValues {
   /// Like `slots`, but with some fields already decoded. The dictionary contains the decoded fields by index, and their
   /// slots are `nil`.
   case partlyMade([ArchiveValue?], [Int: Any])
-  /// The values of a record, with the index of each field's value in the record; -1 if the field is absent.
+  /// The values of a record, and for each field of the schema the index of its value among them; -1 if the record lacks
+  /// the field.
   case record([ArchiveValue], indices: [Int])
 
-  /// The value of a field; `nil` if the field is absent or the index is out of range.
+  /// The value of the field with this index in the schema; `nil` if the field is absent, or if there is no such field.
   @inline(__always)
   package subscript(field: Int) -> ArchiveValue? {
     switch self {
@@ -20,7 +21,7 @@ package enum FieldValues {
     }
   }
 
-  /// Returns the decoded field; `nil` if the field is not decoded yet.
+  /// Returns the value of the field with this index in the schema if it is already decoded; otherwise `nil`.
   func made(_ field: Int) -> Any? {
     if case .partlyMade(_, let made) = self { made[field] } else { nil }
   }

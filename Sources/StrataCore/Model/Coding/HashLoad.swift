@@ -1,7 +1,8 @@
 /// Limits the number of comparisons caused by equal hashes when a set or dictionary is decoded.
 ///
-/// Some types, such as Foundation's `Data`, hash only a part of their value. An attacker could exploit this behavior
-/// with many elements that have equal hashes. Decoding then throws an error long before the comparisons would finish.
+/// Some types, such as Foundation's `Data`, hash only a part of their value. An attacker could create many elements
+/// with equal hashes, all of which a set would have to compare with each other. Decoding then throws an error long
+/// before the comparisons would finish.
 struct HashLoad<T: Hashable> {
   /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this number of
   /// elements costs no more than reading a larger collection.
@@ -12,7 +13,7 @@ struct HashLoad<T: Hashable> {
   private var hashes: [Int] = []
   private var nextCheck = Self.smallest
   private var counted = 0
-  /// The largest number of steps needed so far to compare two elements.
+  /// The cost of comparing two elements: the largest number of steps that any element so far requires.
   private var weight = 1
 
   init(_ budget: WorkBudget) {
@@ -20,28 +21,33 @@ struct HashLoad<T: Hashable> {
     isHashedWhole = T.self == String.self || T.self is any FixedWidthInteger.Type
   }
 
-  /// Counts an element that is about to be added.
+  /// Counts an element that is about to be added to the set or dictionary.
   ///
   /// - Parameter value: the archive value from which the element was decoded.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget of steps is used up.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the comparisons of the elements would take more steps
+  ///   than the budget allows.
   mutating func add(_ element: T, _ value: ArchiveValue) throws {
     if isHashedWhole { return }
     try add(element, weight: value.weight, comparison: value.comparison)
   }
 
+  /// Counts an element that is about to be added to the set or dictionary.
+  ///
   /// - Parameters:
   ///   - weight: the number of steps needed to read the whole element.
   ///   - comparison: the number of additional steps needed to compare the element.
   mutating func add(_ element: T, weight: @autoclosure () -> Int, comparison: @autoclosure () -> Int = 0) throws {
     if isHashedWhole { return }
     let own = weight()
-    // The element's content is hashed again at each level of nested sets.
+    // Adding the element hashes its content, and in nested sets, each level hashes the content again. The cost is
+    // therefore charged for each call.
     try budget.spend(steps: own)
     self.weight = max(self.weight, own + comparison())
     hashes.append(element.hashValue)
     guard hashes.count == nextCheck else { return }
     nextCheck *= 2
-    // Sorting all hashes again is cheap, because the next check is only at twice the number of elements.
+    // Equal hashes are found by sorting. Sorting all hashes again is cheap, because the next check is only at twice the
+    // number of elements.
     hashes.sort()
     var pairs = 0
     var start = 0
@@ -50,7 +56,8 @@ struct HashLoad<T: Hashable> {
       pairs += count * other / 2
       start = place
     }
-    // Multiplied by four, because up to four times as many comparisons can happen before the next check.
+    // The number of elements can double before the next check, and with it the number of equal pairs can quadruple. The
+    // steps are therefore multiplied by four.
     let (steps, overflows) = (4 * (pairs - counted)).multipliedReportingOverflow(by: self.weight)
     try budget.spend(steps: overflows ? .max / 2 : steps)
     counted = pairs

@@ -5,23 +5,23 @@
 /// string.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
-  /// The bytes from the tag of the record to the end of the keys.
+  /// The encoded definition, from the tag of the record to the end of the mark.
   private let bytes: [UInt8]
-  /// The byte offset of the low byte of the definition's number.
+  /// The offset in `bytes` of the low byte of the definition's number, which is different in a later definition of the
+  /// same shape.
   let numberPlace: Int
-  /// The end offsets of the keys and of the mark (type name and version) after the keys. The first key begins at
-  /// ``keysStart``.
+  /// The offsets in `bytes` at which the keys, and the mark (type name and version) after them, end. The first key begins at ``keysStart``.
   let ends: [Int]
   let keysStart: Int
   /// The keys, followed by the mark (type name and version).
   let texts: [String]
-  /// The texts that get a reference number if the definition is the first in its body.
+  /// The keys and the mark that get a reference number if the definition is the first in its body. Short texts get no number.
   let numbered: [String]
-  /// The strings to which a writer can refer after the definition.
+  /// The strings of the definition to which a writer can refer later in the body.
   let strings: StringIndex.Contents
-  /// The numbers of values and bytes that a reader counts for the definition.
+  /// The numbers of values and bytes that a reader of the definition compares with its limits.
   let counts: ReadingCounts
-  /// The definitions that a reader has after reading only this definition.
+  /// The list of definitions that a reader has after it has read this definition as the first in a body.
   let definitions: [ArchiveReader.Definition]
 
   /// Encodes the definition of a shape. Returns `nil` if a writer rejects the shape, or if the mark is equal to one of
@@ -29,7 +29,7 @@ package final class LeadingDefinition: Sendable {
   init?(of shape: RecordShape, readBy schema: ObjectIdentifier) {
     var writer = ArchiveWriter(minimumCapacity: 256)
     let start = writer.buffer.count
-    // A shape that cannot be written is a mistake in the schema, which check() reports.
+    // If the shape cannot be written, the schema has a mistake, which ``ModelSchema/check()`` reports.
     guard (try? writer.beginRecord(shape)) != nil else { return nil }
     self.shape = shape
     bytes = writer.buffer.array(from: start)
@@ -45,13 +45,13 @@ package final class LeadingDefinition: Sendable {
     }
     (self.ends, self.numbered) = (ends, numbered)
     definitions = [ArchiveReader.Definition(number: 0, shape: shape, matching: schema)]
-    // The bytes are shorter than the texts if the mark was written as a reference to a key.
+    // If the mark equals a key, it was written as a reference, and the bytes are shorter than the texts. The offsets would then be wrong.
     guard ends.last == bytes.count else { return nil }
   }
 
   func write(to buffer: inout ByteBuffer) { bytes.withUnsafeBytes { buffer.append(contentsOf: $0) } }
 
-  /// Returns whether a range of the definition's bytes occurs at a position in a body.
+  /// Returns whether a range of the definition's bytes, by default all of them, occurs at the given position of a body.
   @inline(__always)
   func matches(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in
@@ -70,8 +70,7 @@ extension ArchiveReader {
   /// - Returns: whether the definition was skipped. A definition is not skipped if its shape differs or if its CBOR
   ///   heads are longer than necessary.
   mutating func passDefinition(_ known: LeadingDefinition, at start: Int) throws -> Bool {
-    // Close to a limit, the definition is parsed instead of skipped, because the error must name the part that is too
-    // long.
+    // If the definition may exceed a limit, it is parsed instead of skipped, because the error must name the part that is too long.
     guard known.texts.count < countLimit, known.byteCount < lengthLimit else { return false }
     if strings.count == 0, definitions.isEmpty, known.matches(at: start, of: bytes) {
       position = start &+ known.byteCount
@@ -114,14 +113,15 @@ extension ArchiveReader {
     return true
   }
 
-  /// Charges the budget for a skipped definition as if the definition had been read.
+  /// Charges a skipped definition to the budget, as if the definition had been read.
   private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))
     try context.budget.spend(weight: 2 &* WorkBudget.ofCollection &+ numbered &* WorkBudget.ofText)
   }
 
-  /// Returns the end of a string reference to the given text, if the reference is in its shortest form; `nil` otherwise.
+  /// Returns the position after a string reference that begins at `start`. Returns `nil` unless the reference is in its shortest form and
+  /// refers to the given text.
   private func endOfReference(to text: String, at start: Int) -> Int? {
     guard bytes.byteCount &- start >= 5, byte(start) == 0xD8, byte(start &+ 1) == UInt8(CBOR.Tag.stringReference) else {
       return nil

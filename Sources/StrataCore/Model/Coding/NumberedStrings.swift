@@ -5,7 +5,7 @@ package struct NumberedStrings {
   /// The number of strings in a body without references; -1 in a body with references. Strings are stored only in a body
   /// with references.
   private var countAlone = -1
-  /// The last text in a body without references.
+  /// The last text in a body without references. If the next text is equal, it shares the memory of this text.
   private var lastAlone = ""
   private var texts: [String] = []
   private var others: Others?
@@ -13,8 +13,7 @@ package struct NumberedStrings {
   /// The numbered data and URLs of a body. A separate class keeps the reader small, because few bodies contain data or
   /// URLs.
   private final class Others {
-    // Exclusivity is not checked, because only the reader uses these properties and the checks would cost more than the
-    // access.
+    // The exclusivity of access is not checked, because only the reader uses these properties, and a check would cost more than the access.
     @exclusivity(unchecked) var data: [Int: Data] = [:]
     @exclusivity(unchecked) var urls: [URL?] = []
   }
@@ -37,7 +36,7 @@ package struct NumberedStrings {
   @inline(__always)
   func data(_ number: Int) -> Data? { others?.data[number] }
 
-  /// Returns the URL that was parsed from the text with this number; `nil` if there is none.
+  /// Returns the URL that was parsed from the text with this number; `nil` if the text has not been parsed as a URL.
   func url(_ number: Int) -> URL? {
     guard let others, number < others.urls.count else { return nil }
     return others.urls[number]
@@ -45,8 +44,8 @@ package struct NumberedStrings {
 
   /// Assigns the next number to a text.
   ///
-  /// - Returns: the text to use, and whether the text needs new memory. A text that equals the previous text shares its
-  ///   memory, because an encoder with a full string index writes repeated texts in full.
+  /// - Returns: the text to use, and whether the text needs new memory. A text that equals the previous one shares its memory. Such
+  ///   repetitions occur because an encoder with a full string index writes repeated texts in full.
   @inline(__always)
   mutating func append(_ text: String) -> (text: String, isNew: Bool) {
     guard isKept else { return appendAlone(text) }
@@ -72,12 +71,12 @@ package struct NumberedStrings {
     texts.append("")
   }
 
-  /// Assigns the first numbers to the texts at the start of a body.
+  /// Assigns the numbers from 0 to the texts at the start of a body.
   mutating func begin(with first: [String]) {
     if isKept { texts = first } else { countAlone = first.count }
   }
 
-  /// Caches the URL of the text with this number.
+  /// Caches the URL that was parsed from the text with this number.
   mutating func remember(_ url: URL, _ number: Int) {
     guard isKept else { return }
     let kept = kept
@@ -106,8 +105,8 @@ package struct NumberedStrings {
 }
 
 extension RawSpan {
-  /// Whether a body may contain a string reference. The search finds tag number 25 after the head of a tag, in any
-  /// encoding, and checks eight bytes at a time.
+  /// Whether a body may contain a string reference. Searches for the tag number 25 after the head of a tag, in any encoding, eight bytes at
+  /// a time. Text or data can contain the same bytes, so the result can be true although there is no reference.
   package var mayHoldReference: Bool {
     let tag = UInt8(truncatingIfNeeded: CBOR.Tag.stringReference)
     let pattern = UInt64(tag) &* 0x0101_0101_0101_0101
@@ -115,8 +114,8 @@ extension RawSpan {
     while byteCount &- place >= 8 {
       let difference =
         UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)) ^ pattern
-      // Sets the highest bit of each byte that equals the tag. The bits of bytes above such a byte may also be set. Each
-      // hit is therefore checked again.
+      // Sets the highest bit of each byte that equals the tag number. The calculation may also set the bits of bytes above such a byte, so
+      // each hit is checked again.
       var hits = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
       while hits != 0 {
         if isReference(at: place &+ hits.trailingZeroBitCount / 8) { return true }

@@ -14,17 +14,18 @@ package struct RowParts: Sendable {
     return buffer.array()
   }()
 
-  /// The record shapes. Records refer to a shape by its index in this array.
+  /// The record shapes. The row's records refer to a shape by its index in this array.
   package var shapes: [RecordShape]
   /// The long strings and data, by their SHA-256 digest.
   package private(set) var contents: [[UInt8]: Data] = [:]
 
-  /// The total size of the contents in bytes.
+  /// The total size in bytes of the long strings and data in `contents`.
   private(set) var size = 0
 
   init(shapes: [RecordShape]) { self.shapes = shapes }
 
-  /// Adds content and returns its SHA-256 digest.
+  /// Adds a long string or long data unless equal content is already present. Returns the SHA-256 digest of the
+  /// content.
   mutating func add(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     let digest = SHA256.digest(of: bytes.bytes)
     if contents[digest] == nil {
@@ -44,26 +45,27 @@ package struct RowContents: Sendable {
 
   subscript(digest: [UInt8]) -> Data? { all[digest] }
 
-  /// The total size of the contents in bytes.
+  /// The total size in bytes of all long strings and data.
   package var size: Int { all.values.reduce(0) { $0 + $1.count } }
 }
 
 extension ArchiveReader {
-  /// Returns definitions for the given shapes. Each definition's number is the index of its shape.
+  /// Returns the record definitions for the given shapes of a row. The number of each definition is the index of its
+  /// shape.
   package static func definitions(of shapes: [RecordShape]) -> [Definition] {
     shapes.enumerated().map { Definition(number: $0, shape: $1, matching: nil) }
   }
 
-  /// Begins a row whose records refer to the given definitions.
+  /// Begins to read a row whose records refer to the given definitions by number.
   package mutating func beginRow(_ definitions: [Definition]) {
     self.definitions = definitions
     context.graph = GraphReading()
   }
 
-  /// Reads a reference to content outside the row, after the reference's tag.
+  /// Reads a reference to content outside the row, whose tag has already been read.
   ///
-  /// - Returns: the reference number of the resulting string. The caller charges the bytes of the string to the budget,
-  ///   as for a string reference.
+  /// - Returns: the reference number of the content, which is added to the strings of the row. The caller charges the
+  ///   bytes of the content to the budget, as for a string reference.
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {

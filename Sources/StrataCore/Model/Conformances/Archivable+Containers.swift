@@ -36,8 +36,8 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    // Uses a span, because a span borrows each element instead of copying all of its fields. `Array.span` requires macOS
-    // 26.
+    // A span is used because it borrows each element, whereas a loop over the array would copy all fields of the element. `Array.span`
+    // would require macOS 26.
     try withUnsafeBufferPointer { buffer in
       let elements = buffer.span
       var index = 0
@@ -57,7 +57,8 @@ extension Array: Archivable where Element: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> [Element] {
     let count = try reader.beginArray()
     var elements: [Element] = []
-    // The capacity is limited, because the count may be wrong and an element can take far more memory than one byte.
+    // The reserved capacity is limited. A damaged body may contain a wrong count, and an element takes far more memory than the single byte
+    // that an element needs in the body.
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
       while elements.count < count { elements.append(try Element.read(from: &reader)) }
@@ -121,7 +122,7 @@ extension Set: Archivable where Element: Archivable {
       try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
     }
     for item in items {
-      // If nothing is shared, the bytes encoded for sorting are also the final bytes.
+      // The bytes that were encoded for sorting can be used if the writer does not write references to strings or objects.
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
     }
     writer.leave()
@@ -171,7 +172,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    // Sorts the pairs instead of the keys, because a key that does not equal itself, such as NaN, cannot be looked up.
+    // The pairs are sorted instead of the keys, because the value of a key that does not equal itself, such as NaN, could not be looked up.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
@@ -180,7 +181,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      // Errors normally contain no data. A key is included, because the value could not be located without the key.
+      // Errors normally contain no users' data. The error for a value nevertheless contains its key, because the value could not be located
+      // without the key.
       do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
     writer.leave()
@@ -286,7 +288,7 @@ extension ArchiveValue {
 }
 
 extension ArchiveWriter {
-  /// Returns the error with an index prepended to its path.
+  /// Returns the error with an index of an array prepended to the error's path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }
 
@@ -298,9 +300,9 @@ extension ArchiveReader {
     return count
   }
 
-  /// Ends reading an array.
+  /// Ends reading an array, after all of its elements have been read.
   public mutating func endArray() { leave() }
 
-  /// Returns the error with an index prepended to its path.
+  /// Returns the error with an index of an array prepended to the error's path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }

@@ -7,7 +7,7 @@ extension Duration: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     let attoseconds = WideInteger(twosComplement: WideInteger.Magnitude(high: UInt64(bitPattern: _high), low: _low))
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
-    // The mantissa of a decimal is limited to 128 bits.
+    // A decimal has a mantissa of at most 128 bits, so it cannot represent the attoseconds of a very long duration.
     guard let seconds = parts.decimal else {
       throw ArchiveError(.notEncodable, "a decimal cannot represent the duration")
     }
@@ -35,7 +35,8 @@ extension Duration: Archivable {
 }
 
 extension DecimalParts {
-  /// The number times 10^18 in two's complement; `nil` if the product is not an integer or has more than 127 bits.
+  /// The number of seconds as attoseconds, in two's complement; `nil` if the number of attoseconds is not an integer or
+  /// has more than 127 bits.
   fileprivate var attoseconds: WideInteger.Magnitude? {
     guard mantissa != .zero else { return .zero }
     guard exponent >= -18, exponent <= 38 else { return nil }

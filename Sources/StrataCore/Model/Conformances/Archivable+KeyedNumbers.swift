@@ -1,5 +1,5 @@
-// Keyed archives store equal numbers only once. Therefore `true`, 1 and 1.0 may all be stored as the value that was
-// archived first.
+// Keyed archives store equal numbers only once. Therefore `true`, 1 and 1.0 may all be stored as the one that was
+// archived first, and the following initializers accept any of them.
 
 extension Bool {
   /// Creates a boolean from the number 0 or 1 in a keyed archive.

@@ -1,5 +1,5 @@
 extension Archivable where Self: RawRepresentable, RawValue: Archivable {
-  /// Writes the raw value, which is a name or a number chosen by the program, never an ordinal.
+  /// Writes the raw value, which is a name or a number that the program has chosen, and not the position of the case.
   @inlinable
   public func write(to writer: inout ArchiveWriter) throws { try rawValue.write(to: &writer) }
 

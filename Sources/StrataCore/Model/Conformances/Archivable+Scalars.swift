@@ -20,7 +20,7 @@ extension Archivable where Self: FixedWidthInteger {
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     if MemoryLayout<Self>.size > 8 { return try decode(from: reader.readValue(), in: reader.context) }
     let (isNegative, argument) = try reader.readInteger64()
-    // CBOR encodes the negative integer n as -1 - n.
+    // CBOR encodes the negative integer n as the argument -1 - n, which is ~n.
     let value = isNegative ? Int64(exactly: argument).flatMap { Self(exactly: ~$0) } : Self(exactly: argument)
     guard let value else { throw tooWide() }
     return value

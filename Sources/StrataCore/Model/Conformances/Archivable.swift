@@ -17,7 +17,7 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError`` if the bytes are damaged or contain a value of a different kind.
   static func read(from reader: inout ArchiveReader) throws -> Self
 
-  /// Creates a value from an untyped value. Used for upgrades, merging and JSON.
+  /// Creates a value from an untyped value. Used when data is upgraded, merged or read from JSON.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the untyped value is of a different kind.
   static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self
@@ -81,7 +81,7 @@ extension Archivable {
   @inlinable
   public static var _mayBeNull: Bool { false }
 
-  /// Returns the value as an untyped value.
+  /// Returns the value in untyped form, as archives contain it.
   package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ArchiveValue {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
@@ -91,7 +91,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// Decodes the written bytes and returns the value.
+  /// Reads back the bytes that have been written, and returns the untyped value that they contain.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
@@ -113,15 +113,15 @@ public struct SchemaCatalog: Sendable {
   package private(set) var schemas: [ModelSchema] = []
   private var schemasByName: [String: ModelSchema] = [:]
   private var types: Set<ObjectIdentifier> = []
-  /// The names that several types share.
+  /// The type names that several types in the catalog share.
   package private(set) var ambiguousNames: Set<String> = []
-  /// The classes among the models, by type name and by former name.
+  /// The models in the catalog that are classes, by type name and by former name.
   package private(set) var objectTypes: [String: any VersionedModel.Type] = [:]
 
-  /// Whether any model has a field that equality ignores.
+  /// Whether any model in the catalog has a transitory field, which equality ignores.
   private(set) var hasTransitoryFields = false
 
-  /// Whether archives may contain types, keys or cases under former names.
+  /// Whether archives may contain types, keys or cases that the current models would write differently, such as former names.
   private(set) var hasSubstitutes = false
 
   /// Creates an empty catalog.
@@ -133,7 +133,7 @@ public struct SchemaCatalog: Sendable {
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
-  /// Records that archives may contain values that their type would now write differently.
+  /// Marks the catalog to show that archives may contain values that the current types would write differently.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and its former names.
@@ -160,7 +160,7 @@ public struct SchemaCatalog: Sendable {
     for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
   }
 
-  /// Returns the classes of the objects that a graph may contain, by type name.
+  /// Returns the classes of the objects that a graph with this root type may contain, by type name.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two of the classes have the same name.
   static func objectTypes(
@@ -173,10 +173,10 @@ public struct SchemaCatalog: Sendable {
     return catalog.objectTypes
   }
 
-  /// The schema of the type with this name or former name.
+  /// The schema of the type with this name or former name; `nil` if the catalog has none.
   public subscript(name: String) -> ModelSchema? { schemasByName[name] }
 
-  /// Returns the schema of the type with this name or former name.
+  /// Returns the schema of the type with this name or former name; `nil` if the catalog has none.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` if two types share the name.
   package func schema(named name: String) throws -> ModelSchema? {

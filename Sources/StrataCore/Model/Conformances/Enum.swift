@@ -18,8 +18,8 @@ extension EnumModel {
 public struct CasePayload {
   package let values: ArchiveObject
   package let context: DecodingContext
-  /// Whether the JSON value is the single unlabeled associated value itself instead of an object with all associated
-  /// values.
+  /// Whether the JSON document contains a single unlabeled associated value directly, instead of an object with all
+  /// associated values.
   var isWhole = false
 
   /// Returns the associated value with this label. Values without a label have the labels `_0`, `_1` and so on by
@@ -30,7 +30,7 @@ public struct CasePayload {
     try value(label) { try T.decode(from: $0, in: context) }
   }
 
-  /// Returns the associated value with this label. The value's type is only `Codable`.
+  /// Returns the associated value with this label, whose type is `Codable` but not archivable.
   @_disfavoredOverload
   public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
@@ -68,7 +68,7 @@ extension VersionedModel {
     try objects?.enterRecord(in: context)
     defer { objects?.leaveRecord() }
     var record: ModelRecord
-    // The location of the associated values in JSON, for the paths of errors.
+    // Where the JSON document contains the associated values, for the paths of errors; `nil` if the source is not JSON.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
@@ -141,7 +141,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}
 
-  /// Ends a case.
+  /// Ends a case that ``beginCase(_:_:count:)`` has started.
   public mutating func endCase() {
     leave()
     leave()

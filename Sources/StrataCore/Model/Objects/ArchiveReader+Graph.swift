@@ -1,5 +1,6 @@
 extension ArchiveReader {
-  /// Reads a value that ``ArchiveWriter/writeRoot(_:)`` wrote.
+  /// Reads the root value of an archive, which ``ArchiveWriter/writeRoot(_:)`` wrote with or without a graph of
+  /// objects.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
     let table = ObjectTable(types: try context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
@@ -45,7 +46,8 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads the head of the array in a stream's member. The element count takes four bytes (Docs/Format.md, section 11).
+  /// Reads the head of the array that each member of a stream contains, and returns its element count. The count takes
+  /// four bytes (Docs/Format.md, section 11).
   private mutating func beginMember() throws -> Int {
     guard try peekByte() == CBOR.countedArrayByte else {
       throw ArchiveError.damaged("the body of a stream's member is not an array with a four-byte count", at: position)
@@ -87,7 +89,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads an object that is not a record.
+  /// Reads an object of a graph as an untyped value. Throws if the object is itself a reference or a graph.
   private mutating func readObjectValue(at start: Int) throws -> ArchiveValue {
     let value = try readValue()
     switch value {
@@ -117,7 +119,8 @@ extension ArchiveReader {
     return try objects.object(number, as: T.self, in: context)
   }
 
-  /// Reads the number of an object after its tag. Returns a reference with the object's number in its graph.
+  /// Reads the number of an object in a reference whose tag has already been read. Returns a reference with the
+  /// object's number in its own graph.
   ///
   /// - Parameter isLater: whether the reference must be to the object being read or to a later object. If false, the
   ///   reference must be to an earlier object.
@@ -125,7 +128,8 @@ extension ArchiveReader {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a reference to an object is not a number", at: start)
     }
-    // Object numbers in tag 29 are counted across all graphs of the body.
+    // The number is counted across all graphs of the body. It must belong to the current graph, and the number of the
+    // graph's first object is subtracted.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
       throw ArchiveError.damaged("a reference to an object is outside of a graph", at: start)
     }
@@ -141,7 +145,7 @@ extension ArchiveReader {
     return .reference(Int(number) - objects.lowerBound)
   }
 
-  /// Reads a graph as untyped values after its tag and name.
+  /// Reads a graph, whose tag and name have already been read, as untyped values.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
       throw ArchiveError.damaged("a graph is inside another graph", at: start)
@@ -168,8 +172,8 @@ extension ArchiveReader {
 
   // MARK: Fields that wait
 
-  /// Returns a placeholder for a field until the referenced object exists. Returns `nil` if the error has a different
-  /// cause.
+  /// If the error means that the field refers to an object that does not exist yet, defers the field and returns a
+  /// placeholder. Returns `nil` if the error has a different cause.
   @usableFromInline
   mutating func placeholder<T>(
     _ place: Int, _ error: any Error, _ makeDefault: () throws -> T
@@ -191,7 +195,8 @@ extension ArchiveReader {
     return try makeDefault()
   }
 
-  /// Returns the error for a constant property that refers to an object created later.
+  /// Returns the error for a constant property that refers to an object created later. A constant cannot be set once
+  /// that object exists.
   public func constantInCycle(_ place: Int) -> ArchiveError {
     ArchiveError(.rejected, "a cycle passes through a constant; make it a variable")
   }
@@ -225,15 +230,18 @@ extension ArchiveReader {
 
 /// The state of reading the graphs in a body.
 package struct GraphReading {
-  /// The number of objects in all graphs before the current position.
+  /// The number of objects in all graphs that precede the current position in the body. The next graph numbers its
+  /// objects from here.
   var sharedCount = 0
-  /// The number of the object being read, or of the next object; `nil` outside graphs.
+  /// The number in the body of the object being read, or of the next object; `nil` outside graphs.
   var passed: Int?
-  /// The numbers of the objects in the untyped graph being read; `nil` outside untyped graphs.
+  /// The numbers in the body of the objects in the untyped graph being read; `nil` outside untyped graphs.
   var untyped: Range<Int>?
-  /// The numbers of objects outside the body, such as the objects that a decomposed object refers to.
+  /// The numbers to which references may refer although the objects are outside the body, such as the objects to which a
+  /// decomposed object refers; `nil` if there are none.
   var elsewhere: Range<Int>?
-  /// The schema of the object being read, and the position of its fields.
+  /// The schema of the object being read, and the position at which its fields begin, in case a field must be read
+  /// again.
   var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 

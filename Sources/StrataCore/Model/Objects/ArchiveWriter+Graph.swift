@@ -1,15 +1,16 @@
 /// How a writer represents an object of a class.
 package enum ObjectRole {
-  /// Each object is written as a reference. The contents of the objects are written separately, in the given order.
+  /// Each object is written as a reference to its number in the given order. The contents of the objects are written
+  /// separately, in the same order.
   case order(ObjectOrder)
-  /// Each object is written as a reference and added to the list. Used to decompose an object without changing the
-  /// objects that it refers to.
+  /// Each object is written as a reference and added to the given list. Used to decompose an object into its own
+  /// fields, without the contents of the objects to which it refers.
   case referenced(ReferencedObjects)
-  /// Each nested model, including structs and enums, is written as a reference and added to the list. Used to visit all
-  /// nested models.
+  /// Each nested model, including structs and enums, is written as a reference and added to the given list. Used to
+  /// visit all nested models.
   case models(ReferencedObjects)
-  /// Each object is written as its content, down to a number of levels. Used to sort sets, because sorting cannot
-  /// follow cycles.
+  /// Each object is written as its content, down to the given number of nested objects. Used to sort sets. The number
+  /// is limited, because objects may refer to each other in cycles.
   case content(levels: Int)
 }
 
@@ -28,7 +29,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a value. If the value refers to objects, it is written as a graph.
+  /// Writes the root value of an archive. If the value refers to objects, it is written as a graph.
   package mutating func writeRoot<T: Archivable>(_ value: T) throws {
     guard objects == nil, T._rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
     let order = try ObjectOrder(of: value, first: sharedCount, limits: limits)
@@ -45,7 +46,7 @@ extension ArchiveWriter {
     try value.write(to: &self)
   }
 
-  /// Checks that a decoder with the same `subclasses` would know the class of each object.
+  /// Checks that a decoder with the same list of subclasses would know the class of each object in a graph.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if a class would be unknown, and `invalidSchema` if two
   ///   classes have the same name.
@@ -62,8 +63,8 @@ extension ArchiveWriter {
     }
   }
 
-  /// Returns the classes of the objects that a graph may contain. The result is cached for further roots of the same
-  /// type.
+  /// Returns the classes of the objects that a graph with this root type may contain. The result is cached for further
+  /// roots of the same type.
   private mutating func objectTypes<T: Archivable>(of type: T.Type) throws -> Set<ObjectIdentifier> {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -72,7 +73,7 @@ extension ArchiveWriter {
     return known
   }
 
-  /// Writes an untyped graph. Each reference in the graph must be the number of one of the graph's objects.
+  /// Writes an untyped graph. Each reference inside the graph must contain the number of one of the graph's objects.
   package mutating func write(_ graph: ObjectGraph) throws {
     guard graphObjects == nil else {
       throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
@@ -123,7 +124,7 @@ extension ArchiveWriter {
   mutating func beginShared() { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.shareable) }
 
   /// Writes a conditional reference. The reference is archived as nil unless an unconditional reference adds the same
-  /// object.
+  /// object to the archive.
   @inlinable
   public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
     if skipsConditionalFields { writeNull() } else { try field(place, value) }
@@ -147,7 +148,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes an object in place. Used if the identity of objects does not matter.
+  /// Writes an object in place, like a struct, instead of a reference. Used if the identity of objects does not matter.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object contains itself, and `limitExceeded` if
   ///   repeated objects make the output too large.
@@ -157,7 +158,7 @@ extension ArchiveWriter {
     try object.writeRecord(to: &self)
   }
 
-  /// Begins an object in place. The caller must write the object's record next.
+  /// Begins to write an object in place, like a struct. The caller must write the object's record next.
   @discardableResult
   mutating func beginInPlace(_ object: some VersionedModel) throws(ArchiveError) -> ObjectsInPlace {
     let inPlace = objectsInPlace ?? ObjectsInPlace()
@@ -166,7 +167,7 @@ extension ArchiveWriter {
     return inPlace
   }
 
-  /// Returns the number of bytes written since the last call.
+  /// Returns the number of bytes that have been written since the previous call of this function.
   private mutating func passBytesInPlace() -> Int {
     defer { bytesInPlace = buffer.count }
     return max(0, buffer.count - bytesInPlace)

@@ -16,7 +16,8 @@ extension VersionedModel {
   /// Whether the object is an instance of a subclass of `Self`.
   var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any VersionedModel) != Self.self }
 
-  /// Returns the values of the fields. Referenced objects are written as numbers and added to `referenced`.
+  /// Returns the values of the object's own fields. Objects to which it refers are added to `referenced`, and the
+  /// fields contain their numbers.
   package func shallowRecord(_ referenced: ReferencedObjects) throws -> ModelRecord {
     try record(includingExcluded: true, role: .referenced(referenced))
   }

@@ -1,14 +1,13 @@
-/// The objects of a graph in the order in which they are archived. Each object comes after the objects that it refers to,
-/// except in cycles. A reader therefore usually creates an object before the first reference to the object, and long lists
-/// need no recursion.
+/// The objects of a graph in the order in which they are archived. Except in cycles, each object comes after the objects to which it
+/// refers. A reader therefore usually creates an object before the first reference to the object, and long lists need no recursion.
 package final class ObjectOrder {
-  /// The objects. The index of an object is its number.
+  /// The objects of the graph. The index of an object in this array is its number in the graph.
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The objects that the most recently written value refers to.
+  /// The objects that the value currently being searched refers to, in the order of its references.
   private var found: [any VersionedModel] = []
   private(set) var isFinding = true
-  /// The number of objects written so far.
+  /// The number of objects of this graph that have been written so far. References to later objects are written in a different form.
   private var written = 0
   /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
   private let first: Int
@@ -43,7 +42,8 @@ package final class ObjectOrder {
       found.removeAll(keepingCapacity: true)
       scratch.buffer.removeAll()
       do { try step.object.writeRecord(to: &scratch) } catch {
-        // Searches for the path to the object, because objects are not written where they are referenced.
+        // Objects are not written where they are referenced, so the path of the error begins at the object. The path from the root to the
+        // object is searched and prepended.
         throw ObjectPath.find(step.object, from: value).reversed().reduce(ArchiveError.wrap(error)) {
           ArchiveError.at($1, $0)
         }
@@ -66,7 +66,7 @@ package final class ObjectOrder {
     writer.writeObjectReference(first + number, isWritten: number < written)
   }
 
-  /// Writes all objects in order.
+  /// Writes the contents of all objects in the order of their numbers.
   func writeAll(to writer: inout ArchiveWriter) throws {
     for object in objects {
       writer.beginShared()

@@ -1,7 +1,7 @@
 /// Finds the path from a value to an object, for errors. A search is necessary, because objects are not archived where
 /// they are referenced.
 package struct ObjectPath {
-  /// Returns the shortest path of keys and indices to an object; empty if no path is found.
+  /// Returns the shortest path of keys and indices from `root` to an object. The path is empty if none is found.
   ///
   /// - Complexity: linear in the size of the graph.
   package static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
@@ -11,13 +11,14 @@ package struct ObjectPath {
     func add(_ value: ArchiveValue, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
-      // References inside an untyped graph refer to the objects of that graph.
+      // References inside an untyped graph refer to the objects of that graph, and never to the object that is searched
+      // for.
       case .graph: break
       default: value.forEachStep { add($0, referenced, path + [$1].compactMap(\.self)) }
       }
     }
-    // Encoding errors are ignored, because the path only describes an error that is thrown anyway. Objects behind an
-    // object that cannot be encoded are not found.
+    // Encoding errors are ignored, because the path only describes an error that is thrown anyway. Objects that can be
+    // reached only through an object that cannot be encoded are not found.
     let referenced = ReferencedObjects()
     guard let value = try? root.archivedValue(includingExcluded: true, role: .referenced(referenced)) else { return [] }
     add(value, referenced, [])
@@ -29,7 +30,8 @@ package struct ObjectPath {
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
       let referenced = ReferencedObjects()
-      // The encoding error is ignored for the same reason. An object that cannot be encoded has no fields to search.
+      // An object that cannot be encoded has no fields to search. Its error is ignored, because the path only describes
+      // an error that is thrown anyway.
       if let record = try? object.shallowRecord(referenced) { add(.record(record), referenced, path) }
     }
     return []

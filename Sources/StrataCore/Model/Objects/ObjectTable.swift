@@ -2,48 +2,48 @@
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
-    /// The value of an object whose type is not a class. The value is decoded again for each reference.
+    /// The value of an object whose type is not a class. The value is decoded again for each reference to it.
     ///
-    /// If `isPlaced` is true, references are replaced by the value before models are decoded.
+    /// If `isPlaced` is true, copies of the value replace the references to it before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
-  /// A field that refers to an object not yet decoded.
+  /// A field of an existing object that refers to an object not yet decoded. The field is set once all objects exist.
   private struct Unfinished {
     let object: any VersionedModel
     let place: Int
     let value: ArchiveValue
   }
 
-  // Exclusivity is not checked, because only one decoding uses a table and the check would cost more than following a
-  // reference.
+  // The exclusivity of access to the variables of this class is not checked, because only one decoding uses a table, and a check would cost
+  // more than following a reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
   /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
   let first: Int
-  /// The number of objects once the whole graph has been read.
+  /// The number of objects that the table will contain once the whole graph has been read.
   private(set) var count: Int
-  /// The range of the objects' numbers in the body.
+  /// The numbers of this graph's objects in the body.
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any VersionedModel.Type]
   @exclusivity(unchecked) private var lastShape: RecordShape?
   @exclusivity(unchecked) private var lastType: (any VersionedModel.Type)?
-  /// Fields of the current object that refer to objects not yet decoded.
+  /// The fields of the object being decoded that refer to objects not yet decoded, with the index of each field in the schema.
   @exclusivity(unchecked) private var waiting: [(place: Int, value: ArchiveValue)] = []
   @exclusivity(unchecked) private var unfinished: [Unfinished] = []
-  /// For each entry, the number of nested values; 0 for an object. `totalSize` is the sum.
+  /// For each entry, the number of values that it contains; 0 for an object. `totalSize` is the sum.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
-  /// An additional number of values that may be substituted for references. Set only if the code that fills the table
-  /// knows the number of references.
+  /// A number that is added to `totalSize` when the limit on substituted values is calculated. Set only by code that knows
+  /// the number of references in advance.
   @exclusivity(unchecked) package var extraSubstitutes = 0
   /// The budget for substituted values. If set, references are replaced by values before models are decoded. Migration
   /// steps and hooks then see nested records in the same places as in a Strata archive.
   @exclusivity(unchecked) package var placing: WorkBudget?
-  /// The number of values substituted for references so far.
+  /// The number of values that have been substituted for references so far. It is limited, because it could grow exponentially.
   @exclusivity(unchecked) private var expansions = 0
-  /// The nesting depth of values being decoded at references.
+  /// The number of references that are being resolved inside each other at the moment. It is limited like the depth of an archive.
   @exclusivity(unchecked) private var depth = 0
-  /// The nesting depth of records being decoded. Counted only if ``placing`` is set.
+  /// The number of records that are being decoded inside each other at the moment. Counted only if ``placing`` is set.
   @exclusivity(unchecked) private var openRecords = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
@@ -52,7 +52,7 @@ package final class ObjectTable {
     self.count = count
   }
 
-  /// Creates a table of existing objects. References in decomposed values refer to these objects.
+  /// Creates a table of existing objects. References in the fields of a decomposed object refer to these objects by number.
   ///
   /// - Parameter adding: the number of objects that are created later. Fields may already refer to these objects.
   package init(_ referenced: ReferencedObjects, adding: Int = 0) {
@@ -70,19 +70,19 @@ package final class ObjectTable {
   }
 
   deinit {
-    // Removes entries from last to first. Each object can only release earlier objects, which the table still retains,
-    // so releasing a long list does not recurse.
+    // The entries are removed from last to first. An object can then release only earlier objects, which the table still retains, so
+    // releasing a long list does not recurse.
     while entries.popLast() != nil {}
   }
 
-  /// Returns the class whose type name a record shape contains; `nil` if there is none.
+  /// Returns the class with the type name that a record shape contains; `nil` if the graph may not contain such a class.
   package func type(of shape: RecordShape) -> (any VersionedModel.Type)? {
-    // Cached, because consecutive objects often have the same class.
+    // The most recent result is cached, because consecutive objects often have the same class.
     if lastShape !== shape { (lastShape, lastType) = (shape, types[shape.typeName]) }
     return lastType
   }
 
-  /// Adds an object, and records which of its fields refer to objects that are not decoded yet.
+  /// Adds an object. Those of its fields that refer to objects not yet decoded are set later, in ``setWaiting(in:)``.
   package func append(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -90,7 +90,9 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter isPlaced: returns, for the number of values in `value`, whether references are replaced by the value.
+  /// Adds an object whose type is not a class, as an untyped value.
+  ///
+  /// - Parameter isPlaced: receives the number of values in `value`, and returns whether copies of the value replace the references to it.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)
@@ -102,10 +104,10 @@ package final class ObjectTable {
   /// Defers a field of the current object until all objects are decoded.
   func wait(_ place: Int, _ value: ArchiveValue) { waiting.append((place, value)) }
 
-  /// Returns the object with the given number as a model.
+  /// Returns the object with the given number as a value of the given type.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type. If the object does not
-  ///   exist yet, the code is `damaged` and the underlying error is ``Pending``.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type. If the object does not exist yet, the code
+  ///   is `damaged` and the underlying error is ``Pending``.
   package func object<T: Archivable>(_ number: Int, as type: T.Type, in context: DecodingContext) throws -> T {
     guard number >= 0, number < count else {
       throw ArchiveError(.damaged, "a reference names an object that does not exist")
@@ -138,11 +140,11 @@ package final class ObjectTable {
 
   func leaveRecord() { if placing != nil { openRecords -= 1 } }
 
-  /// Replaces references to placed entries by the values of the entries in a copy of `value`, and calls `body` with the
-  /// copy.
+  /// In a copy of `value`, replaces each reference to a placed entry by the value of the entry. Returns the result of calling `body` with
+  /// the copy.
   ///
-  /// - Parameter bound: the object number of `value`. References to this or a higher number are not replaced, because they
-  ///   may be part of a cycle.
+  /// - Parameter bound: the object number of `value`. References to this or a higher number are not replaced, because they may be part of a
+  ///   cycle.
   package func place<R>(
     _ value: ArchiveValue, below bound: Int = .max, in context: DecodingContext, _ body: (ArchiveValue) throws -> R
   ) throws -> R {
@@ -154,7 +156,7 @@ package final class ObjectTable {
     return try body(placed(in: value, below: bound, room: deepest - openRecords - 1))
   }
 
-  /// - Parameter room: the maximum number of nested levels. References at a greater depth are not replaced.
+  /// - Parameter room: the number of nested levels in which references are replaced. References at a greater depth stay.
   private func placed(in value: ArchiveValue, below bound: Int, room: Int) throws -> ArchiveValue {
     func element(_ value: ArchiveValue) throws -> ArchiveValue {
       guard case .reference(let number) = value else {
@@ -164,22 +166,26 @@ package final class ObjectTable {
         return value
       }
       try expand(sizes[number])
-      // Checks for references only once per entry, because a check at each level would take time proportional to the depth.
+      // `hasReferences` searches the whole value, so it is called only once for each entry. A call at each level would search the inner
+      // levels repeatedly.
       return found.hasReferences ? try placed(in: found, below: number, room: room - 1) : found
     }
     guard room > 0 else { return value }
     switch value {
-    // References in sets and in keys of maps are not replaced, because the replacements could equal each other.
+    // References in sets and in keys of maps are not replaced, because the replacements could be equal, and a set or a map must not contain
+    // duplicates.
     case .set, .graph: return value
     case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try element($0.value)) })
     default: return try value.mapInside(element)
     }
   }
 
+  /// Returns the object as a value of the given type.
+  ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type.
   static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
-    // Checks for the exact type first, because most objects have it. A dynamic cast would be slower and would need generic
-    // metadata of the optional.
+    // Most objects have exactly the given type, so this case is checked first. A dynamic cast would be slower, because it needs the generic
+    // metadata of the optional `T?`.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
       throw ArchiveError.mismatch(
@@ -241,7 +247,7 @@ package final class ObjectTable {
     }
   }
 
-  /// The underlying error for a reference to an object that is created after the current one.
+  /// The underlying error if a reference refers to an object that has not been created yet. The reader then defers the field.
   struct Pending: Error {}
 
   /// Sets the fields that were deferred until all objects existed.
@@ -250,7 +256,7 @@ package final class ObjectTable {
     unfinished.removeAll()
   }
 
-  /// Runs the hooks and validations of all objects. Each object comes after the objects that it refers to.
+  /// Runs the hooks and the validation rules of all objects. Except in cycles, each object comes after the objects to which it refers.
   ///
   /// - Parameter path: returns the path to an object, for errors.
   package func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
@@ -282,8 +288,8 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// Returns a copy in which each reference is replaced. A set that contains references becomes an array, because the
-  /// replacements may be equal.
+  /// Returns a copy in which each reference is replaced. A set that contains references becomes an array, because the replacements may be
+  /// equal, and a set must not contain duplicates.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)

@@ -1,27 +1,31 @@
 /// Tracks objects that are written in place, inside the objects that refer to them. Without the tracking, writing an
 /// object that refers to itself would never end, and repeated objects could make the output grow exponentially.
 ///
-/// The writers that sort the sets in a value share one instance with the writer of the value.
+/// The elements of a set are first encoded by separate writers, in order to sort them. These writers use the same
+/// instance as the writer of the set.
 final class ObjectsInPlace {
-  /// The number of bytes written before checking begins, and the number of repeated bytes that is always allowed.
+  /// The number of bytes that are written before repetitions are counted, and also the number of repeated bytes that
+  /// are always allowed.
   private static let free = 1 << 18
-  /// The maximum ratio of bytes of repeated objects to all other bytes.
+  /// The maximum ratio of the bytes of repeated objects to all other bytes in the output.
   private static let ratio = 64
 
-  /// The objects being written, outermost first.
+  /// The objects that are being written inside each other, outermost first.
   private var open: [ObjectIdentifier] = []
-  /// The index of the outermost open object that is a repetition; `nil` if there is none.
+  /// The index in `open` of the outermost object that has been written before; `nil` if there is none. All bytes inside
+  /// it count as repeated.
   private var repeated: Int?
-  /// The objects seen since checking began; `nil` until enough bytes have been written. The objects are retained,
-  /// because their identities must not be reused.
+  /// The objects that have been written since the counting of repetitions began; `nil` until enough bytes have been
+  /// written. The objects are retained, because a new object could otherwise get the identity of a released one.
   private var seen: [ObjectIdentifier: AnyObject]?
-  /// The number of bytes of repeated objects since checking began. `otherBytes` counts all other bytes.
+  /// The number of bytes of repeated objects since the counting of repetitions began. `otherBytes` counts all other
+  /// bytes.
   private var repeatedBytes = 0
   private var otherBytes = 0
 
   /// Begins an object. Each call must be balanced by a call to ``end(after:)``.
   ///
-  /// - Parameter bytes: the number of bytes written since the last call.
+  /// - Parameter bytes: the number of bytes written since the last call of this method or of ``end(after:)``.
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object is already open, and `limitExceeded` if
   ///   repeated objects make the output too large.
   func begin(_ object: some VersionedModel, after bytes: Int) throws(ArchiveError) {
@@ -42,7 +46,7 @@ final class ObjectsInPlace {
     open.append(identity)
   }
 
-  /// Ends the innermost object.
+  /// Ends the innermost of the objects that are being written.
   func end(after bytes: Int) {
     add(bytes)
     open.removeLast()

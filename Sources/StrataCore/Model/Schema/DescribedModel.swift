@@ -34,9 +34,10 @@ public protocol FieldDescription<Root>: Sendable {
   func read(from reader: inout ArchiveReader) throws -> Root
   /// Writes the fields of an object in the order of the schema.
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
-  /// Copies the fields of another object into an object.
+  /// Copies the fields of `other` into the object `root`.
   func adopt(_ other: Root, into root: inout Root) throws
-  /// Decodes one field of an existing object again and sets it. Used for objects in a reference cycle.
+  /// Decodes one field of an existing object again and sets it. Used for objects in a reference cycle, whose fields
+  /// cannot all be decoded when they are created.
   func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws
   /// Returns the key of the field that a property represents; `nil` if the property is not a field.
   func key(of property: PartialKeyPath<Root>) -> String?
@@ -112,8 +113,8 @@ public struct Field<Root, Value>: Sendable {
   }
 }
 
-/// A reference type that stores one field of ``Fields``. Copying the reference takes one instruction and needs no
-/// generic metadata at run time.
+/// A reference type that stores one field of ``Fields``. A reference is copied in one instruction, whereas copying the
+/// field itself would require its generic metadata at run time.
 private final class FieldBox<Root, Value>: Sendable {
   let field: Field<Root, Value>
 
@@ -125,7 +126,7 @@ private final class FieldBox<Root, Value>: Sendable {
     try field.coding.write(place, root[keyPath: field.path], &writer)
   }
 
-  /// Decodes the field again and sets it in an existing object.
+  /// Decodes the field again and sets it in an existing object, as references in a cycle require.
   func readAgain(_ place: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
     guard let path = field.path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
     root[keyPath: path] = try read(place, &reader)
@@ -218,7 +219,7 @@ public struct Fields<Root, each V>: FieldDescription {
     }
   }
 
-  /// Copies the fields of another object into an object. In a class, constant properties are not copied.
+  /// Copies the fields of `other` into the object `root`. In a class, constant properties are not copied.
   public func adopt(_ other: Root, into root: inout Root) throws {
     guard Root.self is AnyClass else {
       root = other

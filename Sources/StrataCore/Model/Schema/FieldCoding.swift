@@ -1,4 +1,5 @@
-/// How a field of a ``DescribedModel`` is coded: as an archivable value, or through its own `Codable` conformance.
+/// The functions that read and write a field of a ``DescribedModel``: as an archivable value, or with the `Codable`
+/// conformance of its type.
 struct FieldCoding<Value>: Sendable {
   let read: @Sendable (Int, inout ArchiveReader) throws -> Value
   let write: @Sendable (Int, Value, inout ArchiveWriter) throws -> Void
@@ -25,6 +26,8 @@ extension FieldCoding where Value: Archivable & SendableMetatype {
 }
 
 extension FieldCoding where Value: Codable & SendableMetatype {
+  /// Creates the functions for a field whose type is `Codable` but not archivable.
+  ///
   /// - Parameter archive: whether archives contain the field. `conditional` has the same effect as `always`, because
   ///   the value is not an object.
   init(

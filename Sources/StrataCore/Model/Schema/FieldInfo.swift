@@ -6,7 +6,7 @@ public enum ArchiveBehavior: String, Sendable, Hashable {
   /// archive. Otherwise the field is archived as nil. Use this behavior for optional references to class models, above
   /// all for weak references.
   case conditional
-  /// The field is never written. If an archive contains the key, the field is still read. Upgrade hooks are still
+  /// The field is never written. If an archive nevertheless contains the key, the field is read. Upgrade hooks are also
   /// called for the field.
   case excluded
 }
@@ -48,12 +48,13 @@ public struct FieldInfo: Sendable {
   /// The declared type.
   public let type: Any.Type
   package let shape: TypeShape
-  /// Whether the field contains the library's own data.
+  /// Whether the field contains data that the library stores in the model, such as the base of the next merge.
   package let isLibraryField: Bool
   /// Whether the field is a constant property of a class. Such a field cannot change after the object is created.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
-  /// A closure that creates the default as a value of the field's type.
+  /// A closure that creates the default as a value of the field's type, instead of an archive value; `nil` if the field
+  /// has no such default.
   let makeInitial: (@Sendable () -> Any)?
 
   /// Creates a field of a model.
@@ -86,19 +87,19 @@ public struct FieldInfo: Sendable {
     self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
-  /// Creates a field with default options. A call to this initializer compiles to less code than a call to the
-  /// initializer with all parameters.
+  /// Creates a field whose options all have their defaults. A call to this initializer compiles to less code than a
+  /// call to the initializer with all parameters.
   public init<T>(_ key: String, _ type: T.Type = T.self) { self.init(key, type, formerly: []) }
 
-  /// Creates a field with default options and a default value.
+  /// Creates a field with a default value, whose options all have their defaults.
   public init<T>(_ key: String, _ type: T.Type = T.self, default makeDefault: @escaping @Sendable () -> T) {
     self.init(key, type, formerly: [], default: makeDefault)
   }
 
   /// Creates a field of a generic model. The default may use generic parameters.
   ///
-  /// `initialValue` creates the initial value of a stored property. The closure must capture only generic types. The
-  /// parameter is not `@Sendable`, because the compiler cannot check this rule.
+  /// `initialValue` creates the initial value of a stored property. The closure must capture nothing but generic types,
+  /// which makes it safe to share. The compiler cannot check this rule, so the parameter is not `@Sendable`.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
@@ -110,14 +111,14 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The path of keys to the field in JSON, up to the first array index. If JSON does not contain the field, the path
-  /// is the field's own key.
+  /// The keys that lead to the field in a JSON object, up to the first array index in the field's path. If JSON does
+  /// not contain the field, the path is the field's own key.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
   /// Whether JSON or an archive may lack the field, because it has a default or is optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
-  /// Whether the field has the given type or an optional of the given type.
+  /// Whether the field's declared type is the given type or an optional of it.
   func holds<T>(_ type: T.Type) -> Bool { self.type is T.Type || self.type is T?.Type }
 
   /// Returns the value of the field in a new object if the key is absent: the default, or null for an optional field.
@@ -125,8 +126,8 @@ public struct FieldInfo: Sendable {
   package func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }
 
-/// A closure that creates an initial value. The `Sendable` conformance is unchecked, because the closure captures only
-/// types.
+/// A closure that creates the initial value of a property. The `Sendable` conformance is unchecked. It is safe, because
+/// the closure captures only types.
 private struct InitialValue<T>: @unchecked Sendable {
   let make: () -> T
 }

@@ -18,9 +18,9 @@ public protocol _StrataBaseClass {}
 /// Declarations that make generated code fail to compile. The name of each declaration is the error message, because
 /// the compiler's error contains the name.
 public enum _Strata {
-  /// A class without subclasses. For the first inherited type of a class, `@Model` generates the composition `Name & …`
-  /// with this class. The composition is valid if the inherited type is a protocol, and an error if the inherited type
-  /// is a class.
+  /// A class without subclasses. `@Model` generates the composition of a class's first inherited type with this class.
+  /// If the inherited type is a protocol, the composition is valid. If it is a class, the compiler reports an error
+  /// that contains the name of this class.
   public final class
     `any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out`
   {}

@@ -6,6 +6,6 @@ package protocol LibraryField: SendableMetatype {}
 package protocol FinishingLibraryField: LibraryField {
   /// Called for each decoded model that has this field, before the model's own hook.
   static func prepare<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws
-  /// Called after the model's own hook.
+  /// Called for each decoded model that has this field, after the model's own hook.
   static func complete<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws
 }

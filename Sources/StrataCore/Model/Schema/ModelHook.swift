@@ -1,5 +1,5 @@
-/// A hook of a model that runs on each decoded object. The schema stores the hook, because the model's conformance
-/// should be looked up only once instead of for each object.
+/// A hook of a model that runs on each decoded object. The schema stores the hook, so that the model's conformance is
+/// looked up only once instead of for each object.
 package protocol AnyModelHook: AnyObject, Sendable {}
 
 package final class ModelHook<M>: AnyModelHook {
@@ -12,8 +12,8 @@ package final class ModelHook<M>: AnyModelHook {
 
 extension VersionedModel {
   /// Finishes an object after its fields are set: runs the model's own hook, then the validation rules. Every code path
-  /// that creates models calls this function once for each object. Callers check `schema.finishesModels` first, because
-  /// models without a hook then cost only one comparison.
+  /// that creates models calls this function once for each object. Callers check `schema.finishesModels` first, so that
+  /// a model without hooks and rules costs only one comparison.
   @inline(never)
   package static func finish(_ model: inout Self, in context: DecodingContext) throws {
     guard context.finishesModels else { return }

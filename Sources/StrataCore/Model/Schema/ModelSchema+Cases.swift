@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// The error for an enum case that could be archived but not decoded, because of its labels or the model's own code;
-  /// `nil` if there is none.
+  /// The error for the first enum case that could be archived but not decoded, because of its labels or of mistakes in
+  /// `make(case:payload:)`; `nil` if there is no such case.
   ///
   /// A common mistake is a case named `none`. In a method that returns an optional, `.none` means nil instead of the case.
   var problemOfCases: ArchiveError? {
@@ -15,7 +15,8 @@ extension ModelSchema {
       do {
         guard try !type.makes(case: info.name, CasePayload(values: ArchiveObject(), context: context)) else { continue }
       } catch {
-        // The method tried to read an associated value, so it knows the case.
+        // The method throws an error because it tried to read an associated value that this test does not supply. It therefore knows the
+        // case.
         continue
       }
       return ArchiveError(
@@ -26,7 +27,7 @@ extension ModelSchema {
     return nil
   }
 
-  /// Whether archives may contain keys, cases or type names that the current model writes differently.
+  /// Whether archives may contain keys, cases or type names that the current model would write differently, such as former names.
   var hasSubstitutes: Bool {
     !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
       || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }

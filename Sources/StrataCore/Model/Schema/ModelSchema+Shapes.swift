@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// The error for a field or associated value whose type contains models but has its own coding, because a merge could
-  /// not find these models; `nil` if there is none.
+  /// The error for a field or associated value whose type contains models but has its own coding, because a merge could not find the models
+  /// in its values; `nil` if there is none.
   var problemOfShapes: ArchiveError? {
     for field in fields {
       if let type = Self.opaqueContainer(in: field.shape, field.type) { return problem(of: type, at: field.key) }
@@ -22,7 +22,8 @@ extension ModelSchema {
       typeName: name)
   }
 
-  /// Returns the first type with its own coding, in this type or inside it, that contains models; `nil` if there is none.
+  /// Returns the first type that contains models but has its own coding. The type itself and the types of its elements are searched.
+  /// Returns `nil` if there is no such type.
   private static func opaqueContainer(in shape: TypeShape, _ type: Any.Type) -> (any Archivable.Type)? {
     switch shape.kind {
     case .opaque:

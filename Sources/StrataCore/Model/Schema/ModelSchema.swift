@@ -2,48 +2,49 @@
 public final class ModelSchema: Sendable {
   /// The registered name. Archives contain this name instead of the name of the Swift type.
   public let name: String
-  /// Earlier names of the type.
+  /// Earlier registered names of the type. Archives with these names can be read.
   public let formerNames: [String]
   /// The current version, which is written to new archives.
   public let modelVersion: Int
-  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version
-  /// may. The migration steps after these versions only set defaults.
+  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may. These versions
+  /// can handle such records, because the later migration steps only set defaults.
   package let floors: VersionFloors?
   /// The fields in declaration order. The fields of superclasses follow the class's own fields.
   public let fields: [FieldInfo]
   /// The superclasses that are also models, nearest first.
   package let superclasses: [ModelSchema]
-  /// Whether keys that the model does not declare are kept.
+  /// Whether decoded models keep the keys that the model does not declare, and write them again.
   public let keepsUnknownFields: Bool
   /// The migration steps from older versions; `nil` if the model has none.
   public let migration: MigrationPlan?
   /// The cases of an enum; empty for a model with fields.
   package let cases: [CaseInfo]
   package let archivedKeys: [String]
-  /// The keys and former keys of the fields.
+  /// The current and former keys of all fields. An unknown field with one of these keys is archived under a different key.
   package let takenKeys: Set<ExactKey>
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
-  // The following properties are set at the end of the initializer, because they refer to the schema itself.
-  /// The encoded record definition of ``archivedShape``; `nil` if an archive body cannot begin with this definition.
+  // The following properties are set at the end of the initializer, because they refer to the schema itself. / The encoded record
+  // definition of ``archivedShape``, with which most archive bodies begin; `nil` if the definition cannot be encoded in advance.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
-  /// The encoded record definition of ``fullShape``.
+  /// The encoded record definition of ``fullShape``, which merges use; `nil` if the definition cannot be encoded in advance.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
   package let caseShapes: [String: RecordShape]
-  /// Whether the model is a class. References to its instances are preserved.
+  /// Whether the model is a class. Archives preserve the identity of its instances.
   package let isObject: Bool
-  /// Whether the model needs the slow read path, because the model is a class or its objects need a finishing step.
+  /// Whether the model needs the slow read path, because the model is a class or its objects need a finishing step (``finishesModels``).
   package let readsSpecially: Bool
   /// Whether the model is a struct that does not keep unknown keys. Such models are written on the fast path.
   package let isPlainStructure: Bool
   /// Whether the model is an enum. A record of an enum has the case as its only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
-  /// The hook that runs on each decoded object.
+  /// The ``PostDecoding`` hook that runs on each decoded object; `nil` if the model has none.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
-  /// Whether decoded objects need a finishing step: a hook, validation rules, or the field with the library's own data.
+  /// Whether decoded objects need a finishing step: a hook, validation rules, or an update of the field in which the library stores its own
+  /// data.
   package let finishesModels: Bool
   /// The type of the field in which the library stores its own data; `nil` if the model has no such field.
   package let libraryField: (any FinishingLibraryField.Type)?
@@ -54,14 +55,14 @@ public final class ModelSchema: Sendable {
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = AtomicWord()
-  /// Whether the declaration has been checked and is correct.
+  /// Not zero if the declaration has been checked and is correct, so that it is checked only once.
   private let isChecked = AtomicWord()
 
   /// A case of an enum with associated values.
   public struct CaseInfo: Sendable {
     /// The name of the case in archives.
     public let name: String
-    /// Earlier names of the case.
+    /// Earlier names of the case. Archives with these names can be read.
     public let formerly: [String]
     /// The types of the associated values, used to find the models among them.
     public let payload: [Any.Type]
@@ -163,8 +164,8 @@ public final class ModelSchema: Sendable {
       archivedKeys == allKeys ? archivedDefinition : LeadingDefinition(of: fullShape, readBy: ObjectIdentifier(self))
   }
 
-  /// Returns the error if the floors (oldest reader and oldest writer) are invalid or unsafe for older versions;
-  /// otherwise `nil`.
+  /// Returns the error if the version floors (oldest reader and oldest writer) are invalid, or if a program with one of these versions
+  /// could lose data; otherwise `nil`.
   private static func problem(
     of floors: VersionFloors, _ name: String, _ version: Int, _ migration: MigrationPlan?, keepsUnknownFields: Bool
   ) -> ArchiveError? {
@@ -222,8 +223,8 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// Returns the error if the superclass has no schema of its own, because the superclass's properties would be lost;
-  /// otherwise `nil`.
+  /// Returns the error if the superclass only inherits its schema; otherwise `nil`. The properties that such a superclass declares would be
+  /// lost.
   private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
@@ -285,10 +286,10 @@ public final class ModelSchema: Sendable {
     return nil
   }
 
-  /// Checks the declaration.
+  /// Checks the declaration of the model.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration` for a mistake, including a merge
-  ///   policy that cannot apply to its field.
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration` for a mistake, including a merge policy that cannot
+  ///   apply to its field.
   /// - Complexity: constant after the first successful check.
   public func check() throws {
     if isChecked.load() != 0 { return }
@@ -298,18 +299,20 @@ public final class ModelSchema: Sendable {
     isChecked.store(1)
   }
 
-  /// Whether the declaration is correct. If it is incorrect, the code that uses the schema throws the error later.
+  /// Whether the declaration of the model is correct. If it is not, this property ignores the error, and the first encoding or decoding
+  /// throws it.
   private var isValid: Bool { isChecked.load() != 0 || (try? check()) != nil }
 
-  /// Returns whether records of the given shape can be read field by field, without looking up keys.
+  /// Returns whether the values in records of the given shape are the model's current fields in the order of the schema, so that they can
+  /// be read without looking up keys.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && isValid && shape.modelVersion == modelVersion
       && shape.keys == today.keys && isNamed(shape.typeName) && hasCurrentSuperclasses(shape)
   }
 
-  /// Returns the encoded definition of records that can be read field by field; `nil` if there is none, or if the
-  /// declaration is incorrect.
+  /// Returns the encoded definition of records whose values can be read without looking up keys; `nil` if there is no such definition, or
+  /// if the declaration of the model is incorrect.
   func definition(includingExcluded: Bool) -> LeadingDefinition? {
     guard hook == nil, isValid else { return nil }
     return includingExcluded ? fullDefinition : archivedDefinition
@@ -334,7 +337,7 @@ public final class ModelSchema: Sendable {
     return catalog
   }
 
-  /// Whether a nested model has validation rules, or is a class, because subclasses may have rules.
+  /// Whether a nested model may have validation rules. This includes every nested class, because its subclasses may have rules.
   package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil || $0.isObject } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
@@ -343,8 +346,8 @@ public final class ModelSchema: Sendable {
 
   /// Whether the model is a class or can contain instances of a class, at any depth.
   ///
-  /// Computed on first use instead of in the initializer, because the schemas of mutually nested models are created in
-  /// any order.
+  /// The property is computed on first use. In the initializer, the schemas of nested models may not exist yet, because models can contain
+  /// each other.
   package var holdsObjects: Bool {
     if objectsAnswer.load() == 0 { objectsAnswer.store(SchemaCatalog(of: type).objectTypes.isEmpty ? 1 : 2) }
     return objectsAnswer.load() == 2
@@ -363,11 +366,11 @@ public final class ModelSchema: Sendable {
     return hash
   }
 
-  /// Returns the default of a field. `@Model` generates a call to this function if the default's expression would have a
-  /// different meaning outside the declaration.
+  /// Returns the default of the field with this index in the schema. `@Model` generates a call to this function if the expression of the
+  /// default would have a different meaning in the generated code than in the declaration.
   ///
-  /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. If the type is
-  ///   optional, the function returns nil instead of throwing.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` if the field has no default of this type. If the type is optional, the
+  ///   function returns nil instead of throwing.
   public func initialValue<T>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     guard fields.indices.contains(place), let value = fields[place].makeInitial?() as? T else {
       return try ArchiveReader.absent()

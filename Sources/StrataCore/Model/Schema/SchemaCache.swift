@@ -2,8 +2,8 @@
 /// extension of a type that may be generic.
 ///
 /// Every read or write of a model with such a type looks up the schema. Lookups take no lock, because tables are
-/// immutable and an insertion creates a new table. The old table is not freed, because a thread may still be reading
-/// it. The wasted memory is small, because a program has few generic types.
+/// immutable and an insertion creates a new table. The old table is never freed, because a thread may still be reading
+/// it. This wastes little memory, because a program has few generic types.
 @usableFromInline
 enum SchemaCache {
   private final class Table: Sendable {
@@ -12,9 +12,9 @@ enum SchemaCache {
     init(_ schemas: [ObjectIdentifier: ModelSchema]) { self.schemas = schemas }
   }
 
-  /// The address of the current table; zero if there is none.
+  /// The address of the current table, which lookups read without a lock; zero until the first schema is inserted.
   private static let address = AtomicWord()
-  /// All tables. The last table is the current table.
+  /// All tables that were ever created, which are retained here. The last table is the current one.
   private static let tables = Mutex([Table]())
 
   private static var schemas: [ObjectIdentifier: ModelSchema] {
@@ -25,7 +25,8 @@ enum SchemaCache {
   @usableFromInline
   static func schema(of type: ObjectIdentifier) -> ModelSchema? { schemas[type] }
 
-  /// Inserts a schema unless a different thread has already inserted one. Returns the schema in the table.
+  /// Inserts a schema unless a different thread has already inserted one for the same type. Returns the schema that the
+  /// cache then contains.
   @usableFromInline
   static func insert(_ schema: ModelSchema, of type: ObjectIdentifier) -> ModelSchema {
     tables.withLock { tables in

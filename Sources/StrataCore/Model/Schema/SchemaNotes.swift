@@ -1,20 +1,21 @@
 /// Data about a model that a higher layer, such as JSON or merging, computes once and stores with the schema. The
 /// schema itself does not depend on these layers.
 package protocol SchemaNotes: AnyObject, Sendable {
-  /// The slot in which the data is stored.
+  /// The slot of the schema in which this kind of data is stored.
   static var slot: SchemaNotesSlot { get }
   init(_ schema: ModelSchema)
 }
 
-/// The slots for notes, one for each layer that computes notes.
+/// The slots in which a schema stores notes, one for each layer that computes notes.
 package enum SchemaNotesSlot: Sendable { case json, merging }
 
 /// Storage for the notes of one schema.
 ///
-/// The `Sendable` conformance is unchecked, because the notes are stored as references of unknown type. Only notes are
-/// stored, and notes are `Sendable`.
+/// The `Sendable` conformance is unchecked, because the notes are stored as untyped addresses. It is safe, because all
+/// notes are `Sendable`.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
-  /// The addresses of the notes, which this store retains; zero until the notes are created.
+  /// The addresses of the notes of both layers. Each address is zero until the notes are created; this store then
+  /// retains them.
   private let json = AtomicWord()
   private let merging = AtomicWord()
 
@@ -40,13 +41,13 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
     let known = reference(slot.load()) ?? createNotes(Notes.self, of: schema, in: slot)
-    // Unchecked, because a slot contains notes of only one type, and a checked cast would cost more than most uses of
-    // the notes.
+    // The cast is unchecked, because a checked cast would cost more than most uses of the notes. It is safe, because
+    // each slot contains notes of only one type.
     return unsafeDowncast(known.takeUnretainedValue(), to: type)
   }
 
-  /// Creates the notes without holding a lock, because a model's declaration may access its own schema. If two threads
-  /// create notes at the same time, only one result is kept.
+  /// Creates the notes without holding a lock. Holding a lock could cause a deadlock, because the declaration of a model may
+  /// access the model's own schema. If two threads create notes at the same time, only one result is kept.
   private static func createNotes<Notes: SchemaNotes>(
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Unmanaged<AnyObject> {

@@ -10,7 +10,7 @@ extension ModelSchema {
     if let type = TypeShape.archivable(type), type._archiveTypeName != plain { return type._archiveTypeName }
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()
-    // The name of a type that is not nested needs no qualification.
+    // If the type is not nested in another type, its plain name needs no qualification.
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 
@@ -37,7 +37,8 @@ private struct QualifiedName {
     var name = ""
     var parts: [String] = []
     func flush() {
-      // A name that follows generic arguments is nested in a type and has no module.
+      // The first part of a name is the module, which is removed. A name after generic arguments is nested in the
+      // generic type and does not begin with a module.
       let isFirst = !name.hasSuffix(">.")
       name += (isFirst && parts.count > 1 ? parts.dropFirst() : parts[...]).joined(separator: ".")
       parts = []
@@ -73,7 +74,8 @@ private struct QualifiedName {
     return String(text[start..<place])
   }
 
-  /// Parses the name in `(Item in _0123)`. Returns `nil` for `(unknown context at $0123)`.
+  /// Parses a part in parentheses, which begins at the current position. Returns `Item` for `(Item in _0123)`, and
+  /// `nil` for `(unknown context at $0123)`.
   private mutating func context() -> String? {
     let start = place + 1
     while place < text.count, text[place] != ")" { place += 1 }

@@ -12,8 +12,9 @@ public struct TypeShape: Sendable {
     case otherFloat
   }
 
-  /// The kind of a type. Nested types are stored as types, and a traversal requests their shapes on demand. No `switch`
-  /// over a kind has a `default`, because the compiler must report every `switch` when a case is added.
+  /// The kind of a type. Nested types are stored as types instead of shapes, so that shapes are computed only on
+  /// demand. No `switch` over a kind has a `default` case, so that the compiler reports every `switch` when a kind is
+  /// added.
   package enum Kind: Sendable {
     case scalar(Scalar)
     /// ``ArchiveValue``, which can contain any value.
@@ -24,8 +25,8 @@ public struct TypeShape: Sendable {
     case set(Any.Type)
     case dictionary(keys: Any.Type, values: Any.Type)
     case model(any VersionedModel.Type)
-    /// A type with a raw value of the given type. If the raw value is archivable, values are archived as their raw
-    /// values.
+    /// A type with raw values of the given type. `isArchivable` tells whether the type conforms to ``Archivable``, in
+    /// which case a value is archived as its raw value.
     case rawValue(Any.Type, isArchivable: Bool)
     /// A type with its own coding, whose structure is unknown.
     case opaque
@@ -44,8 +45,8 @@ public struct TypeShape: Sendable {
   /// The shape of a type that is archived as a set. In JSON, the set is an array.
   public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
 
-  /// Creates the shape of any type. A type that is only `Codable` does not declare a shape, so the shape is derived
-  /// from the type.
+  /// Creates the shape of any type. A type that is not archivable declares no shape, so its shape is derived from the
+  /// type itself.
   package init(of type: Any.Type) {
     if let type = Self.archivable(type) {
       self = type.typeShape
@@ -65,7 +66,8 @@ public struct TypeShape: Sendable {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
 
-  /// The element types of a container. For a dictionary, the key type and the value type.
+  /// The types of the values that a container contains: the element type, or for a dictionary the key type and the
+  /// value type.
   package var parts: [Any.Type] {
     switch kind {
     case .optional(let type), .array(let type), .set(let type): [type]
@@ -86,8 +88,8 @@ public struct TypeShape: Sendable {
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
-  /// Returns the type as an archivable type; `nil` for any other type. All casts to `Archivable.Type` go through this
-  /// function.
+  /// Returns the type as an archivable type; `nil` for any other type. All casts to `Archivable.Type` in the library go
+  /// through this function.
   package static func archivable(_ type: Any.Type) -> (any Archivable.Type)? { type as? any Archivable.Type }
 
   /// Returns the type as an archivable type that can be shared between tasks; `nil` for any other type, and for a
@@ -107,7 +109,7 @@ public struct TypeShape: Sendable {
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-/// A container type, including containers whose elements are not archivable.
+/// A type of containers, such as arrays, whose shape is known even if its elements are not archivable.
 package protocol ContainerType { static var containerShape: TypeShape { get } }
 
 package protocol OptionalType: ContainerType {
@@ -125,7 +127,7 @@ extension Optional: OptionalType {
 /// An array, or a type that is archived as an array.
 package protocol ArrayType<Element>: ContainerType {
   associatedtype Element
-  /// Returns a value of the type with these elements.
+  /// Returns a value of this type that contains the given elements.
   static func made(of elements: [Element]) -> Any
 }
 extension ArrayType {

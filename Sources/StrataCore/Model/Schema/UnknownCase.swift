@@ -21,7 +21,8 @@ extension TypeShape {
     }
   }
 
-  /// Returns a copy of the value without the container elements and entries that have an unknown case.
+  /// Returns a copy of the value without those elements and dictionary entries that have an enum case unknown to this
+  /// program.
   ///
   /// - Parameter check: tries to decode a value as a type and throws the resulting error.
   static func withoutUnknownCases(
@@ -46,9 +47,11 @@ extension TypeShape {
 
 extension ArchiveError {
   /// Returns whether the error is caused by an unknown enum case in the field's value or in an element of its
-  /// containers. Fields of nested models are not included, because they have their own policies.
+  /// containers. Unknown cases in the fields of nested models do not count, because these fields have their own
+  /// policies.
   ///
-  /// - Parameter depth: the number of containers around the elements.
+  /// - Parameter depth: the number of containers around the innermost elements of the field, which is the length of the
+  ///   path to an element.
   @usableFromInline
   func isUnknownCase(within depth: @autoclosure () -> Int) -> Bool {
     code == .unknownCase && (codingPath.isEmpty || codingPath.count <= depth())
@@ -56,17 +59,18 @@ extension ArchiveError {
 }
 
 extension FieldInfo {
-  /// Returns whether the field uses its default, or skips elements, if reading the value throws this error.
+  /// Returns whether the field's policy accepts this error: the field then uses its default, or skips the elements with
+  /// unknown cases.
   package func acceptsUnknownCase(_ error: ArchiveError) -> Bool {
     unknown == .useDefault && error.isUnknownCase(within: shape.containerDepth)
   }
 }
 
 extension ArchiveValue {
-  /// Returns a copy of an array, set or dictionary in which elements or entries are removed or replaced.
+  /// Returns a copy of an array, set or dictionary with some of its elements or entries removed or replaced.
   ///
-  /// - Parameter body: receives an element, and a container with only that element. Returns the new element, or `nil`
-  ///   to remove the element.
+  /// - Parameter body: receives an element, and a container of the same kind with only that element. Returns the new
+  ///   element, or `nil` to remove the element.
   fileprivate func filterInside(_ body: (ArchiveValue, ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.compactMap { try body($0, .array([$0])) })

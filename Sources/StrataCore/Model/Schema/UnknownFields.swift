@@ -6,11 +6,11 @@
 public struct UnknownFields: Sendable, Hashable {
   /// The keys and values in the order in which they were archived.
   public var object: ArchiveObject
-  /// The version and floors of the record, if a newer version of the model wrote it. Encoding writes the version and floors
+  /// The version and the version floors of the record, if a newer version of the model wrote it; otherwise `nil`. Encoding writes them
   /// again.
   package private(set) var newer: NewerVersion?
 
-  /// A newer version of the model that allows this program to read its records.
+  /// A newer version of the model, which allows this program to read its records, with its version floors.
   package struct NewerVersion: Sendable, Hashable {
     package let version: Int
     package let floors: VersionFloors

@@ -26,8 +26,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Throws `newerModel` if a record has a newer version, unless the record's floors allow this version to read the
-  /// record.
+  /// Throws `newerModel` if a record has a newer version than the model, unless the record's version floors allow the model's version to
+  /// read the record and the model keeps unknown fields.
   func checkVersion(_ version: Int, _ floors: VersionFloors?) throws {
     guard version > modelVersion else { return }
     guard let floors, floors.reader <= modelVersion else { throw ArchiveError.newer(version, self) }
@@ -53,7 +53,7 @@ extension ModelSchema {
       guard level.modelVersion < schema.modelVersion else { continue }
       context.report.addUpgrade(of: schema.name, from: level.modelVersion, to: schema.modelVersion)
       guard let migration = schema.migration else { continue }
-      // The steps use the version of the record, so the record temporarily gets the version of the superclass.
+      // The steps begin at the version of the record. The record therefore temporarily gets the version of its superclass fields.
       upgraded.modelVersion = level.modelVersion
       upgraded = try upgrade(upgraded, by: migration, of: schema, in: context)
       upgraded.modelVersion = record.modelVersion
@@ -71,9 +71,9 @@ extension ModelSchema {
     }
   }
 
-  /// Returns the version of the class that declares the field with this index, as stored in the record.
+  /// Returns the version that a record has for the class that declares the field with this index.
   private func version(of place: Int, in record: ModelRecord) -> Int {
-    // Starts with the farthest superclass, because the fields of a superclass include those of its own superclasses.
+    // The loop starts with the farthest superclass, because the fields of a superclass include those of its own superclasses.
     for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
       if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
     }
@@ -87,9 +87,9 @@ extension ModelSchema {
     try fields(of: upgraded(record, in: context), from: record, in: context)
   }
 
-  /// Returns the values of the current fields and the unknown fields of an upgraded record.
+  /// Returns the values of the current fields and the unknown fields of a record that has been upgraded.
   ///
-  /// - Parameter record: the record before the upgrade.
+  /// - Parameter record: the record before the upgrade, which has the versions that are passed to the model's hook.
   package func fields(
     of upgraded: ModelRecord, from record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
@@ -114,15 +114,15 @@ extension ModelSchema {
     return (.slots(slots), unknown)
   }
 
-  /// Returns the value under a former key. Returns `nil` if the current key is present, because a hook has then
-  /// returned nil to select the default.
+  /// Returns the value that the record has under a former key of the field. Returns `nil` if the record has the current key: the model's
+  /// hook has then returned nil in order to use the default.
   private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> ArchiveValue? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
-  /// Returns the fields that the model does not declare. Each reference in their values is replaced by the referenced
-  /// object.
+  /// Returns the fields of a record that the model does not declare. References in their values are replaced by the objects, because the
+  /// numbers of the objects are valid only within the archive.
   private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }

@@ -22,13 +22,14 @@ struct ValueUpgrader {
     var found: [ArchiveValue] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       guard var value = values[index] else { continue }
-      // Converts the value to its exact form, because a hook may return any form that the field can read.
+      // The value is converted to the form in which the field writes it, because a hook may return any form that the field
+      // can read.
       if schema.hook != nil, TypeShape.archivable(field.type)?._rootSchema == nil {
         do {
           value = try ValueCoding.typed(
             value, as: field.type, ReferencedObjects(), in: context, includingExcluded: false)
         } catch let error as ArchiveError where field.acceptsUnknownCase(error) {
-          // Ignored, because reading the merged value skips the unknown case.
+          // The value keeps its unknown enum case. Reading the merged value later skips the case.
         } catch {
           throw ArchiveError.at(.key(field.key), error).inType(schema.name)
         }

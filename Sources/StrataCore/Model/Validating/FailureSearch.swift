@@ -1,12 +1,13 @@
-/// Finds all validation failures in a value, with their paths. Used after decoding has found an invalid object, and to
-/// validate objects that were created in code.
+/// Finds all validation failures in a value, with their paths. Used after decoding has found the first invalid object,
+/// and to validate objects that were created in code.
 ///
 /// Models are queued, and each object is visited once. Cycles therefore terminate, and long lists need no recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
   private var waiting: [(model: any VersionedModel, step: Int)] = []
-  /// The paths to the models, stored as a tree: each step refers to its predecessor.
+  /// The steps of the paths to all models. Paths share their beginnings: each step refers to its predecessor by its
+  /// index in this array.
   private var steps: [(before: Int, component: ArchiveError.PathComponent)] = []
 
   private static let start = -1
@@ -45,7 +46,8 @@ struct FailureSearch {
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
-  /// Queues the models that the values refer to. The first of these models is visited next.
+  /// Queues the models that the values refer to. They are visited in the order of the values, before all other queued
+  /// models.
   private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
@@ -57,7 +59,7 @@ struct FailureSearch {
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number].dynamicModel, step))
-    // References inside an untyped graph refer to the objects of that graph.
+    // The references inside an untyped graph refer to the objects of the graph, which are values instead of models.
     case .graph: break
     case .map(let entries):
       // Rules identify the entries of a dictionary by index, regardless of the kind of its keys.
@@ -95,7 +97,7 @@ extension DecodingContext {
   /// - Throws: any error that `make` throws, and ``ArchiveError`` with the code `invalid` and all failures if the
   ///   result is invalid.
   package func checked<T: Archivable>(_ make: () throws -> T) throws -> T {
-    // Clears the recorded failure even if `make` throws, because the failure must not affect the next value.
+    // The recorded failure is cleared even if `make` throws, because it must not be reported for the next value.
     defer { firstFailure = nil }
     let value = try make()
     try checkFailures(of: value)

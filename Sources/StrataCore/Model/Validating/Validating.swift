@@ -65,7 +65,7 @@ public struct Validation<Root: VersionedModel>: Sendable {
   }
 }
 
-/// Restores the values that fields had before rules replaced them.
+/// Restores the original values of fields that rules have replaced, if a rule fails.
 @usableFromInline
 struct Undo<Root> {
   private var steps: [(inout Root) -> Void] = []
@@ -74,14 +74,13 @@ struct Undo<Root> {
   mutating func set<V>(_ path: any WritableKeyPath<Root, V> & Sendable, of root: inout Root, to value: V) {
     let old = root[keyPath: path]
     root[keyPath: path] = value
-    // Needed only for objects, because other code may hold a reference to them. An invalid struct or enum is discarded as a
-    // whole.
+    // Only an object must be restored, because other code may hold a reference to it. An invalid struct or enum is discarded as a whole.
     if Root.self is AnyClass { steps.append { $0[keyPath: path] = old } }
   }
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
 
-  /// Adds the undo steps for rules that a superclass or a subclass applied to the same object.
+  /// Adds the undo steps of rules for a superclass or a subclass, which have changed the same object.
   fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
     guard !undo.steps.isEmpty else { return }
     steps.append { root in if var other = root as? Other { undo.run(&other) } }
@@ -89,7 +88,8 @@ struct Undo<Root> {
 }
 
 extension Validation.Rule {
-  /// Converts the rule to a rule for objects of a superclass or a subclass.
+  /// Converts a rule for one class to a rule for objects of its superclass or subclass. The result throws an error for an object of a
+  /// different class.
   func converted<Other: VersionedModel>(to type: Other.Type) -> Validation<Other>.Rule {
     if let same = self as? Validation<Other>.Rule { return same }
     return Validation<Other>.Rule(key: key) { other, undo in
@@ -117,7 +117,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks an optional field unless the field is nil.
+  /// Checks the value of an optional field. A nil field is not checked.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V?> & Sendable, _ checks: ValidationCheck<V>...
@@ -128,7 +128,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field with a closure. The closure throws an ``InvalidValue`` or any other error if the value is invalid.
+  /// Checks a field with a closure. The closure throws an error, such as an ``InvalidValue``, if the value is invalid.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ check: @escaping @Sendable (V) throws -> Void
@@ -169,8 +169,7 @@ extension Validation.Rule {
     Self(key: nil) { root, _ in if try !holds(root) { throw InvalidValue(reason, at: key) } }
   }
 
-  /// Checks the whole model with a closure. The closure throws an ``InvalidValue`` or any other error if the model is
-  /// invalid.
+  /// Checks the whole model with a closure. The closure throws an error, such as an ``InvalidValue``, if the model is invalid.
   @inlinable
   public static func model(_ check: @escaping @Sendable (Root) throws -> Void) -> Self {
     Self(key: nil) { root, _ in try check(root) }

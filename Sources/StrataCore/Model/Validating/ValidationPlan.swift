@@ -1,12 +1,13 @@
 /// The rules of a model, in the order in which they run. The rules are sorted when the first object is validated.
 ///
-/// The rules are not part of the schema, because a rule may refer to the schema.
+/// The rules are not part of the schema, because a rule may refer to the schema, which would then not exist yet.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
-  /// Runs all rules. If a rule fails, the original values of replaced fields are restored.
+  /// Runs all rules, even if one of them fails. After a failure, the fields that rules have replaced get their original
+  /// values again.
   ///
-  /// - Parameter keepsReplacements: whether replaced values are kept if no rule fails.
+  /// - Parameter keepsReplacements: whether the fields keep their replaced values if no rule fails.
   func run(on model: inout M, keepsReplacements: Bool) throws {
     var undo = Undo<M>()
     var failures: [ValidationFailure] = []
@@ -18,10 +19,10 @@ final class ValidationPlan<M: Validating>: Sendable {
     if !failures.isEmpty { throw ArchiveError.invalid(failures) }
   }
 
-  /// Adds the rejected values to the failures, except values that contain models, because nested models report their
-  /// own failures.
+  /// Adds the invalid value of each field to the field's failure. Values that contain models are not added, because
+  /// nested models report their own failures.
   private static func adding(_ model: M, to failures: [ValidationFailure]) -> [ValidationFailure] {
-    // If the model cannot be encoded, the failures are reported without values.
+    // The values come from the encoded model. If the model cannot be encoded, the failures are reported without values.
     guard let record = try? model.record(includingExcluded: true, role: .models(ReferencedObjects())) else {
       return failures
     }
@@ -33,8 +34,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     }
   }
 
-  /// Converts an error that a rule threw to failures. If the rule validated a nested object, returns the failures of
-  /// that object, with the key prepended to their paths.
+  /// Converts an error that a rule has thrown to one or more failures. If the rule validated a nested object, returns
+  /// the failures of that object, with the key prepended to their paths.
   private static func failures(_ error: any Error, _ key: String?) -> [ValidationFailure] {
     if let error = error as? ArchiveError, !error.failures.isEmpty {
       return error.failures.map { failure in failure.prefixed(by: key.map { [.key($0)] } ?? []) }
@@ -46,7 +47,7 @@ final class ValidationPlan<M: Validating>: Sendable {
   private func ordered() throws -> [Validation<M>.Rule] {
     if let known = rules.withLock({ $0 }) { return known }
     let schema = M.schema
-    // Throws if a key is declared twice, because the position of its field would be ambiguous.
+    // Checks the schema first, because two fields with the same key would stop the program in the next statement.
     try schema.check()
     let places = Dictionary(uniqueKeysWithValues: schema.allKeys.enumerated().map { ($1, $0) })
     let given = M.validation.rules.map { $0.converted(to: M.self) }
@@ -56,7 +57,8 @@ final class ValidationPlan<M: Validating>: Sendable {
         "a rule names the key \(key), which the model does not declare; its keys are "
           + schema.allKeys.joined(separator: ", "), typeName: schema.name)
     }
-    // Ties are broken by index, because the sort is not stable.
+    // Rules of the same field are sorted by their index, because the sort function does not guarantee to keep their
+    // order.
     let sorted = given.enumerated().map { (rule: $1, place: $1.key.flatMap { places[$0] } ?? .max, number: $0) }
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }
