@@ -4,12 +4,13 @@
 /// An ``ArchiveValue/reference(_:)`` refers to an object by its number, so shared objects are stored once and cycles
 /// are possible.
 public struct ObjectGraph: Sendable, Hashable {
-  /// The objects. The index of an object is its number. Objects are usually records, but any value is allowed.
+  /// The objects. Each object's number, which references contain, is its index in this array. Objects are usually
+  /// records, but any value is allowed.
   public var objects: [ArchiveValue]
   /// The archived value: a reference, or a value that contains references.
   public var root: ArchiveValue
 
-  /// Creates a graph. Every reference in the graph must contain the number of one of the objects.
+  /// Creates a graph. Every reference in `objects` and in `root` must contain a valid index of `objects`.
   public init(objects: [ArchiveValue], root: ArchiveValue) {
     self.objects = objects
     self.root = root

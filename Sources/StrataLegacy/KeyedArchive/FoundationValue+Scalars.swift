@@ -104,7 +104,7 @@ extension FoundationValue {
 
   static func url(_ fields: KeyedFields) throws -> ArchiveValue {
     let relative = try fields.string("NS.relative")
-    // Foundation has archived strings that it no longer accepts as URLs, such as the empty string. These remain
+    // In some archives, Foundation wrote URLs that it no longer accepts, such as the empty string. These are decoded as
     // strings.
     switch fields["NS.base"] {
     case nil, .null?:

@@ -4,20 +4,21 @@ internal import Foundation
 ///
 /// A request is retried if it may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`.
 /// It is retried after the codes `notConnected`, `timedOut` and `cutOff`, and after the statuses 429 and 5xx except
-/// 501. After 429, any other request is retried too. A change of a record is retried only if it can be repeated
-/// (Docs/Refresh.md, Sending). Each wait is random, between 0 and a bound that doubles with each attempt, so that
-/// clients that failed together do not retry at the same moment.
+/// 501. After the status 429, all other requests are retried too. A request that changes a record is retried only if
+///   the change can be repeated (Docs/Refresh.md, Sending). Each delay is random, between 0 and a bound that doubles
+///   with each attempt, so that clients whose requests failed together do not retry at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
   /// The maximum number of attempts. A number below 1 counts as 1. Repeating a request with a renewed token does not
   /// count as an attempt.
   public var attempts: Int
-  /// The upper bound of the first wait.
+  /// The maximum delay before the second attempt. The bound doubles with each further attempt.
   public var baseDelay: Duration
-  /// The maximum wait. If a server requests a longer wait with `Retry-After`, the request is not retried, and the error
-  /// has the code `unavailable`.
+  /// The maximum delay before any attempt. If a server requests a longer delay with `Retry-After`, the request is not
+  /// retried, and the error has the code `unavailable`.
   public var maximumDelay: Duration
 
-  /// Creates a retry policy, by default with four attempts, a first wait of at most 0.5 s, and no wait over 30 s.
+  /// Creates a retry policy, by default with four attempts, at most 0.5 s before the second attempt, and at most 30 s
+  /// before any attempt.
   public init(attempts: Int = 4, baseDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30)) {
     (self.attempts, self.baseDelay, self.maximumDelay) = (attempts, baseDelay, maximumDelay)
   }
