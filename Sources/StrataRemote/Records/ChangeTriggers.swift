@@ -185,8 +185,8 @@ enum ChangeTriggers {
         """
     }
 
-    /// SQL that refuses nonnegative numbers as keys of new records, because the server may assign the same number to a
-    /// different record.
+    /// SQL that refuses a nonnegative number as the primary key of a new record if the key is also the server's id,
+    /// because the server may assign the same number to a different record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """
@@ -259,6 +259,6 @@ enum ChangeTriggers {
 }
 
 extension String {
-  /// The text as an SQL string literal.
+  /// The text as an SQL string literal, in quotes and with quotes inside it doubled.
   fileprivate var sqlText: String { "'" + replacingOccurrences(of: "'", with: "''") + "'" }
 }

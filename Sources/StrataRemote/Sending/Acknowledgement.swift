@@ -3,13 +3,13 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Applies the response to a sent change in one transaction. The server's values become the base of the remaining
-/// edits. The server's id replaces the local id of a new record everywhere. The change leaves the queue if nothing
-/// remains to be sent.
+/// Applies the server's response to a sent change, in one transaction. The values of the server become the merge base
+/// of edits that the request did not contain. For a new record, the server's id replaces the local id in all places. If
+/// nothing remains to be sent, the change is removed from the queue.
 struct Acknowledgement {
   let catalog: RemoteCatalog
   let entity: MappedEntity
-  /// The change as it was sent.
+  /// The change as it was when it was sent. The record may have been edited since then.
   let sent: UnsentChange
   let db: Database
 
@@ -24,7 +24,7 @@ struct Acknowledgement {
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
-    // A different process may already have applied a response to the same request.
+    // Another process may already have applied a response to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
       return nil
     }
@@ -63,8 +63,8 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // All copies are deleted, because a copy may be older than the change, or newer than this response, for example
-    // after a deletion.
+    // All stored copies of the entity are deleted, because none of them describes the rows after this change. A copy
+    // can be from before the change, or, for example after a deletion, newer than this response.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -83,7 +83,8 @@ struct Acknowledgement {
     return applied
   }
 
-  /// Returns the columns for which the response has the server's previous value instead of the sent value.
+  /// Returns the columns that the server has ignored: the response still has the previous value instead of the sent
+  /// value.
   private func ignoredColumns(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ answer: EntityNodes
   ) throws -> Set<String> {
@@ -100,14 +101,14 @@ struct Acknowledgement {
     return columns
   }
 
-  /// Sets the bases of the sent columns to the sent values. A column that still has its sent value no longer counts as
-  /// changed.
+  /// Sets the merge bases of the sent columns to the sent values. A column that still has its sent value no longer
+  /// counts as edited.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// Records the deletion of the record on the server.
+  /// Stores that the record has been deleted on the server.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
