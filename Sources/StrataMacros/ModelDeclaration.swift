@@ -14,8 +14,8 @@ struct ModelDeclaration {
   /// The name of the type as written in its declaration.
   let typeName: String
   let name: ModelName
-  /// The access modifier for the generated members, with a trailing space: `public `, `package ` or `@usableFromInline `. Empty for any
-  /// other access level.
+  /// The access modifier for the generated members, with a trailing space: `public `, `package ` or `@usableFromInline `. Empty
+  /// for any other access level.
   let access: String
   let version: String
   let formerNames: ExprSyntax?
@@ -79,8 +79,8 @@ struct ModelDeclaration {
     return diagnostics
   }
 
-  /// Returns the error for a suppressed conformance among the inherited types, alone or in a composition such as `Hashable & ~Copyable`;
-  /// `nil` for any other type.
+  /// Returns the error for a suppressed conformance among the inherited types, alone or in a composition such as `Hashable &
+  /// ~Copyable`; `nil` for any other type.
   private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
     if let composition = type.as(CompositionTypeSyntax.self) {
       return composition.elements.lazy.compactMap { suppressed($0.type) }.first
@@ -89,8 +89,8 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Returns an error if the attribute names a superclass, but the class does not inherit from it, because its first inherited type is a
-  /// different one.
+  /// Returns an error if the attribute names a superclass, but the class does not inherit from it, because its first inherited
+  /// type is a different one.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
@@ -107,14 +107,14 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
-  /// Returns the error for a declaration that is isolated to the main actor; `nil` if it is not isolated. Archives are read and written on
-  /// any thread, so models must not be isolated.
+  /// Returns the error for a declaration that is isolated to the main actor; `nil` if it is not isolated. Archives are read and
+  /// written on any thread, so models must not be isolated.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
     attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
-  /// Returns the error for a class whose superclass is a model although the attribute does not name the superclass. Such a class inherits
-  /// the conformance to `_StrataBaseClass`, so the compiler does not ask the macro to add it.
+  /// Returns the error for a class whose superclass is a model although the attribute does not name the superclass. Such a class
+  /// inherits the conformance to `_StrataBaseClass`, so the compiler does not ask the macro to add it.
   static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
     guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
       let first = object.inheritanceClause?.inheritedTypes.first?.type
@@ -127,7 +127,8 @@ struct ModelDeclaration {
     types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
   }
 
-  /// Returns a note that the superclass of a class may be a model; `nil` if the class declares a conformance to `VersionedModel` itself.
+  /// Returns a note that the superclass of a class may be a model; `nil` if the class declares a conformance to `VersionedModel`
+  /// itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
       let first = declaration.inheritanceClause?.inheritedTypes.first?.type,
@@ -166,8 +167,8 @@ struct ModelDeclaration {
     object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
   }
 
-  /// Returns the first inherited type if it must be a protocol, because the attribute names no superclass; `nil` if there is no such type
-  /// or if it is `NSObject`.
+  /// Returns the first inherited type if it must be a protocol, because the attribute names no superclass; `nil` if there is no
+  /// such type or if it is `NSObject`.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
@@ -229,8 +230,8 @@ struct ModelDeclaration {
     return first
   }
 
-  /// Returns the access modifier of the generated members, with a trailing space. They get the access level of the type, which can also be
-  /// declared at an enclosing extension.
+  /// Returns the access modifier of the generated members, with a trailing space. They get the access level of the type, which
+  /// can also be declared at an enclosing extension.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels = ["open", "public", "package", "internal", "fileprivate", "private"]

@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// A record with changes that have not been sent to the server.
 public struct RemoteChange: Sendable, Hashable {
-  /// What has happened to the local record.
+  /// Whether the local record was created, changed or deleted.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The record was created.
     case insert
@@ -13,7 +13,7 @@ public struct RemoteChange: Sendable, Hashable {
     case delete
   }
 
-  /// How far a change has been sent.
+  /// The state of a change in the queue.
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// The change will be sent by the next ``RemoteStore/send()``, unless it must wait for another record or for the
     /// resolution of a conflict.
@@ -41,9 +41,9 @@ public struct RemoteChange: Sendable, Hashable {
   public let record: String
   /// The server's id of the record, or `nil` if the server does not have the record yet.
   public let id: String?
-  /// What has happened to the local record.
+  /// Whether the local record was created, changed or deleted.
   public let kind: Kind
-  /// How far the change has been sent.
+  /// The state of the change in the queue.
   public let state: State
   /// The names of the changed columns, for an update; otherwise empty.
   public let columns: [String]

@@ -5,7 +5,7 @@ public import StrataCore
 public struct RemoteConflict: Sendable, Hashable {
   /// The number of the conflict, by which ``RemoteStore/resolve(_:_:)`` identifies it.
   public let number: Int64
-  /// The account under which the local change was made.
+  /// The account whose changes and responses caused the conflict.
   public let account: String
   /// The name of the record's entity.
   public let entity: String

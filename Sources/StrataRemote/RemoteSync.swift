@@ -2,6 +2,6 @@
 public struct RemoteSync: Sendable, Hashable {
   /// The result of sending the unsent changes.
   public internal(set) var sending = RemoteSending()
-  /// The results of the refreshes, by entity name. An entity whose refresh failed has no result.
+  /// The results of the refreshes, by entity name.
   public internal(set) var refreshes: [String: RemoteRefresh] = [:]
 }

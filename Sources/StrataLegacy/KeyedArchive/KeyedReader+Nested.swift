@@ -45,9 +45,9 @@ struct KeyedNesting {
   var level = 0
   /// The number of bytes that all nested archives together may still have.
   ///
-  /// Nested data is smaller than the data that contains it. The nested archives of one level therefore have at most as many bytes as the
-  /// data in the outermost archive, if the file is valid. Without this limit, a hostile file could multiply the size at each level, because
-  /// a property list can refer to the same bytes several times.
+  /// Nested data is smaller than the data that contains it. The nested archives of one level therefore have at most as many bytes
+  /// as the data in the outermost archive, if the file is valid. Without this limit, a hostile file could multiply the size at
+  /// each level, because a property list can refer to the same bytes several times.
   private var rest: Int
 
   static let levelLimit = 8

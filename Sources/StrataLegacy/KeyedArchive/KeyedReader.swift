@@ -213,7 +213,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return true
   }
 
-  /// Decodes an object of a fixed size: a boolean, a number, a date or nil.
+  /// Decodes an object that is a boolean, a number, a date or null.
   @inline(__always)
   private func number(_ target: KeyedTable.Target) throws -> ArchiveValue {
     let list = table.list

@@ -71,17 +71,18 @@ struct KeyedTable: ~Escapable {
     self.list = list
   }
 
-  /// The size of the archive, against which work is limited: the number of objects in `$objects`, plus the number of bytes of text and
-  /// data. Each object is counted once.
+  /// The size of the archive, against which work is limited: the number of objects in `$objects`, plus the number of bytes of
+  /// text and data. Each object is counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// The number of possible values of ``Target/identity``. Every identity is smaller than this number, so it is the size for arrays with
-  /// one element for each identity.
+  /// The number of possible values of ``Target/identity``. Every identity is smaller than this number, so it is the size for
+  /// arrays with one element for each identity.
   var identityCount: Int { count + list.count }
 
   // MARK: References
 
-  /// Returns the object with the given number in the property list. If that object is a UID, returns the object to which the UID refers.
+  /// Returns the object with the given number in the property list. If that object is a UID, returns the object to which the UID
+  /// refers.
   @inline(__always)
   func target(_ number: Int) throws -> Target {
     let offset = list.offset(of: number)
@@ -108,8 +109,8 @@ struct KeyedTable: ~Escapable {
     return target
   }
 
-  /// Returns the number of a UID object, or `nil` if the object is not a UID. In an archive that was converted from XML, a UID can be a
-  /// dictionary with one key.
+  /// Returns the number of a UID object, or `nil` if the object is not a UID. In an archive that was converted from XML, a UID
+  /// can be a dictionary with one key.
   @inline(__always)
   private func uid(_ target: Target) -> UInt64? {
     if target.marker >> 4 == 0x8 {
@@ -180,8 +181,8 @@ struct KeyedTable: ~Escapable {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
       let (start, count) = list.content(at: array.offset)
-      // The number of names is limited, because each class keeps its own copy of the names. In a hostile file, many classes could refer to
-      // the same long array.
+      // The number of names is limited, because each class keeps its own copy of the names. In a hostile file, many classes could
+      // refer to the same long array.
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)

@@ -1,7 +1,7 @@
 internal import StrataCore
 
-/// Options for writing a keyed archive in the form that another program expects. A graph does not determine this form: it contains neither
-/// superclasses nor the storage of numbers.
+/// Options for writing a keyed archive in the form that another program expects. A graph does not determine this form: it
+/// contains neither superclasses nor the storage of numbers.
 public struct KeyedWriting: Sendable, Hashable {
   /// How the numbers and booleans in the fields of an object are stored.
   public enum Numbers: Sendable, Hashable {
@@ -12,18 +12,18 @@ public struct KeyedWriting: Sendable, Hashable {
     case inPlace
   }
 
-  /// How numbers are stored in fields that were not read from an archive. Fields that were read keep their original storage. The default is
-  /// ``Numbers-swift.enum/objects``.
+  /// How numbers are stored in fields that were not read from an archive. Fields that were read keep their original storage. The
+  /// default is ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
-  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened collections without
-  /// copying them. Set this option again when an archive that was read is written, because reading does not preserve whether collections
-  /// were mutable.
+  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened collections
+  /// without copying them. Set this option again when an archive that was read is written, because reading does not preserve
+  /// whether collections were mutable.
   public var usesMutableCollections = false
-  /// For each type name, the name of the class as which records of the type are written, followed by the names of its superclasses, for
-  /// example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// For each type name, the name of the class as which records of the type are written, followed by the names of its
+  /// superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
-  /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that are
-  /// models. The default is `["NSObject"]`.
+  /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that
+  /// are models. The default is `["NSObject"]`.
   public var baseClasses = ["NSObject"]
 
   /// Creates the default options: numbers as separate objects, immutable collections, and classes that inherit from
@@ -44,8 +44,8 @@ struct KeyedEncoding: Sendable {
   /// - Parameters:
   ///   - keys: the keys of the record.
   ///   - rawKeys: the keys in the archive, in the same order.
-  ///   - areInlined: whether each value is inlined, in the same order; `nil` for a nil value, which is written in the same way in both
-  ///     cases.
+  ///   - areInlined: whether each value is inlined, in the same order; `nil` for a nil value, which is written in the same way in
+  ///     both cases.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }

@@ -46,7 +46,7 @@ struct HTTPCopy: Sendable, Hashable {
   /// response from another URL, because the redirection may later have a different target.
   let redirectedTo: String?
   /// The header fields from which the other properties are computed, by lowercase name, with one value for each header
-  /// line. Only these fields are stored.
+  /// line.
   private let fields: [String: [String]]
   private let requestedAt: Date
 

@@ -75,8 +75,7 @@ final class HTTPExchange: Sendable {
     /// Ends the exchange if the content of a redirection is too large or takes too long. This check is needed because
     /// the session collects that content in memory, and reports it only when it is complete.
     ///
-    /// - Returns: `true` when the head of the final response has arrived or the time is almost over, after which the
-    ///   caller must still enforce the timeout; `false` if the exchange has ended.
+    /// - Returns: `true` if the caller must still enforce the timeout.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
       var began: ContinuousClock.Instant?
       while ContinuousClock.now.duration(to: end) > Self.lookingInterval {

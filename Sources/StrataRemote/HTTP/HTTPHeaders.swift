@@ -20,8 +20,8 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Creates headers from the given lines, in order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// The values of all lines with the given name, joined by commas (RFC 9110, section 5.3), or `nil` if there are no such lines. Setting a
-  /// value replaces all lines with this name, and setting `nil` removes them.
+  /// The values of all lines with the given name, joined by commas (RFC 9110, section 5.3), or `nil` if there are no such lines.
+  /// Setting a value replaces all lines with this name, and setting `nil` removes them.
   public subscript(name: String) -> String? {
     get {
       let found = values(of: name)

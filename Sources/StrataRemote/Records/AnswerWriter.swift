@@ -46,7 +46,7 @@ extension MappedEntity {
 ///
 ///     nodes → match local records → drop outdated and locally deleted nodes → merge local changes three ways → rows
 ///
-/// A record without local changes is written without a merge, because there is nothing that it could overwrite.
+/// A record without local changes is written without a merge, because it has no local values that could be lost.
 struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database

@@ -115,13 +115,15 @@ struct Acknowledgement {
     try RemoteTables.noteApplied(entity, answered, db)
     try entity.forget(change.record, db)
     guard change.kind == .delete else {
-      // The record was created again in the meantime, so it must be sent as a new record.
+      // The record was created again locally in the meantime, so it must be sent as a new record.
       return try change.becomeNew(db)
     }
     try change.remove(db)
   }
 
-  /// - Returns: the record's current primary key.
+  /// Applies the response to a new record: the record gets the server's id.
+  ///
+  /// - Returns: the record's primary key after that, which can be the server's id.
   private func acknowledgeInsert(_ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue) throws
     -> DatabaseValue
   {
@@ -133,8 +135,8 @@ struct Acknowledgement {
     let renaming = RecordRenaming(catalog, entity, db)
     var existing = try entity.record(withID: id, db)
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
-      // The row with this id is a different new local record. The row gets a new key, because the server now uses the
-      // key of the row.
+      // The row with the server's id is a different new local record. It gets another primary key, because the server
+      // has just used its key for the sent record.
       try renaming.moveAside(other)
       existing = nil
     }
@@ -151,17 +153,19 @@ struct Acknowledgement {
     return change.record
   }
 
-  /// Handles the response to a new record that was deleted locally in the meantime. The deletion can be sent now.
+  /// Applies the response to a new record that was deleted locally after it was sent. The id is now known, so the
+  /// deletion can be sent.
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {
-    // If the id is the key, the deletion moves to the id, because a record that is created later under the old key is a
-    // different record.
+    // If the server's id is the primary key, the deletion is stored under the id. The old local key is then free for
+    // another record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
     let existing = try entity.record(withID: id, db)
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
-      // A refresh has already stored the record in this row. If the row was changed later, it is kept.
+      // A refresh has already stored the record in this row. If the row was edited after that, the row is kept, and the
+      // deletion is discarded.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known
@@ -177,7 +181,8 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves the local edits to the row that a refresh stored for the same record before this response arrived.
+  /// Moves local edits to another row. A refresh stored this row for the same record before the response to the new
+  /// record arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {
@@ -190,7 +195,7 @@ struct Acknowledgement {
     for (column, base) in edits {
       guard let field = entity.field(column: column), let value = row?[field.slot] else { continue }
       if let base = known[column] {
-        // The column was edited in both rows.
+        // The column was edited in both rows. If the values differ, this is a conflict.
         guard let kept = other?[field.slot], !kept.isExactly(value) else { continue }
         both.append(.init(field: column, part: .whole, path: field.key, base: base, server: value))
         continue
@@ -211,7 +216,8 @@ struct Acknowledgement {
     }
   }
 
-  /// Returns the values of a row's columns that are not mapped to the server.
+  /// Returns the values of a row in the columns that no mapper sends or receives, so that they can be copied to another
+  /// row.
   private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
     let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
     let names = try String.fetchAll(
