@@ -59,7 +59,8 @@ struct CodingKeyCases {
         // `nil` for a literal with an interpolation, which the compiler rejects as a raw value in any case.
         let rawValue = text?.representedLiteralValue
         rawValues[name] = .some(rawValue)
-        // `@Observable` stores the property `title` in `_title`, so `Codable` needs a case named `_title`.
+        // `@Observable` stores the property `title` in `_title`, so the case that `Codable` needs for this property is
+        // named `_title`.
         if name.hasPrefix("_"), !properties.contains(name) { stored[String(name.dropFirst())] = rawValue ?? name }
       }
     }

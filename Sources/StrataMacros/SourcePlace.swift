@@ -46,7 +46,8 @@ struct SourceLines {
   /// The offsets of the line breaks inside the declaration, in UTF-8 bytes from its start.
   private let starts: [Int]
 
-  /// Returns `nil` if the compiler does not tell the position of the declaration.
+  /// Finds the line breaks of a declaration. Returns `nil` if the compiler does not tell the position of the
+  /// declaration.
   init?(of declaration: some DeclGroupSyntax, in context: some MacroExpansionContext) {
     guard let place = context.location(of: declaration, at: .afterLeadingTrivia, filePathMode: .filePath),
       let line = Int(place.line.description)

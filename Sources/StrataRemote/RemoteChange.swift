@@ -52,7 +52,7 @@ public struct RemoteChange: Sendable, Hashable {
   /// The code of the ``RemoteError`` of the last attempt, or of the server's refusal. `nil` if there was no error, for
   /// example because the change waits for another change.
   public let code: RemoteError.Code?
-  /// The reason of the error, or the condition for which the change waits.
+  /// The reason of the error with this ``code``, or the condition for which the change waits.
   public let reason: String?
   /// The HTTP status of the response with the error, or `nil` if there was no response.
   public let status: Int?

@@ -7,7 +7,7 @@ public struct RemoteRequest: Sendable {
     case useCache
     /// A conditional request is always sent, which the server can answer with a 304 if nothing has changed.
     case revalidate
-    /// An unconditional request is always sent, so the server responds with all records.
+    /// An unconditional request is always sent, so the server sends the complete response.
     case reload
   }
 

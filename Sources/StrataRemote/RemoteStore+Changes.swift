@@ -21,7 +21,7 @@ extension RemoteStore {
     try await session.read { db in try Self.changes(db) }
   }
 
-  /// Lets the next ``send()`` send a change again that was refused or is delayed.
+  /// Lets the next ``send()`` send a change that was refused or is delayed.
   ///
   /// - Parameters:
   ///   - change: a change from ``changes()``. If the change has been sent in the meantime, nothing happens. If the

@@ -1,5 +1,5 @@
-/// Objects with identity, and a value that refers to the objects. A graph is the content of an archive of class models,
-/// without Swift types.
+/// Objects with identity, and a value that refers to them. An archive of class models, for example, can be read as a
+/// graph, without the Swift types of the models.
 ///
 /// An ``ArchiveValue/reference(_:)`` refers to an object by its number, so shared objects are stored once and cycles
 /// are possible.

@@ -101,7 +101,7 @@ package final class RecordShape: Sendable {
   /// Otherwise the whole mark is one type name with an optional version.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
   {
-    // A fast path, because most marks contain no superclasses.
+    // Fast path: most marks contain no superclasses, so they need not be split.
     guard mark.utf8.contains(UInt8(ascii: ":")) else {
       let (typeName, modelVersion) = parseMark(mark)
       return (typeName, modelVersion, [])

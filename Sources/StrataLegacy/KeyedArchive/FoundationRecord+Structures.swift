@@ -52,7 +52,8 @@ extension FoundationRecord {
   static func encodeAttributedString(_ record: ModelRecord) throws -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [ArchiveValue] = []
-    // Digests are used because equality does not distinguish 0 from -0, or different normal forms of the same text.
+    // Attributes are compared by their digests, because equality does not distinguish 0 from -0, or different normal
+    // forms of the same text.
     let digests = ValueDigests(WorkBudget(ArchiveLimits()))
     var indices: [ValueDigest: Int] = [:]
     var info = Data()

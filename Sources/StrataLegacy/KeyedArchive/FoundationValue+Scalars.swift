@@ -108,7 +108,7 @@ extension FoundationValue {
     // strings.
     switch fields["NS.base"] {
     case nil, .null?:
-      // RFC 3986 does not allow an empty scheme, but Foundation accepts it.
+      // Foundation accepts an empty scheme, but RFC 3986 does not allow it. Such a text is decoded as a string.
       guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
       return URL(exactly: relative).map { .url($0) } ?? .string(relative)
     case .url(let base)?:

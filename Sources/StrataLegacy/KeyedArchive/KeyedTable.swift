@@ -18,7 +18,7 @@ struct KeyedTable: ~Escapable {
   let archiver: String
   let version: Int
   let top: [(key: String, value: Int)]
-  /// The offset in the file of the references to the values of the top keys.
+  /// The offset in the file of the references to the values in ``top``.
   let topValues: Int
   /// The offset in the file of the references in the array `$objects`.
   private let objects: Int

@@ -19,8 +19,8 @@ public struct KeyedWriting: Sendable, Hashable {
   /// without copying them. Set this option again when an archive that was read is written, because reading does not preserve
   /// whether collections were mutable.
   public var usesMutableCollections = false
-  /// For each type name, the name of the class as which records of the type are written, followed by the names of its
-  /// superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of classes in the archive, by type name. The first name is the class name that records of the type get, and the
+  /// others are the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
   /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that
   /// are models. The default is `["NSObject"]`.

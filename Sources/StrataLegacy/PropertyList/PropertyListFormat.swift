@@ -37,7 +37,8 @@ package enum PropertyListFormat {
     case nil: return .other(bytes.isEmpty ? "no data" : "nothing but white space")
     case UInt8(ascii: "<"):
       let next = text.dropFirst().first ?? 0
-      // OpenStep writes data as hexadecimal digits in angle brackets.
+      // The OpenStep format has data as hexadecimal digits in angle brackets. Other text that begins with an angle
+      // bracket is XML or HTML.
       let isHexadecimal = text.dropFirst().prefix { $0 != UInt8(ascii: ">") }.allSatisfy {
         UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20 || $0 == 0x20
       }

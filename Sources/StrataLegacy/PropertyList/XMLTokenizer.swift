@@ -52,7 +52,7 @@ struct XMLTokenizer: ~Escapable {
     while true {
       skipSpace()
       if try skipComment() { continue }
-      // Some programs write a terminating NUL.
+      // NULs after the end are skipped, because some programs write a terminating NUL.
       while byte(position) == 0 { position += 1 }
       guard position == bytes.byteCount else {
         throw ArchiveError.damaged("something follows the end of the property list", at: position)

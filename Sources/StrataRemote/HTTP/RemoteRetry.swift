@@ -5,8 +5,8 @@ internal import Foundation
 /// A request is retried if it may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`.
 /// It is retried after the codes `notConnected`, `timedOut` and `cutOff`, and after the statuses 429 and 5xx except
 /// 501. After the status 429, all other requests are retried too. A request that changes a record is retried only if
-///   the change can be repeated (Docs/Refresh.md, Sending). Each delay is random, between 0 and a bound that doubles
-///   with each attempt, so that clients whose requests failed together do not retry at the same moment.
+/// the change can be repeated (Docs/Refresh.md, Sending). Each delay is random, between 0 and a bound that doubles with
+/// each attempt, so that clients whose requests failed together do not retry at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
   /// The maximum number of attempts. A number below 1 counts as 1. Repeating a request with a renewed token does not
   /// count as an attempt.

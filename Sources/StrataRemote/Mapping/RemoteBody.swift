@@ -157,7 +157,7 @@ extension MappedEntity {
         switch found {
         case .array(let elements): .array(elements.map(element))
         case .null where relation.shape != .one: .array([])
-        // A server may encode a list of one element as the element itself.
+        // A server may encode a list of one element as the element itself, which becomes a list here.
         default: relation.shape == .one ? element(found) : .array([element(found)])
         }
       }

@@ -131,8 +131,8 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    // The complete values of the server after the merge. As in the merge above, keys that are missing from the response
-    // are removed.
+    // The server's complete values: the values in the response, merged into the last known values. As in the merge
+    // above, keys that are missing from the response are removed.
     let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {
       let declared = type.attributes[attribute]

@@ -135,8 +135,8 @@ struct ChangeRequest {
     return try .ready(write(content, headers), isNew: true)
   }
 
-  /// Returns the content of an update, or `nil` if there is nothing to send now. Also returns whether the change waits
-  /// for another change.
+  /// - Returns: the content of the update, or `nil` if there is nothing to send now; and whether the change waits for
+  ///   another change.
   private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)

@@ -141,7 +141,9 @@ struct RevisionLoss {
 }
 
 extension RevisionLoss {
-  /// Creates the loss of the range of identifiers from `first` to `last`. If `last` is `nil`, nothing after `first` can be read.
+  /// Creates the loss of a range of identifiers that begins with `first`.
+  ///
+  /// - Parameter last: the last identifier of the range, or `nil` if nothing after `first` can be read.
   fileprivate init(from first: Int64, to last: Int64?, _ error: any Error) {
     let part = last.map { "to \($0)" } ?? "on"
     self.init(

@@ -83,8 +83,8 @@ extension StoreFinding {
   /// own.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
-    // The reason of an error with the code `damaged` ends with advice after a semicolon. It is removed, because the finding shows
-    // the advice in a property of its own.
+    // The reason of an error with the code `damaged` ends with advice after a semicolon. The advice is removed, because the
+    // finding has it in a property of its own.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
       error.code, reason, typeName: error.typeName, underlying: error.underlyingError

@@ -80,8 +80,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Whether two values of the field are equal exactly if their column values are equal. Column values can then be compared
-  /// without decoding them.
+  /// Whether two values of the field are equal if and only if their column values are equal, so that column values can be
+  /// compared without decoding them.
   var isExact: Bool {
     switch conversion {
     case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true

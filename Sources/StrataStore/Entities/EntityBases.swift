@@ -9,7 +9,7 @@ package struct EntityBases {
     let number: Int
   }
 
-  /// How a conflict is resolved, which is a value that has changed both in the row and in the object since the object was
+  /// How a conflict is resolved. A conflict is a value that has changed both in the row and in the object since the object was
   /// fetched.
   let conflicts: MergeOptions.ConflictHandling
   /// Whether objects overwrite their rows without a merge and without checks.

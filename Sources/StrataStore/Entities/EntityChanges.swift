@@ -236,8 +236,8 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Makes it possible that rows exchange unique values: the unique columns of one row are temporarily set to null, or to a
-  /// number that no other row has.
+  /// Lets rows exchange unique values: the unique columns of one row are temporarily set to null, or to a number that no other
+  /// row has.
   ///
   /// - Returns: whether any column was set, so that the other operations can be tried again.
   private func park(_ parked: inout Set<Int>) throws -> Bool {

@@ -9,8 +9,8 @@ struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
-  /// The foreign keys that are set by references to one object. `target` is the index of the referenced row, or `nil` for null.
-  /// `node` is the index of the node with the reference.
+  /// The foreign keys that are set by the to-one relations of objects. `target` is the index of the referenced row, or `nil` for
+  /// null. `node` is the index of the node with the relation.
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
   /// The foreign keys that are set by lists, with the index of the row that owns the list.
   private var listed: [ForeignKeySlot: Int] = [:]
@@ -121,8 +121,7 @@ struct EntityLinker {
         path: [.key(declared.key)]), node: node)
   }
 
-  /// Returns whether the reference of an object to one other object must be saved, because it has changed since the object was
-  /// fetched.
+  /// Returns whether the to-one reference of an object must be saved, because it has changed since the object was fetched.
   private func isReassigned(
     _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
     _ relation: EntityType.Relation
