@@ -1,20 +1,23 @@
 import SwiftSyntax
 
-// The expansion of a class. All members are generated in the body of the class, because subclasses must be able to
-// override them. The fields of a subclass come before the inherited fields, which is also the order of initialization.
+// The expansion of a class. All members are generated in the body of the class, because Swift does not allow subclasses
+// to override members of extensions. The fields of a subclass come before the inherited fields, because properties are
+// also initialized in this order.
 extension ModelDeclaration {
   struct ClassForm {
     let hasImplicitInitializer: Bool
     let isFinal: Bool
     let isOpen: Bool
-    /// The superclass as written, such as `Animal.self`; `nil` if it is not a model.
+    /// The superclass that the attribute names, such as `Animal.self`; `nil` if the superclass is not a model.
     let superclass: ExprSyntax?
-    /// Whether the superclass is not a model. Its properties are then not archived.
+    /// Whether the attribute declares that the superclass is not a model. The properties of the superclass are then not
+    /// archived.
     let excludesSuperclass: Bool
-    /// Whether the class declares `init(fields:)` itself.
+    /// Whether the class declares `init(fields:)` itself, so that the macro does not generate it.
     let readsItself: Bool
     let place: SourcePlace?
-    /// The first inherited type, if it must be a protocol because the attribute does not name a superclass.
+    /// The first type after the colon of the class, if the attribute names no superclass; otherwise `nil`. This type
+    /// must then be a protocol.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
     /// Whether the generated members override members of a superclass, or subclasses can override the generated
@@ -41,8 +44,8 @@ extension ModelDeclaration {
     return members
   }
 
-  /// Returns the member that stores unknown keys. Only a root class, and a subclass with a property for unknown keys,
-  /// have this member.
+  /// Returns the declaration of the property that stores unknown keys. A subclass inherits this property, unless it has
+  /// its own property for unknown keys.
   private func unknownFields(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
     let own = properties.first { $0.role == .unknownFields }?.access
     guard own != nil || form.superclass == nil else { return [] }
@@ -50,7 +53,7 @@ extension ModelDeclaration {
   }
 
   /// Returns a declaration that compiles only if the first inherited type is a protocol. It must be the first member,
-  /// because its error must be reported first.
+  /// so that the compiler reports its error before the errors that follow from it.
   func rootCheck(_ form: ClassForm) -> [String] {
     guard let (type, place) = form.protocolOnly else { return [] }
     let refused =
@@ -87,7 +90,8 @@ extension ModelDeclaration {
       reads(properties) + above + superclassInitializer(form))
   }
 
-  /// Returns the call of the excluded superclass's initializer. The compiler reports errors in the call at the class.
+  /// Returns the call of the initializer of a superclass that is not a model. If the call does not compile, the error
+  /// is reported at the class.
   func superclassInitializer(_ form: ClassForm) -> [String] {
     form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }
@@ -122,16 +126,17 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
-  /// Returns a call to the superclass's implementation. The indices of inherited fields follow the indices of this
-  /// class's own fields.
+  /// Returns a call of the superclass's implementation, which handles the inherited fields. The indices of the
+  /// inherited fields start at `count`, the number of the class's own fields.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]
   }
 
-  /// Returns the method that sets a single field. The method is used for objects in reference cycles.
+  /// Returns a method that sets the field at one index. The method is used for objects in reference cycles, some of
+  /// whose fields can only be set after all objects are decoded.
   ///
-  /// - Parameter schema: the expression for this class's schema.
+  /// - Parameter schema: the name of the static property with the schema of this class.
   func settingOne(
     _ fields: [StoredProperty], head: String, schema: String = "schema", otherwise: [String]
   ) -> String {

@@ -2,28 +2,30 @@ import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The cases of `CodingKeys` in the declaration of a model. They determine the JSON keys of its properties.
+/// The cases of `CodingKeys` in the declaration of a model. They determine the JSON keys of the model's properties.
 struct CodingKeyCases {
-  /// The JSON key of a property.
+  /// How the JSON key of a property is determined.
   enum Key {
     /// The JSON key is the property's own name.
     case automatic
-    /// The JSON key is the raw value of a case.
+    /// The JSON key is the raw value of the property's case in `CodingKeys`.
     case declared(ExprSyntax)
-    /// The property has no case, so JSON does not contain it.
+    /// The property has no case in `CodingKeys`, so JSON does not contain it.
     case absent
-    /// The property has no case. The type's own coding may still read and write the property.
+    /// The property has no case in `CodingKeys`, but the model has its own coding methods, which may still read and
+    /// write the property in JSON.
     case unknown
   }
 
-  /// The raw value of each case, by the name of its property. A `nil` value means that the case has no raw value.
+  /// The raw value of each case, by the name of the case's property. `nil` if the case has no literal raw value.
   private var rawValues: [String: String?] = [:]
-  /// A part of the declaration for which the keys cannot be determined, with its syntax node; `nil` if there is none.
+  /// A part of the `CodingKeys` declaration that makes it impossible to determine the keys, with its syntax node for
+  /// the error; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
   /// Whether the model declares `init(from:)` or `encode(to:)` itself.
   private let hasOwnCoding: Bool
 
-  /// Returns `nil` if `CodingKeys` is not among the members.
+  /// Reads the cases. Returns `nil` if `CodingKeys` is not among the members of the model.
   init?(_ members: MemberBlockItemListSyntax) {
     let declarations = members.withConditions
     hasOwnCoding = declarations.contains { $0.decl.codingMethod != nil }
@@ -54,10 +56,11 @@ struct CodingKeyCases {
           obstacle = ("raw values of the type '\(type?.trimmedDescription ?? "")'", Syntax(element))
         }
         let name = element.name.text.withoutBackticks
-        // `nil` for a literal with an interpolation. The compiler rejects such a raw value.
+        // `nil` for a literal with an interpolation, which the compiler rejects as a raw value in any case.
         let rawValue = text?.representedLiteralValue
         rawValues[name] = .some(rawValue)
-        // `@Observable` stores the property `title` in `_title`, so `Codable` needs a case named `_title`.
+        // `@Observable` stores the property `title` in `_title`, so the case that `Codable` needs for this property is
+        // named `_title`.
         if name.hasPrefix("_"), !properties.contains(name) { stored[String(name.dropFirst())] = rawValue ?? name }
       }
     }
@@ -68,7 +71,7 @@ struct CodingKeyCases {
     guard obstacle == nil else { return .automatic }
     guard let rawValue = rawValues[property] else { return hasOwnCoding ? .unknown : .absent }
     guard let rawValue else { return .automatic }
-    // The raw value is a single key, so characters with a special meaning in JSON paths are escaped.
+    // The raw value is a single JSON key and not a path, so characters with a special meaning in paths are escaped.
     let path = rawValue.unicodeScalars.map { ".[\\".unicodeScalars.contains($0) ? "\\\($0)" : "\($0)" }.joined()
     let text = ["*", "\"\""].contains(rawValue) ? "\\" + path : path
     return .declared(ExprSyntax(StringLiteralExprSyntax(content: text)))
@@ -76,10 +79,10 @@ struct CodingKeyCases {
 }
 
 extension MemberBlockItemListSyntax {
-  /// The declarations of `init(from:)` and `encode(to:)`, with their names.
+  /// The members that declare `init(from:)` or `encode(to:)`: the name of each, and its token for diagnostics.
   var codingMethods: [(name: String, token: TokenSyntax)] { withConditions.compactMap(\.decl.codingMethod) }
 
-  /// All declarations. `isConditional` is true for declarations inside `#if`.
+  /// All declarations among the members, including those inside `#if`, for which `isConditional` is true.
   var withConditions: [(decl: DeclSyntax, isConditional: Bool)] {
     flatMap { member -> [(decl: DeclSyntax, isConditional: Bool)] in
       guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { return [(member.decl, false)] }
@@ -92,7 +95,8 @@ extension MemberBlockItemListSyntax {
 }
 
 extension DeclSyntax {
-  /// The name and the token of a declaration of `init(from:)` or `encode(to:)`; `nil` for any other declaration.
+  /// The name of the coding method that this declaration declares, `init(from:)` or `encode(to:)`, with its token for
+  /// diagnostics; `nil` for any other declaration.
   fileprivate var codingMethod: (name: String, token: TokenSyntax)? {
     if let initializer = self.as(InitializerDeclSyntax.self) {
       return initializer.signature.isCoding("from", "Decoder") ? ("init(from:)", initializer.initKeyword) : nil
@@ -110,7 +114,8 @@ extension DeclSyntax {
 }
 
 extension FunctionSignatureSyntax {
-  /// Whether the function has a single parameter with this label and this type. The type may be written with `any`.
+  /// Whether the function has a single parameter with the given label and type. The source may write `any` before the
+  /// type.
   fileprivate func isCoding(_ label: String, _ type: String) -> Bool {
     guard let parameter = parameterClause.parameters.first, parameterClause.parameters.count == 1,
       parameter.firstName.text == label

@@ -3,12 +3,12 @@ import SwiftSyntax
 
 /// An enum case with its associated values.
 struct EnumCase {
-  /// The name as written, including backticks.
+  /// The name of the case as written, including backticks.
   let name: TokenSyntax
-  /// The archive key of each associated value, and its label in code; the label is `nil` if there is none.
+  /// For each associated value: its key in archives, and its label in code, which is `nil` if the value has no label.
   let values: [(key: String, label: String?)]
   let formerly: [ExprSyntax]
-  /// The types of the associated values, as written.
+  /// The types of the associated values, as written in the source.
   let types: [String]
   let isDeprecated: Bool
   let place: SourcePlace?
@@ -31,8 +31,9 @@ struct EnumCase {
     return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
-  /// The statements that create the case. The value is first assigned to a constant of type `Self`, because the
-  /// statements return an optional, for which `.none` and `.some` would be the cases of `Optional`.
+  /// The statements that create the case from an archive. The case is first assigned to a constant of type `Self`.
+  /// Without this type, `.none` and `.some` would be the cases of `Optional`, because the statements return an
+  /// optional.
   var making: [String] {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
@@ -41,13 +42,14 @@ struct EnumCase {
     return ["case \(key.literal):"] + located(["let made: Self = .\(name.text)\(call)", "return made"])
   }
 
-  /// Adds `#sourceLocation` directives, because the compiler must report errors about an associated value at the case.
+  /// Adds `#sourceLocation` directives, so that the compiler reports errors about an associated value at the case in
+  /// the source.
   private func located(_ statements: [String]) -> [String] {
     let statements = values.isEmpty ? statements : SourcePlace.lines([(place, statements)])
     return statements.map { "  " + $0 }
   }
 
-  /// Returns the label as it is written in a call. In a call, only a few keywords need backticks.
+  /// Returns the label of an associated value as it is written in a call, where only a few keywords need backticks.
   private static func argumentLabel(_ label: String) -> String {
     let plain = label.withoutBackticks
     let isWord = plain.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

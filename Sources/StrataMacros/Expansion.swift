@@ -1,10 +1,10 @@
 import SwiftSyntax
 
-// The code that a model expands to. Code in the body of the type sees all names that the model's properties use. An
-// extension of a nested type does not see the declarations around that type, so the generated extension must not name
-// types.
+// The code that `@Model` generates for a type. The generated members in the body of the type can use all names that the
+// properties use. The generated extension must not name types, because an extension of a nested type does not see the
+// declarations around that type.
 extension ModelDeclaration {
-  /// The static property for the schema, which contains the name, the version, and the fields or cases.
+  /// The static property that returns the schema: the model's name, its version, and its fields or cases.
   var schema: String {
     let lines: [String]
     switch kind {
@@ -15,7 +15,8 @@ extension ModelDeclaration {
     return schemaProperty("\(access)static", "schema", lines)
   }
 
-  /// Returns a property for the schema. If the type may be generic, the property looks up the schema in a cache.
+  /// Returns a property that contains the schema. If the type may be generic, it cannot have stored static properties,
+  /// so the property looks up the schema in a cache.
   func schemaProperty(_ head: String, _ property: String, _ lines: [String]) -> String {
     let call = schemaCall(lines)
     guard name.mayBeGeneric else { return "\(head) let \(property) = \(call)" }
@@ -28,9 +29,9 @@ extension ModelDeclaration {
       """
   }
 
-  /// Returns the call that creates the schema.
+  /// Returns the source text of the call that creates the schema.
   ///
-  /// - Parameter lines: the lines for the fields or cases.
+  /// - Parameter lines: the lines of the argument for the fields or cases.
   private func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
     let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
@@ -52,7 +53,7 @@ extension ModelDeclaration {
     return fields.isEmpty ? ["fields: []\(end)"] : ["fields: ["] + fields + ["]\(end)"]
   }
 
-  /// The generated members that belong in an extension.
+  /// The generated members that are declared in an extension, because they need not be in the body of the type.
   var extensionMembers: [String] {
     switch kind {
     case .structure(let properties):
@@ -66,7 +67,7 @@ extension ModelDeclaration {
     }
   }
 
-  /// Returns the initializer that reads all fields.
+  /// Returns the initializer that reads all fields from an archive.
   func initializer(_ properties: [StoredProperty]) -> String {
     var isConvenience = false
     var lines = reads(properties)
@@ -80,7 +81,7 @@ extension ModelDeclaration {
     return function(head, of: properties, lines)
   }
 
-  /// Returns the statements that read all fields.
+  /// Returns the statements that read all fields from an archive.
   func reads(_ properties: [StoredProperty]) -> [String] {
     var statements: [(place: SourcePlace?, lines: [String])] = []
     var place = 0
@@ -103,7 +104,7 @@ extension ModelDeclaration {
       writes(fields))
   }
 
-  /// Returns the statements that write all fields.
+  /// Returns the statements that write all fields to an archive.
   func writes(_ fields: [StoredProperty]) -> [String] {
     SourcePlace.lines(fields.enumerated().map { ($1.place, [$1.write($0)]) })
   }
@@ -114,7 +115,8 @@ extension ModelDeclaration {
     }
   }
 
-  /// Returns the method that copies all variables of another object.
+  /// Returns the method that copies all variables of another object to this object. Constants and unarchived properties
+  /// are not copied.
   func adoptingFields(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .unarchived && !$0.isConstant }
     return function(
@@ -122,8 +124,8 @@ extension ModelDeclaration {
       variables.map { "\($0.access) = other.\($0.name.text)" })
   }
 
-  /// Returns the method that copies all fields of another value. It is generated only for a struct with properties that
-  /// are not fields, because they must keep their values.
+  /// Returns the method that copies all fields of another value to this value. It is generated only for a struct that
+  /// also has unarchived properties, which must keep their own values. Any other struct is simply replaced.
   private func adoptionAroundOthers(_ properties: [StoredProperty]) -> [String] {
     let others = properties.filter { $0.role == .unarchived && !$0.isConstant && !$0.isLazy }
     guard !others.isEmpty else { return [] }
@@ -152,8 +154,8 @@ extension ModelDeclaration {
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
-  /// Returns a method that uses the given properties. If one of the properties is deprecated, the method is deprecated,
-  /// too, because the generated code must not cause warnings.
+  /// Returns a method that uses the given properties. If one of the properties is deprecated, the method is marked as
+  /// deprecated too, so that its use of the property causes no warning.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
     function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .unarchived }, lines)
   }

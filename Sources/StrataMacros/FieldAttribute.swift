@@ -13,7 +13,7 @@ struct FieldAttribute {
   var formerly: [ExprSyntax] = []
   var merge: ExprSyntax?
   var json: ExprSyntax?
-  /// Whether the attribute has the argument `json: .none`. JSON then does not contain the property.
+  /// Whether the attribute has the argument `json: .none`, which omits the property from JSON.
   var isNowhereInJSON: Bool { [".none", "JSONField.none"].contains(json?.trimmedDescription) }
   var unknown: ExprSyntax?
   var node: AttributeSyntax?
@@ -29,7 +29,8 @@ struct FieldAttribute {
     for argument in Self.arguments(of: node) {
       label = argument.label?.text ?? label
       let value = argument.expression.trimmed
-      /// Returns the name of the argument's value. Reports an error if the name is not in `choices`.
+      /// Returns the name of the enum case that is given as the argument's value. Reports an error if the name is not
+      /// in `choices`.
       func choice(_ choices: String) -> String? {
         let name = value.as(MemberAccessExprSyntax.self)?.declName.baseName.text
         if let name, choices.split(whereSeparator: { " ,".contains($0) }).contains(".\(name)") { return name }
@@ -71,7 +72,7 @@ struct FieldAttribute {
     arguments(of: attribute).first { $0.label?.text == label }?.expression
   }
 
-  /// Returns the arguments for `FieldInfo`, each preceded by a comma.
+  /// The arguments that describe this attribute in a `FieldInfo` call, each preceded by a comma.
   func infoArguments(isConditional: Bool) -> String {
     var text = ""
     if !formerly.isEmpty { text += ", formerly: [\(formerly.map(\.description).joined(separator: ", "))]" }
@@ -86,7 +87,7 @@ struct FieldAttribute {
 }
 
 extension AttributeListSyntax {
-  /// Returns the attributes with this name. The source may qualify the name with a module.
+  /// Returns the attributes with this name, with or without a module name before it.
   func named(_ name: String) -> [AttributeSyntax] {
     compactMap { $0.as(AttributeSyntax.self) }.filter { FieldAttribute.name(of: $0) == name }
   }

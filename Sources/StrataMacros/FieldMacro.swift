@@ -1,8 +1,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The macro for `@Field`. It generates no code, because `@Model` reads the attribute. It only reports misplaced
-/// attributes.
+/// The macro for `@Field`. It generates no code, because `@Model` reads the attribute. It only reports an attribute
+/// that is not on a property of a model.
 struct FieldMacro: PeerMacro {
   static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -24,10 +24,10 @@ struct FieldMacro: PeerMacro {
     return []
   }
 
-  /// Returns the error for a property in a type without `@Model`, where the attribute would have no effect; `nil` if
-  /// the type has `@Model`.
+  /// Returns the error for `@Field` in a type without `@Model`, where it would have no effect; `nil` if the type has
+  /// `@Model`.
   private static func missingModel(around context: [Syntax]) -> ModelDiagnostic? {
-    // Only types have stored properties.
+    // Only types have stored properties, so any other context needs no check.
     guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
       let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
     else { return nil }

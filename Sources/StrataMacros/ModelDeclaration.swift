@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A type declaration with `@Model`, parsed once for all parts of the expansion.
+/// A declaration of a type with `@Model`, with everything that the generated code depends on.
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])
@@ -11,19 +11,20 @@ struct ModelDeclaration {
   }
 
   let kind: Kind
-  /// The name of the type as written in the source.
+  /// The name of the type as written in its declaration.
   let typeName: String
   let name: ModelName
-  /// The access modifier with a trailing space: `public `, `package ` or `@usableFromInline `. Empty for any other level.
+  /// The access modifier for the generated members, with a trailing space: `public `, `package ` or `@usableFromInline `. Empty
+  /// for any other access level.
   let access: String
   let version: String
   let formerNames: ExprSyntax?
-  /// The superclass; `nil` if it is not a model.
+  /// The superclass that the attribute names; `nil` if the superclass is not a model.
   let superclass: ExprSyntax?
   /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
 
-  /// Returns the model and all errors. The model is `nil` if the type cannot be a model.
+  /// Returns the parsed declaration and all errors in it. The model is `nil` if the type cannot be a model.
   static func read(
     _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in expansion: some MacroExpansionContext
   ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
@@ -78,7 +79,7 @@ struct ModelDeclaration {
     return diagnostics
   }
 
-  /// Returns the error for a type that suppresses a conformance, alone or in a composition such as `Hashable &
+  /// Returns the error for a suppressed conformance among the inherited types, alone or in a composition such as `Hashable &
   /// ~Copyable`; `nil` for any other type.
   private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
     if let composition = type.as(CompositionTypeSyntax.self) {
@@ -88,7 +89,8 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Returns an error if the attribute names a superclass that is not the class's first inherited type.
+  /// Returns an error if the attribute names a superclass, but the class does not inherit from it, because its first inherited
+  /// type is a different one.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
@@ -105,13 +107,14 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
-  /// Returns the error for a declaration that is isolated to the main actor; `nil` if it is not isolated.
+  /// Returns the error for a declaration that is isolated to the main actor; `nil` if it is not isolated. Archives are read and
+  /// written on any thread, so models must not be isolated.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
     attributes.named("MainActor").first.map { ModelDiagnostic.isolated("MainActor").at($0) }
   }
 
-  /// Returns the error for a class whose superclass is a model, if the attribute does not name the superclass. Such a
-  /// class already conforms to `_StrataBaseClass`.
+  /// Returns the error for a class whose superclass is a model although the attribute does not name the superclass. Such a class
+  /// inherits the conformance to `_StrataBaseClass`, so the compiler does not ask the macro to add it.
   static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
     guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
       let first = object.inheritanceClause?.inheritedTypes.first?.type
@@ -119,13 +122,13 @@ struct ModelDeclaration {
     return ModelDiagnostic.modelAbove(type: object.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// Returns the names of types, without their modules and enclosing types.
+  /// Returns the plain names of types, without modules and enclosing types.
   static func names(_ types: [TypeSyntax]) -> [String] {
     types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
   }
 
-  /// Returns a note for a class that conforms to `VersionedModel` only because its superclass is a model; `nil` if the
-  /// class declares the conformance itself.
+  /// Returns a note that the superclass of a class may be a model; `nil` if the class declares a conformance to `VersionedModel`
+  /// itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
       let first = declaration.inheritanceClause?.inheritedTypes.first?.type,
@@ -135,8 +138,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.superclass(type: declaration.name.text, superclass: first.trimmedDescription).at(first)
   }
 
-  /// The library's protocols that inherit from `VersionedModel`. A class that declares one of them also conforms to
-  /// `VersionedModel`.
+  /// The library's protocols that inherit from `VersionedModel`, for recognizing a class that declares a conformance to it.
   private static let protocols: Set<String> = [
     "VersionedModel", "DescribedModel", "Migratable", "KeyMigrating", "PostDecoding", "Validating", "Mergeable",
     "FieldEquatable", "FieldHashable", "DescribesFields", "LegacyModel", "Entity", "RemoteEntity",
@@ -160,12 +162,13 @@ struct ModelDeclaration {
     argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
   }
 
-  /// Whether the superclass is `NSObject`. `NSObject` has no properties that archives could lose.
+  /// Whether the direct superclass is `NSObject`, which has no properties that archives could lose.
   private static func isUnderNSObject(_ object: ClassDeclSyntax) -> Bool {
     object.inheritanceClause?.inheritedTypes.first.map { names([$0.type]) == ["NSObject"] } ?? false
   }
 
-  /// Returns the first inherited type if the type must be a protocol; `nil` if it may be a class, such as `NSObject`.
+  /// Returns the first inherited type if it must be a protocol, because the attribute names no superclass; `nil` if there is no
+  /// such type or if it is `NSObject`.
   private static func protocolOnly(
     _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
   ) -> (type: TypeSyntax, place: SourcePlace?)? {
@@ -227,8 +230,8 @@ struct ModelDeclaration {
     return first
   }
 
-  /// Returns the access modifier of the generated members. They have the access level of the type, which an enclosing
-  /// extension may declare.
+  /// Returns the access modifier of the generated members, with a trailing space. They get the access level of the type, which
+  /// can also be declared at an enclosing extension.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
@@ -240,8 +243,7 @@ struct ModelDeclaration {
     case "package": return "package "
     default: break
     }
-    // If the type is `@usableFromInline`, the generated members need the attribute, too, because inlinable code may use
-    // them.
+    // The members of a type that is `@usableFromInline` need this attribute too, because inlinable code may use them.
     return declaration.attributes.named("usableFromInline").isEmpty ? "" : "@usableFromInline "
   }
 }

@@ -2,23 +2,25 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// The macro for `@Model`. The schema is generated as a member, and so are all members that a class must declare in its
-/// body. Everything else is generated in an extension, because a struct must keep its memberwise initializer.
+/// The macro for `@Model`. It generates the schema in the body of the type, together with the members that a class must
+/// declare there. Everything else is generated in an extension. A struct would lose its memberwise initializer if
+/// another initializer were generated in its body.
 struct ModelMacro: MemberMacro, ExtensionMacro {
-  // Formatting is disabled, because the text is already formatted, and formatting would take most of the time of an
-  // expansion.
+  // The generated text is already formatted. Formatting it again would take most of the time of an expansion.
   static let formatMode = FormatMode.disabled
 
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    // Only the extension macro reports errors, because each error must be reported only once.
+    // The extension macro reports the errors of the declaration. They are not reported here, because each error would
+    // then appear twice.
     guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
-      // Declares the initializer, because the compiler would otherwise also report a missing initializer.
+      // Declares the initializer although the model has errors, so that the compiler does not report a missing
+      // initializer in addition.
       return [
         DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
       ]
@@ -66,8 +68,8 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
   }
 }
 
-/// The macro for `@Model` on a subclass of a model. It generates only members, because the subclass inherits the
-/// conformance.
+/// The macro for `@Model` on a subclass of a model. It generates only members and no extension, because the subclass
+/// inherits the conformance to the protocol.
 struct SubmodelMacro: MemberMacro {
   static let formatMode = FormatMode.disabled
 
@@ -83,13 +85,13 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension DeclSyntax {
-  /// Creates declarations from text that only the compiler parses. Parsing the text in the macro would take half of the
-  /// time of an expansion.
+  /// Creates a declaration from text without parsing the text, because parsing would take half of the time of an
+  /// expansion. The compiler parses the text anyway.
   init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 
 extension String {
-  /// Returns the text with each line indented by `steps` steps of two spaces.
+  /// Returns the text with each line indented by `steps` levels of two spaces.
   func indented(_ steps: Int) -> String {
     let space = String(repeating: "  ", count: steps)
     return split(separator: "\n", omittingEmptySubsequences: false).map { space + $0 }.joined(separator: "\n")

@@ -1,13 +1,13 @@
 import SwiftSyntax
 
-/// The registered name of a model.
+/// The source code of a model's registered name, which contains the generic arguments if there are any.
 struct ModelName {
-  /// The expression that returns the name.
+  /// The source text of an expression that returns the name.
   let expression: String
-  /// The expression for the generic arguments, which are also appended to former names; `nil` if there are no generic
+  /// The source text for the generic arguments, which are also appended to former names; `nil` if there are no generic
   /// parameters.
   let arguments: String?
-  /// Whether the model or an enclosing type may be generic. This is unknown in an extension, because an extension does
+  /// Whether the model or an enclosing type may be generic. Always true inside an extension, because its syntax does
   /// not show whether the extended type is generic.
   let mayBeGeneric: Bool
 
@@ -31,7 +31,8 @@ struct ModelName {
     arguments.isEmpty ? "" : "<\(arguments.joined(separator: ", "))>"
   }
 
-  /// Returns the name of a declaration and the expressions for its generic arguments.
+  /// Returns the part of the name for one declaration, which is the model or encloses it: the name of the type, and the
+  /// expressions for its generic arguments. Returns `nil` if the declaration is not a type.
   private static func part(_ node: Syntax) -> (name: String, arguments: [String])? {
     if let node = node.as(ExtensionDeclSyntax.self) { return (node.extendedType.trimmedDescription, []) }
     guard let named = node.asProtocol((any NamedDeclSyntax).self), node.isProtocol((any DeclGroupSyntax).self)

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Finds the stored properties of a declaration, and reports errors in them.
+/// Finds the stored properties in a type declaration, and reports errors in them.
 struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
@@ -22,7 +22,7 @@ struct PropertyReader {
         continue
       }
       checkName(variable)
-      // A stored override is not a new property. It only adds observers to an inherited property.
+      // An overriding property with storage is not a new property. It only adds observers to an inherited property.
       guard !variable.isStatic, !variable.hasModifier("override") else { continue }
       if isClass, let isolated = ModelDeclaration.isolation(variable.attributes) { diagnostics.append(isolated) }
       read(variable, lines)
@@ -42,12 +42,13 @@ struct PropertyReader {
     }
   }
 
-  /// The policies that compute a new value. They cannot apply to a constant. Other policies can, because they may merge
-  /// the object that a constant refers to.
+  /// The merge policies that compute a new value. They cannot be used for a constant. All other policies can, because
+  /// they may merge the object to which a constant refers.
   private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
 
-  /// Reports constants of a class with a policy that computes a value. A merge sets the properties of the existing
-  /// object, so it cannot change a constant. A merge replaces the object only if all properties are constants.
+  /// Reports an error for each constant of a class whose merge policy computes a new value. A merge changes the
+  /// properties of the existing object, so it cannot give a constant a new value. If all properties are constants,
+  /// there is no error, because a merge then replaces the whole object.
   private mutating func checkConstants() {
     let fields = properties.filter { $0.role == .field }
     guard fields.contains(where: { !$0.isConstant }) else { return }
@@ -57,7 +58,7 @@ struct PropertyReader {
     }
   }
 
-  /// Reports former keys that are current keys of other properties.
+  /// Reports an error for each former key that is the current key of another property.
   private mutating func checkFormerKeys() {
     let keys = Set(properties.filter { $0.role == .field }.map(\.key))
     for property in properties {
@@ -68,7 +69,7 @@ struct PropertyReader {
     }
   }
 
-  /// Reports static properties that have the name of a generated member.
+  /// Reports an error for each static property that has the name of a generated member.
   private mutating func checkName(_ variable: VariableDeclSyntax) {
     guard variable.isStatic else { return }
     for binding in variable.bindings {
@@ -84,7 +85,8 @@ struct PropertyReader {
     if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
       diagnostics.append(ModelDiagnostic.severalProperties.at(node))
     }
-    // The bindings are read backwards, because in `var a, b: Int` the type follows the last name.
+    // The bindings are read backwards, because in `var a, b: Int` only the last name is followed by the type, which
+    // applies to all names before it.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {
@@ -164,7 +166,7 @@ struct PropertyReader {
   ) -> ModelDiagnostic? {
     if variable.hasModifier("lazy") { return .lazyProperty(key) }
     if variable.hasModifier("unowned") { return .reference(kind: "an unowned reference", name: key) }
-    // An excluded weak reference is not a field, because it may refer to any type.
+    // An excluded weak reference is not treated as a field, because its type need not be archivable.
     if variable.hasModifier("weak"), isExcluded { return .reference(kind: "a weak reference", name: key) }
     if let kind = type.map(\.shapeWithoutArchive) ?? initialValue?.shapeWithoutArchive {
       return .notArchivable(kind: kind, name: key)
@@ -181,7 +183,7 @@ struct PropertyReader {
 }
 
 extension AttributeListSyntax {
-  /// Whether the declaration is deprecated.
+  /// Whether one of the attributes marks the declaration as deprecated.
   var containDeprecation: Bool {
     named("available").contains { attribute in
       attribute.arguments?.tokens(viewMode: .sourceAccurate).contains { $0.text == "deprecated" } ?? false
@@ -200,7 +202,7 @@ extension VariableDeclSyntax {
 }
 
 extension ExprSyntax {
-  /// The name of a policy, such as `max` for `.max`, `MergePolicy.max` and `.max(…)`.
+  /// The name of a merge policy, such as `max` for `.max`, `MergePolicy.max` and `.max(…)`.
   fileprivate var policyName: Substring {
     trimmedDescription.prefix { $0 != "(" }.split(separator: ".").last ?? ""
   }

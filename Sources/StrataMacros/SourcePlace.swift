@@ -1,20 +1,20 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A position in the source file. The compiler reports errors in generated code at the position for which the code was
-/// generated.
+/// A position in the source file. Generated code contains such positions, so that the compiler reports errors in the
+/// code at the declaration for which the code was generated.
 struct SourcePlace {
   /// The path of the file, as a string literal.
   fileprivate let file: String
   fileprivate let line: Int
 
-  /// The directive that gives this position to the next line of the generated code.
+  /// The `#sourceLocation` directive that gives this position to the next line of the generated code.
   private var directive: String { "\(Self.start)file: \(file), line: \(line))" }
 
   private static let start = "#sourceLocation("
 
-  /// Returns the statements with the directives for their positions. A statement needs no directive if its line
-  /// directly follows the line of the previous statement.
+  /// Returns the statements with directives for their positions in the source. A statement needs no directive if its
+  /// position is the line after the position of the previous statement.
   static func lines(_ statements: some Sequence<(place: SourcePlace?, lines: [String])>) -> [String] {
     var result: [String] = []
     var next: Int?
@@ -23,7 +23,8 @@ struct SourcePlace {
         result.append(place.directive)
         next = place.line
       }
-      // The lines are joined into one line, because all of them have the same position.
+      // Lines with a position are joined into one line, because the compiler would otherwise count them as consecutive
+      // source lines.
       let lines = place == nil ? lines : [lines.joined(separator: "; ")]
       result += lines
       next = next.map { $0 + lines.count }
@@ -31,27 +32,28 @@ struct SourcePlace {
     return result
   }
 
-  /// Returns the statements of a function. If they contain directives, a final directive ends their effect on the code
-  /// after the function.
+  /// Returns the statements of a function. If they contain directives, a final directive is added, so that the
+  /// positions do not apply to the code after the function.
   static func ended(_ lines: [String]) -> [String] {
     lines.contains { $0.drop { $0 == " " }.hasPrefix(start) } ? lines + [start + ")"] : lines
   }
 }
 
-/// The line numbers of a declaration. The macro requests the position of only one node, because each request is slow.
-/// It computes all other positions.
+/// The line numbers inside a declaration. The macro requests only the position of the declaration from the compiler,
+/// because each request is slow. All other positions are computed from the line breaks.
 struct SourceLines {
   private let first: SourcePlace
-  /// The UTF-8 offsets of the line breaks inside the declaration.
+  /// The offsets of the line breaks inside the declaration, in UTF-8 bytes from its start.
   private let starts: [Int]
 
-  /// Returns `nil` if the position of the declaration is unknown.
+  /// Finds the line breaks of a declaration. Returns `nil` if the compiler does not tell the position of the
+  /// declaration.
   init?(of declaration: some DeclGroupSyntax, in context: some MacroExpansionContext) {
     guard let place = context.location(of: declaration, at: .afterLeadingTrivia, filePathMode: .filePath),
       let line = Int(place.line.description)
     else { return nil }
     let file = place.file.description
-    // `#sourceLocation` accepts only a plain string literal.
+    // A file path that is not a plain string literal cannot be used, because `#sourceLocation` does not accept it.
     guard file.hasPrefix("\""), file != "\"\"" else { return nil }
     first = SourcePlace(file: file, line: line)
     let start = declaration.positionAfterSkippingLeadingTrivia.utf8Offset

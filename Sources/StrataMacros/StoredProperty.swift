@@ -1,19 +1,19 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// A stored property of a model, and how it is archived.
+/// A stored property of a model, with the generated code that reads and writes it.
 struct StoredProperty {
   enum Role {
-    /// A field, which is archived or excluded. Each field has an index in the schema.
+    /// A field of the model. It has an index in the schema, even if its attribute excludes it from archives.
     case field
-    /// The property that contains the unknown keys.
+    /// The property that keeps the keys of an archive that this version of the model does not know.
     case unknownFields
-    /// A property that decoding, encoding and merging ignore. It is declared with `storage: .none`, or it
-    /// cannot be archived.
+    /// A property that decoding, encoding and merging ignore, because it is declared with `storage: .none` or cannot be
+    /// archived.
     case unarchived
   }
 
-  /// The name as written, including backticks.
+  /// The name of the property as written, including backticks.
   let name: TokenSyntax
   let type: TypeSyntax?
   let initialValue: ExprSyntax?
@@ -32,11 +32,11 @@ struct StoredProperty {
 
   var key: String { name.text.withoutBackticks }
 
-  /// The expression that accesses the property, with `self.`.
+  /// The source text of the expression that accesses the property, beginning with `self.`.
   var access: String { "self.\(name.text)" }
 
-  /// The source text of the default for an absent key. It is the initial value, or `nil` for an optional field that
-  /// needs an explicit default.
+  /// The source text of the default value, which the property gets if its key is absent: the initial value, or the text
+  /// `nil` for an optional field that needs an explicit default. `nil` if no default is written.
   var defaultText: String? {
     if let initialValue { return initialValue.trimmedDescription }
     guard let type, type.isOptional, attribute.isExcluded || attribute.usesDefaultForUnknown else {
@@ -45,8 +45,8 @@ struct StoredProperty {
     return "nil"
   }
 
-  /// Whether the expression of the default has the same meaning everywhere. Other expressions may name types that are
-  /// visible only in the body of the model.
+  /// Whether the expression of the default value has the same meaning in any place of the source. Other expressions may
+  /// name types that are visible only in the body of the model.
   var isDefaultPlain: Bool {
     guard let initialValue else { return true }
     switch initialValue.kind {
@@ -72,18 +72,19 @@ struct StoredProperty {
     return text + ")"
   }
 
-  /// Returns the initial value as the body of a closure. The value is assigned to a constant with a type annotation,
-  /// because the closure then compiles as fast as the declaration.
+  /// Returns the body of a closure that returns the initial value. The value is assigned to a constant with a type
+  /// annotation, because type checking the closure is then as fast as type checking the property.
   private func copy(of value: ExprSyntax) -> String {
     guard !isDefaultPlain else { return value.trimmedDescription }
     let annotation = type.map { ": \($0.trimmedDescription)" } ?? ""
     return "let value\(annotation) = \(value.trimmedDescription); return value"
   }
 
-  /// Returns the statements that read the field with this index.
+  /// Returns the statements that read this field, which has the index `place` in the schema.
   ///
-  /// The expression of the default may compile only in the property's declaration. For example, it may use static
-  /// members without the type's name, or types that are not visible elsewhere.
+  /// The statements do not repeat the expression of a default value that may compile only in the property's
+  /// declaration. For example, such an expression may use static members without the type's name, or types that are not
+  /// visible elsewhere.
   ///
   /// - Parameters:
   ///   - schema: the expression for the schema, which can also return the default.
@@ -93,7 +94,8 @@ struct StoredProperty {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []
     if initialValue != nil, !isDefaultPlain {
-      // A property with a wrapper cannot be read before all properties are initialized.
+      // Here the property already has its default value, which can be read, unless the property has a wrapper. A
+      // wrapped property cannot be read before all properties are initialized.
       if inInitializer, !hasWrapper {
         value = "default\(place)"
         lines.append("let \(value) = \(access)")
@@ -131,11 +133,11 @@ extension TypeSyntax {
     return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
   }
 
-  /// Whether variables of this type are implicitly initialized to nil. This applies to `T?` and `T!`, but not to
-  /// `Optional<T>`.
+  /// Whether a variable of this type is initialized to nil if it has no initial value. This applies to `T?` and `T!`,
+  /// but not to `Optional<T>`.
   var isImplicitlyNil: Bool { isOptional && !self.is(IdentifierTypeSyntax.self) }
 
-  /// The source text of an expression for the metatype.
+  /// The source text of an expression for the metatype of this type, such as `Int.self`.
   var metatype: String {
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return "\(type.wrappedType.trimmedDescription)?.self"
@@ -144,8 +146,8 @@ extension TypeSyntax {
     return isSimple ? "\(trimmedDescription).self" : "(\(trimmedDescription)).self"
   }
 
-  /// "a tuple", "a function" or "an existential", if the type or the type inside an optional is one of these; `nil`
-  /// otherwise.
+  /// The kind of a type that cannot be archived, for an error message: "a tuple", "a function" or "an existential";
+  /// `nil` for any other type. An optional has the kind of the type inside it.
   var shapeWithoutArchive: String? {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.shapeWithoutArchive }
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -159,7 +161,7 @@ extension TypeSyntax {
     return inner.type.shapeWithoutArchive
   }
 
-  /// Whether the type is opaque (`some`).
+  /// Whether the type is opaque, as in `some Equatable`.
   var isOpaque: Bool { self.as(SomeOrAnyTypeSyntax.self)?.isOpaque ?? false }
 
   var isUnknownFields: Bool {
@@ -183,7 +185,8 @@ extension StringLiteralExprSyntax {
 }
 
 extension ExprSyntax {
-  /// "a tuple" or "a function" if the expression is clearly of that kind; `nil` otherwise.
+  /// The kind of the expression if its type can clearly not be archived, for an error message: "a tuple" or "a
+  /// function"; otherwise `nil`.
   var shapeWithoutArchive: String? {
     if self.is(ClosureExprSyntax.self) { return "a function" }
     guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count != 1 else { return nil }

@@ -1,9 +1,9 @@
 internal import GRDB
 internal import StrataCore
 
-/// A record with changes that have not been sent.
+/// A record with changes that have not been sent to the server.
 public struct RemoteChange: Sendable, Hashable {
-  /// The kind of change to the local record.
+  /// Whether the local record was created, changed or deleted.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The record was created.
     case insert
@@ -13,47 +13,48 @@ public struct RemoteChange: Sendable, Hashable {
     case delete
   }
 
-  /// The sending state of a change.
+  /// The state of a change in the queue.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// The next ``RemoteStore/send()`` sends the change, unless the change waits for a different record or for the
+    /// The change will be sent by the next ``RemoteStore/send()``, unless it must wait for another record or for the
     /// resolution of a conflict.
     case waiting
-    /// The change was sent, and its outcome is unknown. The next ``RemoteStore/send()`` determines the outcome.
+    /// The change was sent, but its outcome is unknown. The next ``RemoteStore/send()`` determines the outcome.
     case sending
-    /// A new record was sent, and its outcome is unknown. The outcome cannot be determined, because the server ignores
-    /// `Idempotency-Key` and assigns the ids itself (``ServerTraits``).
+    /// A new record was sent, but it is unknown whether the server has created it. The server cannot be asked, because
+    /// it ignores `Idempotency-Key` and assigns the ids itself (``ServerTraits``).
     ///
-    /// If the server has the record, ``RemoteStore/confirm(_:id:)`` sets its id. Otherwise
+    /// If you know that the server has the record, call ``RemoteStore/confirm(_:id:)`` with the server's id. Otherwise
     /// ``RemoteStore/retry(_:asNew:)`` sends the record again, or ``RemoteStore/discard(_:)`` deletes it locally.
     case uncertain
-    /// The server refused the change.
+    /// The server refused the change. It stays in the queue until the record is edited, or the change is retried or
+    /// discarded.
     case refused
   }
 
-  /// The position in the queue, which stays the same until the change has been sent.
+  /// The position of the change in the queue, which also identifies the change until it has been sent.
   public let number: Int64
-  /// The account under which the change was made.
+  /// The account under which the change was made, and with whose token it is sent.
   public let account: String
-  /// The name of the entity.
+  /// The name of the record's entity.
   public let entity: String
-  /// The primary key of the local record.
+  /// The primary key of the local record, as text.
   public let record: String
-  /// The server's id, or `nil` if the server does not have the record yet.
+  /// The server's id of the record, or `nil` if the server does not have the record yet.
   public let id: String?
-  /// The kind of change.
+  /// Whether the local record was created, changed or deleted.
   public let kind: Kind
-  /// The sending state.
+  /// The state of the change in the queue.
   public let state: State
-  /// The changed columns of an update.
+  /// The names of the changed columns, for an update; otherwise empty.
   public let columns: [String]
-  /// The number of times that the change was sent.
+  /// The number of attempts to send the change.
   public let attempts: Int
-  /// The code of the ``RemoteError`` with which the server refused the change or the last attempt failed. `nil` if
-  /// there was no error, for example because the change waits for other changes.
+  /// The code of the ``RemoteError`` of the last attempt, or of the server's refusal. `nil` if there was no error, for
+  /// example because the change waits for another change.
   public let code: RemoteError.Code?
-  /// The reason of the error with this ``code``, or a description of the condition that the change waits for.
+  /// The reason of the error with this ``code``, or the condition for which the change waits.
   public let reason: String?
-  /// The status of the response, or `nil` if there was no response.
+  /// The HTTP status of the response with the error, or `nil` if there was no response.
   public let status: Int?
 
   init(_ change: UnsentChange, columns: [String]) {
@@ -84,7 +85,7 @@ extension RemoteChange: CustomStringConvertible {
 }
 
 extension DatabaseValue {
-  /// The value as text, or `nil` for null.
+  /// The value as text, or `nil` for null. The bytes of a blob are written as hexadecimal digits.
   var text: String? {
     switch storage {
     case .null: nil

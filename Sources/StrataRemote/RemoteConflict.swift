@@ -1,22 +1,22 @@
 public import StrataCore
 
-/// A value that both sides changed and that no merge policy resolves. The row keeps the local value, which is not sent
-/// until the conflict is resolved.
+/// A value that both the app and the server have changed, and for which no merge policy of the model decides. The row
+/// keeps the local value, which is not sent until the conflict is resolved.
 public struct RemoteConflict: Sendable, Hashable {
-  /// The number by which ``RemoteStore/resolve(_:_:)`` identifies the conflict.
+  /// The number of the conflict, by which ``RemoteStore/resolve(_:_:)`` identifies it.
   public let number: Int64
-  /// The account to which the conflict belongs.
+  /// The account whose changes and responses caused the conflict.
   public let account: String
-  /// The name of the entity.
+  /// The name of the record's entity.
   public let entity: String
-  /// The primary key of the local record.
+  /// The primary key of the local record, as text.
   public let record: String
-  /// The key of the property.
+  /// The key of the property that has the conflict.
   public let key: String
-  /// The path of the conflicting value. This is the property, or a path within the property if it holds a model or a
-  /// dictionary.
+  /// The path of the conflicting value in the record. It is the key of the property, or a longer path if only a part of
+  /// a model or a dictionary is in conflict.
   public let path: String
-  /// The last value on which both sides agreed, or null if there was none.
+  /// The last value that both sides had, or null if there was none.
   public let base: ArchiveValue
   /// The local value, or null if there is none.
   public let local: ArchiveValue

@@ -5,9 +5,10 @@ internal import StrataStore
 ///
 /// Messages contain entities, methods, URL paths and columns, but never values, queries or headers.
 public struct RemoteError: Error, Sendable {
-  /// The kind of failure. Only the code is part of the API. The text of ``description`` may change.
+  /// The kind of failure. The codes are part of the API, but the text of ``description`` may change between releases.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// Mappers, models and tables do not match. This is detected when the configuration is checked.
+    /// The mappers do not match the models or the tables. This is found when a ``RemoteStore`` is created. Also the
+    /// code of a request whose URL or headers are invalid.
     case invalidConfiguration
     /// The server could not be reached.
     case notConnected
@@ -17,12 +18,12 @@ public struct RemoteError: Error, Sendable {
     case cutOff
     /// The response is larger than the limit.
     case tooLarge
-    /// The response is not HTTP, or violates a rule of HTTP.
+    /// The response is not an HTTP response, or violates a rule of HTTP.
     case invalidResponse
-    /// A redirection is not followed, for example because there are too many redirections, because the scheme changes
-    /// to `http`, or because the method must not be repeated.
+    /// The server's redirection is not followed, for example because there are too many redirections, because the
+    /// scheme changes to `http`, or because a request with this method must not be redirected.
     case redirected
-    /// The server requires authentication (401), and no further token is available.
+    /// The server requires authentication (401), and no other token is available.
     case unauthorized
     /// The server forbids the request (403).
     case forbidden
@@ -30,44 +31,48 @@ public struct RemoteError: Error, Sendable {
     case notFound
     /// The server refuses the request (any other 4xx status).
     case refused
-    /// The record has been changed on the server in the meantime (409, 412).
+    /// The record has been changed on the server since it was last fetched (409, 412).
     case conflict
-    /// The server failed, or asks the client to try later (408, 425, 429, 5xx), and all retries are used up.
+    /// The server failed, or asks the client to try again later (408, 425, 429, 5xx), and there are no more retries.
     case unavailable
-    /// The mapper cannot read the body: the body is not JSON, does not contain the entity, or has a record without an
-    /// id.
+    /// The body of the response cannot be read with the mapper: it is not JSON, does not contain the entity, or
+    /// contains a record without an id.
     case invalidBody
-    /// The server reported success for a change, but the server's record does not contain the change.
+    /// The server reported success for a change, but the record in its response does not contain the change.
     case notApplied
-    /// The response to a new record was lost, and the server cannot be asked whether it has the record.
+    /// The response to the creation of a record was lost, and the server cannot be asked whether it has created the
+    /// record.
     case uncertain
-    /// The account was changed while the call was running.
+    /// The account was changed with ``RemoteStore/use(account:)`` while the call was running.
     case accountChanged
-    /// The database or a validation rule of a model rejected the data. See ``RemoteError/underlyingError``.
+    /// The database, or a validation rule of a model, rejected the data. ``RemoteError/underlyingError`` has the
+    /// details.
     case store
   }
 
-  /// The kind of failure.
+  /// The kind of failure, which a program can test.
   public let code: Code
-  /// The problem and the remedy. The entity, the request, the status and the cause are added by ``description``.
+  /// What is wrong, and what to do about it. ``description`` also contains the entity, the request, the status and the
+  /// cause.
   public let reason: String
   /// The name of the entity, or `nil` if the error does not concern an entity.
   public internal(set) var entity: String?
   /// The method of the request, or `nil` if there was no request.
   public internal(set) var method: String?
-  /// The URL of the request, without user, password, query and fragment, or `nil` if there was no request.
+  /// The URL of the request, or `nil` if there was no request. The user, password, query and fragment are removed,
+  /// because they may be private.
   public internal(set) var url: String?
-  /// The status of the response, or `nil` if there was no response.
+  /// The HTTP status of the response, or `nil` if there was no response.
   public let status: Int?
-  /// The first 64 KiB of the response's body, which often names the invalid field. The body may contain the user's
-  /// values, so ``description`` omits them.
+  /// The first 64 KiB of the response's body, which often names the invalid field. ``description`` does not contain
+  /// them, because they may include the user's values.
   public internal(set) var body: Data?
-  /// The wait that the server requests with `Retry-After`, or `nil` if the response lacks that field.
+  /// The delay that the server requests with `Retry-After`, or `nil` if the response does not have that field.
   public internal(set) var retryAfter: Duration?
   /// The error that caused this error.
   public let underlyingError: (any Error)?
 
-  /// Creates an error for a custom ``HTTPTransport``.
+  /// Creates an error, for use in a custom ``HTTPTransport``.
   public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
     self.init(code, reason, entity: nil, underlying: underlying)
   }
@@ -92,7 +97,7 @@ public struct RemoteError: Error, Sendable {
     return parts.string ?? url.path
   }
 
-  /// Returns a copy in which the given details replace missing details.
+  /// Returns a copy of the error. Details that the error does not have yet are set to the given values.
   func located(entity: String? = nil, method: String? = nil, url: URL? = nil) -> RemoteError {
     var error = self
     error.entity = self.entity ?? entity
@@ -103,7 +108,7 @@ public struct RemoteError: Error, Sendable {
 }
 
 extension RemoteError: CustomStringConvertible, LocalizedError {
-  /// One line with the problem, the remedy, the entity and request, and the cause. The wording may change between
+  /// One line with the problem, the remedy, the entity, the request and the cause. The wording may change between
   /// releases.
   public var description: String {
     var place: [String] = []
@@ -118,8 +123,8 @@ extension RemoteError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// Returns the message of a cause. For an error of `URLSession`, this is the message of the innermost underlying
-  /// error, without the values in its `userInfo`.
+  /// Returns the message of the error that caused this error. For an error of `URLSession`, this is the message of the
+  /// innermost underlying error, without the values in its `userInfo`, which may be private.
   private static func wording(of error: any Error) -> String {
     var cause = error as NSError
     guard cause.domain == NSURLErrorDomain else { return StoreError.wording(of: error) }

@@ -1,41 +1,42 @@
 internal import StrataStore
 
-/// The result of a refresh.
+/// The result of requesting records from the server and merging them into the database.
 public struct RemoteRefresh: Sendable, Hashable {
-  /// The outcome of the request.
+  /// How a refresh ended.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
-    /// The cached copy is still fresh by `Cache-Control` or `Expires`, so no request was sent.
+    /// The stored copy of an earlier response is still fresh according to `Cache-Control` or `Expires`, so no request
+    /// was sent.
     case fresh
-    /// The server responded with 304, so no row was read or written.
+    /// The server responded with 304, because nothing has changed since the stored copy, so no row was read or written.
     case notModified
-    /// The response was merged into the rows.
+    /// The response was merged into the rows of the database.
     case merged
   }
 
-  /// The outcome of the request.
+  /// How the refresh ended.
   public let outcome: Outcome
-  /// The ids of the records in the response, in the order and spelling of the response. Empty unless the response was
-  /// merged.
+  /// The ids of the records in the response, in its order and spelling. Empty unless the response was merged.
   public internal(set) var ids: [String] = []
-  /// The number of inserted rows, in all tables that the response affects.
+  /// The number of inserted rows, in all tables with records of the response.
   public internal(set) var inserted = 0
-  /// The number of updated rows.
+  /// The number of updated rows, in all tables with records of the response.
   public internal(set) var updated = 0
-  /// The number of rows that the response did not change.
+  /// The number of rows that already had the values of the response.
   public internal(set) var unchanged = 0
-  /// The number of deleted rows.
+  /// The number of rows that were deleted because the server no longer has their records.
   public internal(set) var deleted = 0
-  /// The number of records that were skipped because a newer response had already been merged, or because the record
-  /// was deleted locally.
+  /// The number of records that were skipped, either because a newer response had already been merged, or because the
+  /// record had been deleted locally.
   public internal(set) var passedOver = 0
-  /// The number of rows that were kept although the server no longer has their records, because the rows have unsent
-  /// changes or because other rows refer to them.
+  /// The number of rows that were kept although the server no longer has their records. Such rows have unsent changes,
+  /// or other rows refer to them.
   public internal(set) var kept = 0
-  /// The number of conflicts, which are values that both sides changed and that no merge policy resolves.
+  /// The number of conflicts: values that both the app and the server have changed, and for which no merge policy of
+  /// the model decides.
   public internal(set) var conflicts = 0
-  /// The records that the model cannot read and that were skipped (``EntityMapper/Invalid/skip``).
+  /// The records that were skipped because the model cannot read them (``EntityMapper/Invalid/skip``).
   public internal(set) var invalid: [RemoteInvalid] = []
-  /// The number of pages in the response.
+  /// The number of pages in which the response arrived.
   public internal(set) var pages = 0
 
   init(_ outcome: Outcome) { self.outcome = outcome }
@@ -50,16 +51,17 @@ public struct RemoteRefresh: Sendable, Hashable {
   }
 }
 
-/// A list element that the model could not read as a record.
+/// A record in the server's list that the model cannot read.
 public struct RemoteInvalid: Sendable, Hashable {
-  /// The index of the record in the list, counted over all pages.
+  /// The index of the record in the whole list, counted over all pages.
   public let index: Int
-  /// The reason why the record cannot be read, without values of the record.
+  /// The reason why the model cannot read the record. It contains no values of the record.
   public let reason: String
 }
 
 extension RemoteRefresh: CustomStringConvertible {
-  /// One line, such as `2 inserted, 1 updated, 3 unchanged`, or the reason why no row was changed.
+  /// One line with the numbers of rows, such as `2 inserted, 1 updated, 3 unchanged`, or the reason why no row was
+  /// changed.
   public var description: String {
     switch outcome {
     case .fresh: return "still fresh, not asked"

@@ -2,12 +2,12 @@
 public struct RemoteRequest: Sendable {
   /// How a request uses the stored copy of an earlier response.
   public enum Policy: String, Sendable, Hashable, CaseIterable {
-    /// No request is sent while the stored copy is fresh. Otherwise the request is conditional on the copy's
-    /// validators.
+    /// If the stored copy is fresh, no request is sent. Otherwise a conditional request is sent, which the server can
+    /// answer with a 304 if nothing has changed.
     case useCache
-    /// A request is always sent, and is conditional on the copy's validators.
+    /// A conditional request is always sent, which the server can answer with a 304 if nothing has changed.
     case revalidate
-    /// A request is always sent without conditions.
+    /// An unconditional request is always sent, so the server sends the complete response.
     case reload
   }
 
@@ -22,21 +22,22 @@ public struct RemoteRequest: Sendable {
   /// Headers of this request, which take precedence over the headers of the configuration.
   public var headers: HTTPHeaders = [:]
 
-  /// The list of all records. Records that are missing from the list are deleted locally if ``EntityMapper/missing`` is
-  /// ``EntityMapper/Missing/delete``.
+  /// Requests the list of all records. A local record that is missing from the list is deleted if
+  /// ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
   public static let all = RemoteRequest(target: .list(path: nil, query: []))
 
-  /// The record with an id, for example at `/tasks/7`. If the server no longer has the record (404, 410), the local
-  /// record is deleted if ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
+  /// Requests the record with the given id, for example at `/tasks/7`. If the server no longer has the record (404,
+  /// 410), the local record is deleted if ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
   public static func one(_ id: String) -> RemoteRequest { RemoteRequest(target: .one(id)) }
 
-  /// The list with a query, for example `/tasks?done=false`. The list contains only some of the records, so no row is
-  /// deleted.
+  /// Requests the entity's list with a query, for example `/tasks?done=false`. Such a list contains only some of the
+  /// records, so no missing records are deleted.
   public static func matching(_ query: KeyValuePairs<String, String>) -> RemoteRequest {
     RemoteRequest(target: .list(path: nil, query: query.map { ($0.key, $0.value) }))
   }
 
-  /// A list at a given path relative to the base URL, for example `.at("projects", "p1", "tasks")`. No row is deleted.
+  /// Requests a list at a path relative to the base URL, for example `.at("projects", "p1", "tasks")`. Such a list may
+  /// contain only some of the records, so no missing records are deleted.
   public static func at(_ path: String..., query: KeyValuePairs<String, String> = [:]) -> RemoteRequest {
     RemoteRequest(target: .list(path: path, query: query.map { ($0.key, $0.value) }))
   }
@@ -48,7 +49,7 @@ public struct RemoteRequest: Sendable {
     return request
   }
 
-  /// Whether the response contains all records of the entity. This is the case for the entity's own list without a
+  /// Whether the response should contain all records of the entity. This applies to the entity's own list without a
   /// query.
   var isWhole: Bool {
     if case .list(nil, let query) = target { query.isEmpty } else { false }

@@ -2,12 +2,13 @@
 public struct RemoteSending: Sendable, Hashable {
   /// The number of changes that the server accepted.
   public internal(set) var sent = 0
-  /// The number of changes that the server refused. These changes stay in the queue.
+  /// The number of changes that the server refused. They stay in the queue.
   public internal(set) var refused = 0
-  /// The number of unsent changes that were not refused. These changes wait for a different record, for the resolution
+  /// The number of changes that are still unsent but were not refused. They wait for another record, for the resolution
   /// of a conflict, for an uncertain outcome to be settled, or for a later time.
   public internal(set) var waiting = 0
-  /// The number of conflicts, which are values that both sides changed and that no merge policy resolves.
+  /// The number of conflicts: values that both the app and the server have changed, and for which no merge policy of
+  /// the model decides.
   public internal(set) var conflicts = 0
 
   mutating func add(_ other: RemoteSending) {
@@ -18,7 +19,7 @@ public struct RemoteSending: Sendable, Hashable {
 }
 
 extension RemoteSending: CustomStringConvertible {
-  /// One line, such as `2 sent, 1 waiting` or `nothing to send`.
+  /// One line with the numbers of changes, such as `2 sent, 1 waiting`, or `nothing to send`.
   public var description: String {
     let parts = [(sent, "sent"), (refused, "refused"), (waiting, "waiting"), (conflicts, "in conflict")]
       .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }

@@ -3,7 +3,8 @@ internal import GRDB
 internal import StrataStore
 internal import StrataCore
 
-/// The state that all requests of one ``RemoteStore`` share: the account, the request numbers and the event listeners.
+/// The state that all requests of one ``RemoteStore`` share, such as the account, the last request number and the event
+/// listeners.
 final class RemoteSession: Sendable {
   let catalog: RemoteCatalog
   let lease = SendingLease()
@@ -12,16 +13,17 @@ final class RemoteSession: Sendable {
   private struct State {
     var account: String
     var clients: [String: HTTPClient] = [:]
-    /// The number of the most recent request.
+    /// The number of the latest request.
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
-    /// The state of the database when an entity's rows were last compared with the stored copies, by entity name.
+    /// The state of the database at the time when the rows of an entity were last checked against the stored copies, by
+    /// entity name. As long as the state is the same, the check need not be repeated.
     var checks: [String: DatabaseState] = [:]
   }
 
-  /// Values that change when a different connection writes or the schema changes, for example when a table is
-  /// recreated.
+  /// The values of SQLite's `data_version` and `schema_version`. They change when another connection writes, or when
+  /// the schema changes, for example because a table is recreated.
   private struct DatabaseState: Equatable {
     let data: Int?
     let schema: Int?
@@ -40,8 +42,8 @@ final class RemoteSession: Sendable {
 
   func setAccount(_ account: String) { state.withLock { $0.account = account } }
 
-  /// Returns the number of a new request. The number is greater than all earlier numbers of this process, and of other
-  /// processes if the clocks agree.
+  /// Returns a number for a new request. It is greater than all earlier numbers of this process. It is also greater
+  /// than the numbers of other processes, unless their clocks differ.
   func nextNumber() -> Int64 {
     let now = Int64(clamping: Int((clock.now().timeIntervalSince1970 * 1_000_000).rounded()))
     return state.withLock { state in
@@ -50,7 +52,8 @@ final class RemoteSession: Sendable {
     }
   }
 
-  /// Returns the client that sends the requests of this account only.
+  /// Returns the client that sends the requests of the given account. Each account has its own client, because each has
+  /// its own token.
   func client(_ account: String) -> HTTPClient {
     state.withLock { state in
       if let known = state.clients[account] { return known }
@@ -94,17 +97,19 @@ final class RemoteSession: Sendable {
 
   // MARK: Database
 
-  /// Writes in one transaction. Throws `CancellationError` if the task is already cancelled. Cancelling the task later
-  /// has no effect.
+  /// Runs `body` in a write transaction. Throws `CancellationError` if this task is already cancelled. If the task is
+  /// cancelled later, the transaction is still committed.
   func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     try Task.checkCancellation()
     do {
-      // A separate task is used because cancellation must not interrupt the code between the commit and the event.
+      // The transaction runs in a separate task. Cancellation then cannot interrupt the code between the commit and the
+      // event that reports it.
       return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
     } catch { throw Self.located(error) }
   }
 
-  /// Deletes the stored copies of an entity if rows have disappeared without being deleted through this connection.
+  /// Deletes the stored copies of an entity if some of its rows are missing although they were not deleted through this
+  /// connection. A 304 would not restore these rows.
   func checkRows(_ entity: MappedEntity) async throws {
     do {
       try await writer.writeWithoutTransaction { [self] db in

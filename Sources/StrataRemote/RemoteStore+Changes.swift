@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Lists, retries, confirms and discards unsent changes.
+/// Methods that list, retry, confirm and discard unsent changes.
 extension RemoteStore {
   /// Returns a stream of the unsent changes of all accounts, in queue order. The stream yields the changes once at the
   /// start, and again after each modification of the queue.
@@ -21,12 +21,12 @@ extension RemoteStore {
     try await session.read { db in try Self.changes(db) }
   }
 
-  /// Makes the next ``send()`` send a change that was refused or that is delayed.
+  /// Lets the next ``send()`` send a change that was refused or is delayed.
   ///
   /// - Parameters:
   ///   - change: a change from ``changes()``. If the change has been sent in the meantime, nothing happens. If the
   ///     change is uncertain, it is sent again, which can create a duplicate record.
-  ///   - asNew: whether an update is sent as a new record, because the server no longer has the record.
+  ///   - asNew: whether an update is sent as a new record. Use this if the server no longer has the record.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -42,15 +42,17 @@ extension RemoteStore {
     }
   }
 
-  /// Resolves an ``RemoteChange/State/uncertain`` change of a new record that the server has. The caller provides the
-  /// server's id of the record.
+  /// Resolves an ``RemoteChange/State/uncertain`` change, if the app or the user knows that the server has created the
+  /// new record.
   ///
-  /// The local record gets this id. The next ``send()`` sends later edits of the record.
+  /// The local record gets the given id. Edits that were made after the record was sent are sent by the next
+  /// ``send()``.
   ///
   /// - Parameters:
   ///   - change: a change from ``changes()``. If the change is no longer uncertain, nothing happens.
-  ///   - id: the server's id, as it appears in a URL path.
-  /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
+  ///   - id: the server's id of the record, as it appears in a URL path.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the property for the server's id cannot store the given
+  ///   id.
   public func confirm(_ change: RemoteChange, id: String) async throws {
     let (catalog, answered) = (session.catalog, session.nextNumber())
     try await session.write { db in
@@ -65,10 +67,11 @@ extension RemoteStore {
     }
   }
 
-  /// Reverts a change. Edited columns are reset to the server's last known values. A record that was created locally is
-  /// deleted. A record that was deleted locally is restored by the next refresh.
+  /// Discards a change. Edited columns are reset to the last known values of the server. A record that was created
+  /// locally is deleted. A record that was deleted locally is restored by the next refresh.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record that would be deleted.
+  /// - Throws: ``RemoteError`` with the code `store` if a record that was created locally cannot be deleted, because
+  ///   other rows refer to it.
   public func discard(_ change: RemoteChange) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -85,8 +88,8 @@ extension RemoteStore {
         return try known.remove(db)
       }
       if known.kind == .insert, known.request != nil {
-        // The server may have the record. The triggers record the deletion, and the record is deleted on the server as
-        // soon as its id is known.
+        // The server may have created the record. The triggers therefore record the local deletion, and the record is
+        // deleted on the server as soon as its id is known.
         return try db.execute(
           sql: "DELETE FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?",
           arguments: [known.record])
@@ -99,7 +102,7 @@ extension RemoteStore {
         }
       case .delete: try entity.forget(known.record, db)
       }
-      // The next refresh must fetch the server's values again.
+      // The stored copies are deleted, so that the next refresh fetches the server's values again.
       try StoredCopies.forget(entity, db)
       try known.remove(db)
     }

@@ -2,9 +2,10 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Removes local rows without deleting the records on the server.
+/// Methods that remove local rows without deleting the records on the server.
 extension RemoteStore {
-  /// Removes local rows without deleting the records on the server. The next refresh restores the rows.
+  /// Removes local rows without deleting the records on the server. The next refresh restores the rows for which the
+  /// server still has records.
   ///
   /// A row is kept if it has unsent changes, if a record with unsent changes refers to it, or if a foreign key prevents
   /// its deletion.
@@ -34,7 +35,7 @@ extension RemoteStore {
   /// - Parameter discardingChanges: whether unsent changes are also removed. If it is `false`, unsent changes cause an
   ///   error.
   /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row in a different table
-  ///   refers to one of the rows. In both cases, nothing was removed.
+  ///   refers to one of the rows. In both cases, nothing is removed.
   public func reset(discardingChanges: Bool = false) async throws {
     let number = session.nextNumber()
     try await session.write { [session] db in

@@ -3,8 +3,8 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Synchronizes the entities of an `EntityStore` with a server. Reads return the stored rows immediately. The server's
-/// responses are merged into the rows. Local changes stay in a queue until ``send()`` sends them.
+/// Synchronizes the entities of an `EntityStore` with a server. Reads return the rows in the database immediately. Responses of
+/// the server are merged into the rows. Local changes stay in a queue until ``send()`` sends them.
 ///
 ///     let remote = try await RemoteStore(
 ///       entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Todo.self)))
@@ -12,10 +12,10 @@ public import StrataStore
 ///     try await entities.save(todo)  // an ordinary edit
 ///     try await remote.send()
 ///
-/// Every write through the database connection of the `EntityStore` is recorded as a change, whether it is made with
-/// models, GRDB records or SQL. See Docs/Refresh.md for a guide.
+/// Every write through the database connection of the `EntityStore` is recorded as a change, whether it is made with models, GRDB
+/// records or SQL. See Docs/Refresh.md for a guide.
 public final class RemoteStore: Sendable {
-  /// The store that reads and writes the rows.
+  /// The store with the entities that are synchronized.
   public let entities: EntityStore
   let session: RemoteSession
   private let running = Mutex(Shared())
@@ -33,16 +33,16 @@ public final class RemoteStore: Sendable {
     let headers: HTTPHeaders
   }
 
-  /// Checks the mappers against the entities and the tables, creates the tables of the change queue, and starts
+  /// Creates a store. Checks the mappers against the entities and the tables, creates the tables for the change queue, and starts
   /// recording changes.
   ///
   /// - Parameters:
   ///   - entities: the entities, which must include every entity that a mapper names.
   ///   - configuration: the configuration of the server, the mappers and the limits.
-  ///   - account: an identifier that never changes for the current user. Changes made under an account are sent only
-  ///     with that account's token.
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake, or with the code
-  ///   `store`.
+  ///   - account: an identifier that never changes for the current user. Changes made under an account are sent only with that
+  ///     account's token.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake, or with the code `store`
+  ///   if the database fails.
   public init(_ entities: EntityStore, _ configuration: RemoteConfiguration, account: String = "") async throws {
     self.entities = entities
     do {
@@ -68,28 +68,28 @@ public final class RemoteStore: Sendable {
 
   // MARK: Accounts
 
-  /// The current account.
+  /// The account under which requests are sent and changes are recorded.
   public var account: String { session.account }
 
-  /// Changes the current account. Unsent changes of the previous account stay in the queue until that account is
-  /// current again. Responses to requests that the previous account still has in flight are dropped. Rows are not
-  /// changed. If accounts must not see each other's rows, use one database for each account.
+  /// Changes the current account. Unsent changes of the previous account stay in the queue until that account is current again.
+  /// Responses to running requests of the previous account are dropped. The rows in the database are not changed. If accounts
+  /// must not see each other's rows, use one database for each account.
   public func use(account: String) async throws {
     try await session.write { [session] db in
       try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
-      // Runs on commit, so that the triggers and the session change the account together.
+      // The session changes its account only when the transaction is committed, so that it always has the same account as the
+      // triggers.
       db.afterNextTransaction { _ in session.setAccount(account) }
     }
   }
 
   // MARK: Fetching
 
-  /// Returns a stream that yields the stored entities, and then yields the entities again after the server's response
-  /// has been merged.
+  /// Returns a stream that first yields the entities that are stored in the database, and then yields them again after a response
+  /// of the server has been merged.
   ///
-  /// The stream always yields the stored entities. It yields a second time only if a response was merged. If the
-  /// refresh fails, the stream throws the error after the first element. Ending the loop early cancels the refresh,
-  /// unless other callers wait for it.
+  /// The second element is omitted if no response was merged. If the refresh fails, the stream throws the error after the first
+  /// element. If the loop over the stream ends early, the refresh is cancelled, unless other callers wait for it.
   ///
   /// - Parameters:
   ///   - request: the entities to read from the database.
@@ -111,12 +111,12 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Returns the stored entities without sending a request, and therefore never fails because of the network.
+  /// Returns the entities that are stored in the database. No request is sent, so the network cannot cause an error.
   public func cached<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> [E] {
     try await entities.fetchAll(request)
   }
 
-  /// Refreshes records from the server, and then returns the requested entities.
+  /// Refreshes records from the server, and returns the requested entities from the database after that.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
@@ -126,14 +126,14 @@ public final class RemoteStore: Sendable {
 
   /// Requests records from the server and merges the response in one transaction.
   ///
-  /// Identical refreshes that run at the same time share one request. Cancelling one refresh does not cancel the other
-  /// refreshes. A refresh with `replacing` is not shared.
+  /// Identical refreshes that run at the same time share one request. Cancelling one refresh does not cancel the other refreshes.
+  /// A refresh with `replacing` is not shared.
   ///
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: the rows that the response replaces, if the response is complete for a subset of the records. A row
-  ///     in this set is deleted if its record is missing from the response.
+  ///   - replacing: a request for the rows that the response lists completely, for example the tasks of one project. Any of these
+  ///     rows is deleted if its record is missing from the response.
   /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
@@ -152,7 +152,7 @@ public final class RemoteStore: Sendable {
     return try await shared(refreshing)
   }
 
-  /// Runs one refresh for all callers that make the same request at the same time.
+  /// Runs a single refresh for all callers that make the same request at the same time.
   private func shared(_ refreshing: Refreshing) async throws -> RemoteRefresh {
     let (account, entity, remote) = (refreshing.account, refreshing.entity, refreshing.request)
     let key = RefreshKey(
@@ -160,8 +160,8 @@ public final class RemoteStore: Sendable {
     return try await share(\.refreshes, key) { try await refreshing.run() }
   }
 
-  /// Merges JSON that the server pushed, for example over a web socket, in a notification or in a file, by the same
-  /// rules as a response.
+  /// Merges JSON that the server has sent without a request, for example over a web socket or in a notification. The same rules
+  /// apply as for a response.
   ///
   /// - Parameters:
   ///   - json: one record or a list of records, in the same form as in a response.
@@ -193,14 +193,14 @@ public final class RemoteStore: Sendable {
 
   // MARK: Sending
 
-  /// Sends the unsent changes in the order in which they were made, except that each record is sent after the records
-  /// that it refers to.
+  /// Sends the unsent changes of the current account in the order in which they were made. The only exception is that a record is
+  /// sent after the records to which it refers.
   ///
-  /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. Concurrent
-  /// calls share one run.
+  /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. If the method is called
+  /// while it is already running, both calls share the same run and result.
   ///
-  /// - Throws: ``RemoteError`` if the server cannot be reached, or asks the client to wait. A later call sends the
-  ///   remaining changes.
+  /// - Throws: ``RemoteError`` if the server cannot be reached, or asks the client to wait. A later call sends the remaining
+  ///   changes.
   @discardableResult
   public func send() async throws -> RemoteSending {
     let account = session.account
@@ -208,19 +208,19 @@ public final class RemoteStore: Sendable {
     return try await share(\.sending, account) { try await sender.run() }
   }
 
-  /// Sends the unsent changes, and then refreshes the lists of all entities in the order of the mappers. Call this
-  /// method when the connection is restored, when the app comes to the foreground, and at regular intervals.
+  /// Sends the unsent changes, and then refreshes the lists of all entities in the order of the mappers. Call this method when
+  /// the connection is restored, when the app comes to the foreground, and at regular intervals.
   ///
-  /// If the task is cancelled, the results of the finished steps are kept.
+  /// If the task is cancelled, everything that has already been sent or merged is kept.
   ///
-  /// - Throws: the first error that ``send()`` or ``refresh(_:_:replacing:)`` throws. The error is thrown at once if
-  ///   there is no connection or no valid token, or if the account was changed. Otherwise the error is thrown after all
-  ///   lists have been requested.
+  /// - Throws: the first error that ``send()`` or ``refresh(_:_:replacing:)`` throws. The error is thrown at once if there is no
+  ///   connection or no valid token, or if the account was changed. Otherwise the error is thrown after all lists have been
+  ///   requested.
   @discardableResult
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // Every other request would fail too.
+      // The error is thrown at once, because every further request would fail for the same reason.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }
@@ -244,9 +244,9 @@ public final class RemoteStore: Sendable {
 
   /// Returns a temporary primary key for a new local record whose primary key is the server's numeric id.
   ///
-  /// The key is negative, because servers assign positive numbers. A positive key could be the id of another record on
-  /// the server, and saving an object with that key would overwrite the record. The key has at most 53 bits, the limit
-  /// of integers in JavaScript.
+  /// The key is negative, because servers assign positive numbers. If it were positive, the server could have assigned the same
+  /// number to another record, and saving an object with that key would overwrite the row of that record. The key has at most 53
+  /// bits, so that JavaScript can represent it.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
 
   // MARK: Conflicts
@@ -261,11 +261,11 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Resolves a conflict. Does nothing if the conflict has already been resolved, or if a later response from the
-  /// server ended it.
+  /// Resolves a conflict. Does nothing if the conflict no longer exists, because it has already been resolved, or because a later
+  /// response of the server has ended it.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if the column cannot hold the value, if a reference is resolved by
-  ///   `.value`, or if the server's value refers to a record that does not exist locally.
+  /// - Throws: ``RemoteError`` with the code `store` if the column cannot store the value, if `.value` is used for a reference,
+  ///   or if the server's value refers to a record that does not exist locally.
   public func resolve(_ conflict: RemoteConflict, _ resolution: RemoteConflict.Resolution) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -278,8 +278,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Ids
 
-  /// Returns the current primary key of a record that was created under a local key. The server's id may have replaced
-  /// that key. A key that was not replaced is returned unchanged.
+  /// Returns the current primary key of a record that was created with a local key. If the server's id has replaced the local
+  /// key, this is the server's id. Otherwise the given key is returned.
   public func currentKey<E: Entity>(of key: some DatabaseValueConvertible & Sendable, _ type: E.Type) async throws
     -> DatabaseValue
   {
@@ -295,8 +295,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Events
 
-  /// Returns a stream of all future events, for one reader. If the reader falls behind, only the last 1,024 unread
-  /// events are kept.
+  /// Returns a stream of all future events, for a single reader. If the reader falls behind, only the latest 1,024 unread events
+  /// are kept.
   public func events() -> AsyncStream<RemoteEvent> { session.events() }
 
   // MARK: Sharing

@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// `swift package strata-schema check Tests/AppTests/Schemas` builds the tool of the package's app, and runs its `schema check`.
+/// The package plugin for the command `swift package strata-schema check Tests/AppTests/Schemas`. It builds the app's tool in the
+/// package, and runs the tool with the arguments `schema check`.
 @main
 struct StrataSchemaPlugin: CommandPlugin {
   func performCommand(context: PluginContext, arguments: [String]) async throws {

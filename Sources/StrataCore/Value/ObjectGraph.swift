@@ -1,15 +1,16 @@
-/// Objects with identity, and a value that refers to the objects. A graph is the content of an archive of class models,
-/// without Swift types.
+/// Objects with identity, and a value that refers to them. An archive of class models, for example, can be read as a
+/// graph, without the Swift types of the models.
 ///
 /// An ``ArchiveValue/reference(_:)`` refers to an object by its number, so shared objects are stored once and cycles
 /// are possible.
 public struct ObjectGraph: Sendable, Hashable {
-  /// The objects. The index of an object is its number. Objects are usually records, but any value is allowed.
+  /// The objects. Each object's number, which references contain, is its index in this array. Objects are usually
+  /// records, but any value is allowed.
   public var objects: [ArchiveValue]
   /// The archived value: a reference, or a value that contains references.
   public var root: ArchiveValue
 
-  /// Creates a graph. Every reference in the graph must contain the number of one of the objects.
+  /// Creates a graph. Every reference in `objects` and in `root` must contain a valid index of `objects`.
   public init(objects: [ArchiveValue], root: ArchiveValue) {
     self.objects = objects
     self.root = root

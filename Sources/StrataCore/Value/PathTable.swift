@@ -1,8 +1,9 @@
-/// The paths of the objects in a graph. For each object, only the components from its owner are stored, because the
-/// full path of an object in a linked list can be as long as the list.
+/// The paths of the objects in a graph. For each object, the table stores only the last part of the path, which begins
+/// at another object that refers to the object: its owner. Full paths would need too much memory, because the path of
+/// the last object of a linked list is as long as the list.
 final class PathTable: Sendable {
-  /// The way to an object: the owner that refers to the object, and the components from the owner to the object.
-  /// Without an owner, the components begin at the root.
+  /// The last part of the path to an object: the owner, which is an object that refers to this object, and the path
+  /// components from the owner to the object. If `owner` is `nil`, the components begin at the root of the graph.
   struct Way: Hashable {
     let object: Int
     let owner: Int?
@@ -17,8 +18,8 @@ final class PathTable: Sendable {
 
   private let entries: [Int: Entry]
 
-  /// - Parameter ways: one way for each object, after the way to its owner. Further ways to the same object are
-  ///   ignored.
+  /// - Parameter ways: the ways to all objects. The way to an object's owner must precede the way to the object. If an
+  ///   object has several ways, only the first one is used.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {

@@ -1,5 +1,5 @@
 /// Computes a depth-first postorder of numbered nodes, in which each node follows its successors, except in cycles.
-/// Does not use recursion.
+/// Does not use recursion, so that a long chain of nodes does not overflow the call stack.
 package struct Postorder {
   private var seen = Set<Int>()
 
@@ -9,7 +9,8 @@ package struct Postorder {
   }
 
   /// - Parameter next: returns the successors of a node. Called once for each node.
-  /// - Returns: the reachable nodes in postorder, except nodes that an earlier call returned.
+  /// - Returns: the nodes that are reachable from `starts`, in postorder. Nodes that an earlier call of this method
+  ///   returned are omitted.
   mutating func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var result: [Int] = []
     for start in starts where seen.insert(start).inserted {

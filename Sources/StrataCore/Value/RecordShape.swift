@@ -1,21 +1,23 @@
 /// The type name, the model version and the keys shared by records of the same kind.
 ///
 /// Records of the same kind share one shape, and each record stores only its values. A shape caches the shapes derived
-/// from it. Records with the same change, such as a renamed key, therefore also share a shape.
+/// from it. If several records of one shape undergo the same change, such as a renamed key, they therefore also share
+/// one new shape.
 package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
   package let keys: [String]
-  /// The superclasses of an object's class with their versions, starting with the direct superclass.
+  /// For a record of a class model: the superclasses of the class, with their versions, starting with the direct
+  /// superclass.
   package let levels: [ModelRecord.Superclass]
   /// The oldest model versions that may read and write the records; `nil` if no older version may.
   package let floors: VersionFloors?
   /// The total size of all keys in bytes.
   package let keyBytes: Int
-  /// The cached ``mark``; `nil` if the mark is computed on demand, because most intermediate shapes of a migration
-  /// never need a mark.
+  /// The cached ``mark``, or `nil` if it is computed when needed. It is not always cached, because most intermediate
+  /// shapes of a migration never need a mark.
   private let knownMark: String?
-  /// A lookup table for the indices of the keys; `nil` if there are few keys, because a linear search is then faster.
+  /// The index of each key in `keys`; `nil` if there are only a few keys, because a linear search is then faster.
   private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
 
@@ -43,8 +45,8 @@ package final class RecordShape: Sendable {
       ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameter isOfModel: whether the shape belongs to a model. The mark of such a shape is cached, because every
-  ///   body with the model contains it.
+  /// - Parameter isOfModel: whether the shape is the shape of a model's own records. The mark of such a shape is
+  ///   cached, because it is written into every archive that contains the model.
   package convenience init(
     typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [],
     floors: VersionFloors? = nil, isOfModel: Bool = false
@@ -61,7 +63,8 @@ package final class RecordShape: Sendable {
     mark: String, keys: [String], floors: (_ typeName: String, _ version: Int?) -> VersionFloors? = { _, _ in nil }
   ) {
     let (typeName, version, levels) = Self.parse(mark)
-    // The version may have leading zeros. Such a mark is not cached, because marks are written without leading zeros.
+    // The version in the text may have leading zeros. Such a text is not cached as the mark, because marks are always
+    // written without leading zeros.
     let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
     self.init(
       typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors(typeName, version),
@@ -94,11 +97,11 @@ package final class RecordShape: Sendable {
 
   private static let separator = " : "
 
-  /// Parses a mark. A mark with separators is a list of classes only if each part has a version. Otherwise the whole
-  /// mark is one type name with an optional version.
+  /// Parses a mark. A mark that contains ` : ` lists a class and its superclasses only if each part has a version.
+  /// Otherwise the whole mark is one type name with an optional version.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
   {
-    // A fast path, because most marks contain no superclasses.
+    // Fast path: most marks contain no superclasses, so they need not be split.
     guard mark.utf8.contains(UInt8(ascii: ":")) else {
       let (typeName, modelVersion) = parseMark(mark)
       return (typeName, modelVersion, [])
@@ -171,7 +174,8 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
   }
 
-  /// Returns this shape with a newer version and its floors, for records that a newer version of the model wrote.
+  /// Returns this shape with a newer version and the floors of that version, for records that were written by a newer
+  /// version of the model than this program has.
   package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
     RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
   }
@@ -187,12 +191,12 @@ package final class RecordShape: Sendable {
     changes.withLock { changes in
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
-      // Floors belong to one version of one model. They are dropped if the type name or the version changes.
+      // Floors apply to one version of one model, so they are dropped if the type name or the version changes.
       let isSame = modelVersion == self.modelVersion && ExactKey.isSame(typeName, self.typeName)
       let shape = RecordShape(
         typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels,
         floors: isSame ? floors : nil)
-      // The cache is limited, because hostile data could contain keys for any number of shapes.
+      // The cache is limited, because hostile data could require any number of derived shapes.
       if changes.count < 64 { changes[change] = shape }
       return shape
     }

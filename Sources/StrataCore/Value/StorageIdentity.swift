@@ -1,7 +1,8 @@
-/// The address of an array's elements or of a text's bytes. Equal addresses mean shared storage.
+/// The address of an array's elements or of a text's bytes, for use as a cache key: equal addresses mean that two
+/// values share storage.
 ///
-/// An address is valid only while the storage exists. The array or text must therefore be retained. All empty arrays
-/// may have the same address.
+/// An address is valid only while the storage exists, so the owner of the cache must retain the array or the text. All
+/// empty arrays may have the same address.
 package struct StorageIdentity: Hashable {
   private let address: UInt
 

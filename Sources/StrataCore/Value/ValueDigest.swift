@@ -1,11 +1,11 @@
 import Foundation
 
-/// A 128-bit hash of a value's complete encoding. Values with different encodings have different digests. Digests differ from run to
-/// run.
+/// A 128-bit hash of a value's complete encoding, for finding duplicates. Values with different encodings have different digests. Digests
+/// differ from run to run, so they must not be stored.
 package struct ValueDigest: Hashable {
   fileprivate var first: Int
   fileprivate var second: Int
-  /// Whether the value contains NaN. A set may contain several values with NaN.
+  /// Whether the value contains NaN. Values with NaN are never duplicates of each other, so a set may contain several of them.
   fileprivate(set) var hasNaN: Bool
 }
 
@@ -57,12 +57,12 @@ package final class ValueDigests {
   /// The cached digests of sets and maps. Each collection is retained, because the address of its storage is the cache key.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
-  /// The nesting depth of the sets and map keys being read.
+  /// How many sets and map keys are being read, one inside another. Digests are cached while the depth is greater than 1.
   private var depth = 0
   private var steps = 0
 
-  /// - Parameter remembersAll: whether the digests of all sets and maps are cached. Used by callers that build values from parts with
-  ///   known digests.
+  /// - Parameter remembersAll: whether the digests of all sets and maps are cached, instead of only those of nested ones. This saves time
+  ///   if larger values are then built from the same sets and maps.
   package init(_ budget: WorkBudget, remembersAll: Bool = false) {
     self.budget = budget
     if remembersAll { depth = 2 }
@@ -131,7 +131,7 @@ package final class ValueDigests {
     return result
   }
 
-  /// Returns the entries without duplicate keys. The entry of a repeated key is at the position of the key's first occurrence.
+  /// Returns the entries without duplicate keys. If a key is repeated, its entry stays at the position of the key's first occurrence.
   ///
   /// - Parameter keepsFirst: whether the first value of a repeated key is kept instead of its last value.
   package func unique(_ entries: [ArchiveValue.MapEntry], keepsFirst: Bool = false) throws -> [ArchiveValue.MapEntry] {

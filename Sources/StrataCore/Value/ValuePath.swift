@@ -10,7 +10,7 @@
 ///
 /// A path with `*` or `[*]` is a pattern, which can match several paths.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// One step of a path, from a value to a value directly inside it.
+  /// One step of a path, which leads from a value to another value directly inside it.
   public enum Component: Sendable, Hashable {
     /// The value under a key.
     case key(String)
@@ -20,15 +20,15 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     case anyKey
     /// Any element of an array, a set or a map whose keys are not strings.
     case anyElement
-    /// The element of an array with this identity. `id` is the value of the identity key. If the identity combines
-    /// several keys, `id` is an array of their values.
+    /// The element of an array that has the value `id` under the key `key`. If `key` combines several keys, `id` is an array of
+    /// their values.
     case element(key: IdentityKey, id: ArchiveValue)
     /// The element of an array, or the key of a map, that equals this value.
     case value(ArchiveValue)
   }
 
-  /// The object of a graph at which `rest` begins, with the table of all object paths; `nil` if `rest` begins at the
-  /// root.
+  /// The object of a graph at which `rest` begins, with the table that contains the path to this object; `nil` if `rest` begins
+  /// at the root.
   private var origin: (table: PathTable, object: Int)?
   private var rest: [Component]
   /// Whether the parsed text contained an empty key between or next to other keys, such as `a..b`, which is probably a
@@ -44,7 +44,8 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   /// Creates a path with several keys. All characters of the keys are literal.
   public init(_ first: String, _ rest: String...) { self.rest = ([first] + rest).map { .key($0) } }
 
-  /// Creates a path that begins at an object of a graph. The components from the root to the object stay in `table`.
+  /// Creates a path that begins at an object of a graph. To save memory, the components from the root to the object are not
+  /// copied from `table`.
   init(_ components: [Component], from object: Int, in table: PathTable) {
     (rest, origin) = (components, (table, object))
   }
@@ -109,7 +110,8 @@ extension ValuePath.Component {
 
   package var isKey: Bool { if case .key = self { true } else { false } }
 
-  /// The advice for an error message if only keys and indices are allowed; `nil` for a key or an index.
+  /// Advice on what to write instead, for the message of an error that only keys and indices are allowed; `nil` for a key or an
+  /// index, which need no advice.
   package var remedy: String? {
     switch self {
     case .key, .index: nil
@@ -242,7 +244,8 @@ extension ValuePath {
   /// of an element is written as JSON: `[id=3]`.
   public var description: String { text(escaping: ".[]=\\") }
 
-  /// The dotted spelling, for use as a key of an object that maps paths to values.
+  /// The dotted spelling, for use as a key of an object that maps paths to values. Only dots, opening brackets and backslashes in
+  /// keys are escaped.
   package var memberKey: String { text(escaping: ".[\\") }
 
   private func text(escaping special: String) -> String {
@@ -252,7 +255,7 @@ extension ValuePath {
       if place > 0 {
         switch component {
         case .key, .anyKey: text += "."
-        // An empty key before a bracket is written as `""`, because it would be invisible.
+        // An empty key before a bracket is written as `""`, because it would otherwise be invisible.
         default: if components[place - 1] == .key("") { text += "\"\"" }
         }
       }

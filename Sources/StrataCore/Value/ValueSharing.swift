@@ -1,7 +1,8 @@
 import Foundation
 
-/// The encoded size of a value, and the size of its distinct parts. Parts of a value share storage, for example, if a
-/// patch copied a part or if an archive contained references to a long text.
+/// Measures the encoded size of a value, and the size of its distinct parts. The encoded size can be far larger,
+/// because parts of a value can share storage: for example, if a patch copied a part, or if an archive contained
+/// several references to a long text.
 struct ValueSharing {
   /// The approximate encoded size in bytes: 8 bytes for each value, plus the sizes of text and data. `Int.max` if the
   /// size overflows.
@@ -16,7 +17,7 @@ struct ValueSharing {
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects of the graph being measured. The properties below cache computed sizes.
+  /// The objects of the graph being measured. The following properties cache the sizes that have already been computed.
   private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [StorageIdentity: Int] = [:]
@@ -87,15 +88,16 @@ struct ValueSharing {
   }
 }
 
-/// The limit on the encoded size of one value.
+/// Limits the number of bytes written for one value, so that a small value whose parts are shared many times cannot
+/// produce an enormous output.
 package struct OutputLimit {
-  /// The output size in bytes up to which sharing is not checked.
+  /// The size, in bytes, up to which a value is written without checking how much of it is shared.
   static let free = 1 << 26
-  /// The maximum ratio of the encoded size to the size of the distinct parts.
+  /// The maximum ratio of a value's encoded size to the size of its distinct parts.
   static let ratio = 64
 
   private let most: Int
-  /// The output size, in bytes, at which the next check happens.
+  /// The output size, in bytes, above which ``check(_:of:)`` looks at the limits again.
   private var next: Int
 
   package init(_ limits: ArchiveLimits) {
@@ -103,7 +105,7 @@ package struct OutputLimit {
     next = min(Self.free, most)
   }
 
-  /// Starts counting for the next value, which begins at the output size `count`.
+  /// Starts counting for the next value. `count` is the output size, in bytes, at the start of the value.
   package mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
 
   /// Checks the output size, in bytes, while a value is written.
@@ -118,7 +120,7 @@ package struct OutputLimit {
   @inline(never)
   private mutating func look(_ count: Int, _ value: ArchiveValue?) throws(ArchiveError) {
     guard count <= most else { throw Self.exceeded("more than \(most) bytes are written") }
-    // One check of the sharing is enough, because the encoded size of a value does not change.
+    // Shared parts are checked only once for each value, because the check already considers the complete encoded size.
     next = most
     guard let value else { return }
     let sharing = ValueSharing(of: value)

@@ -132,7 +132,7 @@ extension WideInteger {
       return overflows || carries ? nil : Magnitude(high: high, low: low)
     }
 
-    /// Returns the sum; `nil` if the sum has more than 128 bits.
+    /// Returns the sum of the two numbers; `nil` if the sum has more than 128 bits.
     package func adding(_ other: UInt64) -> Magnitude? {
       let (low, carries) = low.addingReportingOverflow(other)
       guard carries else { return Magnitude(high: high, low: low) }
@@ -164,7 +164,7 @@ extension WideInteger {
     /// The two halves in big-endian byte order.
     package var bigEndian: (high: UInt64, low: UInt64) { (high.bigEndian, low.bigEndian) }
 
-    /// Returns the sum modulo 2^128.
+    /// Returns the sum of two numbers modulo 2^128.
     package static func &+ (left: Magnitude, right: Magnitude) -> Magnitude {
       let (low, carries) = left.low.addingReportingOverflow(right.low)
       return Magnitude(high: left.high &+ right.high &+ (carries ? 1 : 0), low: low)

@@ -97,15 +97,17 @@ extension ArchiveDecoder {
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch { throw graph.located(error, at: number) }
     }
-    // Newer versions are refused before any model is created.
+    // Newer versions are refused before any model is created, so that the hooks of models do not run for an archive
+    // that cannot be opened.
     for number in numbers where indices[number] >= 0 {
       if case .record(let record) = graph.objects[number] { try located(number) { try models.refuseNewer(record) } }
     }
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // The size of each entry, including the entries that are copied into it, or 0 for an entry that stays a reference.
-    // The array is empty if there are no shared objects, because every entry is then copied.
+    // The number of values that each object occupies when it is copied in place of a reference, including the objects
+    // copied into it; 0 for an object that is not copied. The array is empty if no object is shared, because every
+    // object is then copied.
     let hasShared = uses.contains { $0 > 1 }
     var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {
@@ -138,12 +140,14 @@ extension ArchiveDecoder {
     return root
   }
 
-  // The maximum sizes of shared objects that are copied at each reference. Larger objects stay references. A copy of a
-  // small object has at most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for one byte. A model is copied
-  // at each reference in any case.
+  // The maximum number of values in a shared object that is copied in place of each reference to it, for an object
+  // without a model and for an object with a model. Larger objects stay references. A copy of an object without a model
+  // thus has at most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for one byte. The other limit is higher,
+  // because a model that is not a class is decoded anew for each reference in any case.
   private static var largestSharedUnknown: Int { 64 }
   private static var largestSharedKnown: Int { 1 << 16 }
-  /// The maximum recorded size. Greater sizes are clamped, so that sums of sizes do not overflow.
+  /// The maximum number of values recorded for one object. Larger numbers are clamped, so that their sums do not
+  /// overflow.
   private static var largestSize: Int { 1 << 30 }
 
   private func object(

@@ -46,7 +46,8 @@ extension ArchiveEncoder {
     case let value: graph = ObjectGraph(objects: [], root: value)
     }
     if let adjust {
-      // Adjusts the innermost records first.
+      // Adjusts inner records before the records that contain them, so that `adjust` receives each record with its
+      // final contents.
       func adjusted(_ value: ArchiveValue) throws -> ArchiveValue {
         let value = try value.mapLocated(adjusted)
         guard case .record(let written) = value else { return value }
@@ -77,7 +78,8 @@ extension ArchiveEncoder {
 }
 
 extension KeyedWriting {
-  /// Adds the classes of the models, by their legacy names.
+  /// Sets the class name and the superclasses of each model, which the writer looks up for the model's records. Classes
+  /// are named after the models' legacy names.
   ///
   /// - Throws: `ArchiveError` with the code `invalidSchema` if two models have the same name.
   fileprivate mutating func addClasses(of catalog: SchemaCatalog) throws {
@@ -90,8 +92,9 @@ extension KeyedWriting {
 }
 
 extension ModelSchema {
-  /// Returns a key of an adjusted record that no field reads, or `nil` if there is no such key. The keys are checked
-  /// only if the adjustment replaced keys but kept the current version.
+  /// Returns a key that `adjust` added to the record although no field of the model reads it, or `nil` if there is no
+  /// such key. The keys are checked only if `adjust` replaced keys but kept the current version, because another
+  /// version can have any keys.
   fileprivate func unreadKey(of record: ModelRecord, writtenAs written: ModelRecord) -> String? {
     guard record.modelVersion == modelVersion, !keepsUnknownFields, written.keys.contains(where: { record[$0] == nil })
     else { return nil }

@@ -1,14 +1,16 @@
 import Foundation
 internal import StrataCore
 
-// Decodes and encodes classes whose fields are renamed and restructured.
+// Decodes and encodes the Foundation classes whose fields are renamed and restructured in records: attributed strings,
+// index sets and `NSValue`.
 
 extension FoundationRecord {
   // MARK: NSAttributedString
 
-  /// Decodes the text, and the runs of UTF-16 code units with their attributes.
+  /// Decodes the text of an attributed string, and its runs. Each run has attributes and a length in UTF-16 code units.
   ///
-  /// Several runs may share the same attributes. The budget counts the attributes once for each run.
+  /// Several runs may share the same attributes. The budget counts the attributes once for each run, because each run
+  /// gets a copy.
   static func attributedString(_ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     guard case .string(let text)? = fields["NSString"] else { return fields }
     let length = text.utf16.count
@@ -33,7 +35,8 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
-      // The fields are kept unchanged, because attributes that no run uses would be lost.
+      // If no run uses some of the attributes, the fields are kept unchanged, because these attributes would otherwise
+      // be lost.
       guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break
@@ -49,7 +52,8 @@ extension FoundationRecord {
   static func encodeAttributedString(_ record: ModelRecord) throws -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [ArchiveValue] = []
-    // Digests are used because equality does not distinguish 0 from -0, or different normal forms of the same text.
+    // Attributes are compared by their digests, because equality does not distinguish 0 from -0, or different normal
+    // forms of the same text.
     let digests = ValueDigests(WorkBudget(ArchiveLimits()))
     var indices: [ValueDigest: Int] = [:]
     var info = Data()
@@ -118,8 +122,8 @@ extension FoundationRecord {
 
   // MARK: NSValue
 
-  /// The values that are encoded as text: the field name, the archive key, the value of `NS.special`, and the names of
-  /// the numbers in the text.
+  /// The kinds of `NSValue` that are encoded as text. Each has the name of its field in a record, its key in an
+  /// archive, the number of the kind under `NS.special`, and the names of the numbers in the text.
   private static let texts: [(name: String, key: String, special: Int, parts: [String])] = [
     ("point", "NS.pointval", 1, ["x", "y"]), ("size", "NS.sizeval", 2, ["width", "height"]),
     ("rect", "NS.rectval", 3, ["x", "y", "width", "height"]),
@@ -145,7 +149,7 @@ extension FoundationRecord {
       by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// Encodes an `NSValue`. `NS.special` identifies the kind of value. The number 4 is a range.
+  /// Encodes an `NSValue`. The number under `NS.special` identifies the kind of value; 4 stands for a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }
@@ -182,8 +186,8 @@ extension FoundationRecord {
     return result
   }
 
-  /// Decodes pairs of LEB128 integers. Each byte has 7 bits of the integer, starting with the lowest. The eighth bit is
-  /// set if more bytes follow.
+  /// Decodes pairs of LEB128 integers. Each byte holds seven bits of an integer, starting with the lowest seven. The
+  /// highest bit of a byte is set if more bytes of the same integer follow.
   private static func integers(_ data: Data, _ key: String) throws -> [Int] {
     var numbers: [Int] = []
     var number = 0
@@ -203,7 +207,7 @@ extension FoundationRecord {
     return numbers
   }
 
-  /// Appends an integer in LEB128.
+  /// Appends an integer in the LEB128 encoding, as decoded by ``integers(_:_:)``.
   private static func append(_ number: Int, to data: inout Data) {
     var rest = UInt(bitPattern: number)
     while rest >= 0x80 {
@@ -215,6 +219,7 @@ extension FoundationRecord {
 }
 
 extension ArchiveValue {
-  /// Whether the value is an object with exactly these keys. The class's encoding cannot represent other keys.
+  /// Whether the value is an object with exactly these keys. An object with other keys cannot be written in the
+  /// encoding of the Foundation class.
   fileprivate func holds(_ keys: [String]) -> Bool { objectValue.map { Set($0.keys) == Set(keys) } ?? false }
 }

@@ -1,9 +1,11 @@
 import Foundation
 internal import StrataCore
 
-/// Classes of Foundation, AppKit and UIKit whose objects remain records, with clearer field names.
+/// Converts objects of some classes of Foundation, AppKit and UIKit to records with clearer field names than the names
+/// in the archive.
 enum FoundationRecord {
-  /// Returns the fields of a record. The fields of known classes are renamed or restructured.
+  /// Returns the fields of a record for an object with the given encoded fields. The fields of known classes are
+  /// renamed or restructured.
   static func fields(of typeName: String, _ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     switch structures[typeName] {
     case .attributedString?: try attributedString(fields, budget)
@@ -14,7 +16,7 @@ enum FoundationRecord {
     }
   }
 
-  /// The classes whose fields are renamed and restructured.
+  /// How the fields of a class are restructured, for the classes whose encoding is more than a list of fields.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [
@@ -23,7 +25,7 @@ enum FoundationRecord {
     "NSIndexSet": .indexSet, "NSMutableIndexSet": .indexSet, "NSValue": .value,
   ]
 
-  /// Returns the names of the fields that restructuring creates.
+  /// Returns the names of the fields that a record gets when the encoded fields of its class are restructured.
   static func parts(of typeName: String) -> [String] {
     switch structures[typeName] {
     case .attributedString?: ["string", "runs"]
@@ -60,7 +62,7 @@ enum FoundationRecord {
     "NSFont": font, "UIFont": font, "UICTFont": font,
   ]
 
-  /// Removes the prefix `NS.` from the fields of Foundation classes that are not known.
+  /// Removes the prefix `NS.` from the field names of a Foundation class for which no clearer names are known.
   static func withoutPrefix(_ fields: KeyedFields, of typeName: String) -> KeyedFields {
     guard typeName.hasPrefix("NS") || typeName.hasPrefix("_NS") else { return fields }
     let prefixed = fields.keys.filter { $0.hasPrefix("NS.") }
@@ -81,20 +83,20 @@ enum FoundationRecord {
 
   // MARK: Writing
 
-  /// Returns whether a class of Foundation, AppKit or UIKit with this name is known.
+  /// Returns whether this type has clearer field names for the given class of Foundation, AppKit or UIKit.
   static func isKnown(_ typeName: String) -> Bool { names[typeName] != nil || structures[typeName] != nil }
 
-  /// Returns the archive key for a field of a known class, or `nil` for any other field.
+  /// Returns the key under which archives store a field of a known class, or `nil` for any other field.
   ///
-  /// An AppKit key and a UIKit key may have the same field name. In that case, the key with the prefix of the class is
-  /// preferred.
+  /// Two archive keys, one of AppKit and one of UIKit, may have the same field name. The key whose prefix is the prefix
+  /// of the class is then preferred.
   static func rawKey(of key: String, in typeName: String) -> String? {
     let keys = names[typeName]?.filter { $0.value == key }.map(\.key).sorted() ?? []
     return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
-  /// Separates the fields of a record for encoding. `raw` has the restructured fields in the class's own encoding, by
-  /// archive key, and `others` has all other fields.
+  /// Separates the fields of a record for encoding. `raw` contains the restructured fields in the encoding of the
+  /// Foundation class, with their archive keys. `others` contains all other fields, with their names in the record.
   static func keyed(_ record: ModelRecord) throws -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {

@@ -5,7 +5,7 @@ internal import StrataCore
 
 extension FoundationValue {
   static let objects = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object.")
-  /// The keys for the elements of a counted set. A counted set never stores its elements in a single array.
+  /// The keys under which a counted set stores its elements. A counted set never stores them in a single array.
   static let counted = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object")
   static let keys = KeyedFields.Elements(list: "NS.keys", prefix: "NS.key.")
 
@@ -29,7 +29,7 @@ extension FoundationValue {
     .set(try digests.unique(fields.elements(objects)))
   }
 
-  /// Decodes the elements with their counts, or a set if the archiver wrote no counts.
+  /// Decodes a counted set as its elements with their counts, or as an ordinary set if the archiver wrote no counts.
   static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
     let count = try fields.integer("NS.count")

@@ -104,11 +104,11 @@ extension FoundationValue {
 
   static func url(_ fields: KeyedFields) throws -> ArchiveValue {
     let relative = try fields.string("NS.relative")
-    // Foundation has archived strings that it no longer accepts as URLs, such as the empty string. These remain
+    // In some archives, Foundation wrote URLs that it no longer accepts, such as the empty string. These are decoded as
     // strings.
     switch fields["NS.base"] {
     case nil, .null?:
-      // RFC 3986 does not allow an empty scheme, but Foundation accepts it.
+      // Foundation accepts an empty scheme, but RFC 3986 does not allow it. Such a text is decoded as a string.
       guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
       return URL(exactly: relative).map { .url($0) } ?? .string(relative)
     case .url(let base)?:

@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-/// The Foundation classes whose objects become values, with the keys of their encodings.
+/// The Foundation classes whose objects are decoded as plain values instead of records.
 enum FoundationValue {
   case string, number, decimal, date, data, array, set, countedSet, dictionary, url, uuid, null
 
@@ -13,18 +13,18 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// Creates the value kind for a class. Returns `nil` if the class has no value kind, or if the keys of a known
-  /// encoding are missing. The object then remains a record with all its fields.
+  /// Creates the case for a class. Returns `nil` if objects of the class are not decoded as values, or if the keys of a
+  /// known encoding are missing. The object is then decoded as a record with all its fields.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
   }
 
-  /// Finds the class by name, without checking the keys.
+  /// Finds the case for a class by the name of the class, without checking the object's keys.
   static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
-    // Foundation has private subclasses of its public classes. A program's own subclasses are not treated as Foundation
-    // classes.
+    // Foundation has private subclasses of its public classes, which are decoded like the public classes. A program's
+    // own subclasses are not; their objects become records.
     guard type.name.hasPrefix("_NS") || type.name.hasPrefix("__NS") || type.name.hasPrefix("Foundation.") else {
       return nil
     }
@@ -39,7 +39,8 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    // A key must match completely, because a longer key belongs to a different encoding, and its value would be lost.
+    // A longer key that merely begins with one of these keys does not count. It belongs to an unknown encoding, and its
+    // value would be lost.
     case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
     case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
     case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
@@ -49,7 +50,7 @@ enum FoundationValue {
     }
   }
 
-  /// Whether the object stores its elements in a separate array.
+  /// Whether objects of the class store their elements in an array of their own.
   var isCollection: Bool {
     switch self {
     case .array, .set, .countedSet, .dictionary: true
@@ -77,8 +78,8 @@ enum FoundationValue {
     }
   }
 
-  /// Returns the encoding of a value as a separate object. Returns `nil` if the value has no Foundation class, or if
-  /// property lists support the value directly.
+  /// Returns the encoding of a value that is written as a separate object. Returns `nil` if the value has no Foundation
+  /// class, or if property lists can store the value directly.
   static func encoding(of value: ArchiveValue) -> FoundationEncoding? {
     switch value {
     case .null: FoundationEncoding(["NSNull", "NSObject"], [])
@@ -96,21 +97,23 @@ enum FoundationValue {
   }
 }
 
-/// The encoding of an object of a Foundation class.
+/// The encoding of a value as an object of a Foundation class.
 struct FoundationEncoding {
-  /// A part of the encoding, which is stored under one key.
+  /// The value under one key of the object.
   enum Part {
     case inlined(PropertyList.Object)
-    /// A separate object, or nil.
+    /// A reference to a separate object, or nil.
     case object(ArchiveValue?)
-    /// An array of objects. If `keys` is not `nil`, errors identify an object by its key.
+    /// An array of references to objects. If `keys` is not `nil`, the path of an error contains the key of the object
+    /// instead of its index.
     case list([ArchiveValue], keys: [String]?)
   }
 
-  /// The names of the class and its superclasses.
+  /// The name of the class, followed by the names of its superclasses.
   let chain: [String]
   let parts: [(key: String, part: Part)]
-  /// The name of the mutable class, for programs that modify collections after opening them.
+  /// The name of the mutable subclass, such as `NSMutableArray`, for programs that modify opened collections without
+  /// copying them. `nil` if there is none.
   var mutable: String?
 
   init(_ chain: [String], mutable: String? = nil, _ parts: [(key: String, part: Part)]) {

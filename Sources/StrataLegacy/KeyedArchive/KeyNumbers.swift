@@ -1,8 +1,9 @@
 internal import StrataCore
 
-/// Assigns small numbers to the keys of a keyed archive. Equal keys have the same number.
+/// Assigns small numbers to the keys of a keyed archive, so that keys can be compared by number. Equal keys have the
+/// same number.
 struct KeyNumbers {
-  /// The key number of each property list object, or -1 if the object has not occurred as a key yet.
+  /// The key number of each object in the property list; -1 if the object has not been read as a key yet.
   private var numbers: ContiguousArray<Int32>
   /// The keys, by key number.
   private(set) var keys: [String] = []
@@ -11,14 +12,16 @@ struct KeyNumbers {
   /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
-  /// Reads references to keys, and stores the key numbers. The number of a key that is not a string is -1.
+  /// Reads references to keys, and writes the key number of each to `found`. The number of a key that is not a string
+  /// is -1.
   ///
-  /// - Parameter found: receives the key numbers. The array must have room for at least `count` numbers.
+  /// - Parameter found: receives the key numbers, starting at index 0. The array must already have at least `count`
+  ///   elements.
   @inline(__always)
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
   ) {
-    // Spans are used because the uniqueness of the arrays is then checked only once.
+    // Spans are used, so that the uniqueness of each array is checked only once and not at each access.
     var found = found.mutableSpan
     var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)

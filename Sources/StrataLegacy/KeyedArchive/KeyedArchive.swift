@@ -1,45 +1,46 @@
 public import Foundation
 public import StrataCore
 
-/// The contents of a Foundation keyed archive, as written by `NSKeyedArchiver` or Mantle. Reading an archive does not
-/// need the archived classes.
+/// The contents of a Foundation keyed archive, as written by `NSKeyedArchiver` or Mantle. Reading an archive does not need the
+/// archived classes.
 ///
 ///     let archive = try KeyedArchive(propertyList)
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
-/// - An object that has a class is a `ModelRecord` in ``graph``. The record's type is the class name, and its fields
-///   are the fields that the class encoded. References to the object are `ArchiveValue.reference(_:)`. Shared objects
-///   therefore occur only once, and cycles are possible.
+/// - An object that has a class is a `ModelRecord` in ``graph``. The record's type is the class name, and its fields are the
+///   fields that the class encoded. References to the object are `ArchiveValue.reference(_:)`. Shared objects therefore occur
+///   only once, and cycles are possible.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the version of the record and not a field.
-/// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A collection
-///   that contains itself is an object of the graph, because it could not be inlined.
+/// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A collection that
+///   contains itself cannot be inlined, so it is an object of the graph.
 /// - nil and `NSNull` are `ArchiveValue.null`. A key that was not encoded is absent.
 ///
-/// Objects of a class with the same keys have the same order of fields, which is the order of the first of these
+/// If several objects of a class have the same keys, all their records have the fields in the order of the first of these
 /// objects.
 ///
-/// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and
-/// everything inside an object is visited before the next object.
+/// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and everything
+/// inside an object is visited before the next object.
 ///
-/// The format is defined by `NSKeyedArchiver` in swift-corelibs-foundation. It is a property list with the keys
-/// `$archiver`, `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
+/// The format is defined by `NSKeyedArchiver` in swift-corelibs-foundation. It is a property list with the keys `$archiver`,
+/// `$version`, `$top` and `$objects`, in which objects are referenced by numbers called UIDs.
 public struct KeyedArchive: Sendable {
-  /// The name of the archiver: `NSKeyedArchiver`, a subclass of it, or a different program.
+  /// The name of the archiver that wrote the archive: `NSKeyedArchiver`, a subclass of it, or the archiver of another program.
   public let archiver: String
-  /// The version of the format, which is 100,000.
+  /// The version of the keyed archive format. The only version is 100,000.
   public let version: Int
-  /// The objects of the archive. The root is the value of the key `root`. If there is no such key, the root is an
-  /// object that contains all keys.
+  /// The objects of the archive. The root is the value of the top key `root`. If there is no such key, the root is an object that
+  /// contains the values of all top keys.
   ///
-  /// Changes to the graph are written by ``data(_:)``.
+  /// To write changes to the graph, call ``data(_:)``.
   public var graph: ObjectGraph
-  /// The values of all top keys except `root`, and the index of `root` among the keys.
+  /// The values of all top keys except `root`, and the position of `root` among the top keys, so that the keys are written in
+  /// their original order.
   private let others: ArchiveObject
   private let rootIndex: Int?
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
-  /// The errors of malformed objects, by object number. Empty unless the archive was opened for inspection.
+  /// The error of each malformed object, by object number in ``graph``. Empty unless the archive was opened for inspection.
   package let objectErrors: [Int: ArchiveError]
   /// The number of objects plus the number of bytes of text and data in the archive, or `nil` if the archive was not read
   /// from a file.
@@ -63,7 +64,7 @@ public struct KeyedArchive: Sendable {
 
   static let rootKey = "root"
 
-  /// The version of the format that this library supports. No other version exists.
+  /// The only version of the format, which this library supports.
   public static let knownVersion = 100_000
 
   /// Reads an archive from a binary or XML property list.
@@ -83,28 +84,26 @@ public struct KeyedArchive: Sendable {
 
   /// Reads the objects of a property list that is a keyed archive.
   ///
-  /// Inlined values can be nested up to `ArchiveLimits.depth`, and at most 512 levels deep. Chains of references
-  /// between objects can have any length. A shared value is repeated at each reference, up to what
-  /// `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for the archive's
-  /// number of objects and bytes of text and data. The chain of a class and its superclasses has at most 64 names.
+  /// Inlined values can be nested up to `ArchiveLimits.depth`, and at most 512 levels deep. Chains of references between objects
+  /// can have any length. A shared value is repeated at each reference, up to what `ArchiveLimits.values`,
+  /// `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for the archive's number of objects and bytes of text
+  /// and data. The chain of a class and its superclasses has at most 64 names.
   ///
-  /// Programs can archive objects into data, and store that data in another archive. If `opensNested` is set, data that
-  /// begins like a property list and is a keyed archive is replaced by the value of its key `root`, or by an object of
-  /// all its keys if there is no such key. The nested archive's objects are appended to the same ``graph``. Archives
-  /// are opened up to 8 levels deep, and deeper archives remain data. All limits apply to the outermost archive
-  /// together with the nested archives. A property list that is not a keyed archive remains data, and a damaged
-  /// property list is an error. The decoded values also replace the data when the archive is written again. If the
-  /// archive must be returned unchanged, do not set `opensNested`.
+  /// Programs can store an archive as data in another archive. If `opensNested` is set, data that begins like a property list and
+  /// is a keyed archive is replaced by the value of its key `root`, or by an object of all its keys if there is no such key. The
+  /// nested archive's objects are appended to the same ``graph``. Archives are opened up to 8 levels deep, and deeper archives
+  /// remain data. All limits apply to the total of the outermost archive and the nested archives. A property list that is not a
+  /// keyed archive remains data, and a damaged property list is an error. If the archive is written again, it contains the
+  /// decoded values instead of the data. If the data must stay unchanged, do not set `opensNested`.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
   ///   - limits: the limits on the archive, including the archives nested in it.
   ///   - opensNested: whether to decode data that is itself a keyed archive.
-  /// - Throws: `ArchiveError` with the code `notAnArchive` if the property list is not a keyed archive; `newerFormat`
-  ///   for a version above ``knownVersion``; `damaged` if a reference has no target, if references refer to each other
-  ///   in a cycle, if a class or a Foundation value is malformed, or if the list cannot be written because it refers to
-  ///   an object that does not exist or contains a date that is not finite; `limitExceeded`. The path begins with the
-  ///   top key.
+  /// - Throws: `ArchiveError` with the code `notAnArchive` if the property list is not a keyed archive; `newerFormat` for a
+  ///   version above ``knownVersion``; `damaged` if a reference has no target, if references refer to each other in a cycle, if a
+  ///   class or a Foundation value is malformed, or if the list cannot be written because it refers to an object that does not
+  ///   exist or contains a date that is not finite; `limitExceeded`. The path begins with the top key.
   /// - Complexity: linear in the size of the property list.
   public init(
     _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
@@ -173,15 +172,15 @@ public struct KeyedArchive: Sendable {
 
   /// Returns the archive as a binary property list, which `NSKeyedUnarchiver` can open.
   ///
-  /// An archive that was read keeps its keys and its classes with their superclasses. Each value is inlined or a
-  /// separate object, as before. Reading the result gives the same graph. Objects without references to them are
-  /// omitted. The same archive always gives the same bytes.
+  /// If the archive was read from a file, the result has the same keys, and the same classes with their superclasses. Each value
+  /// is inlined or a separate object, as in the file. Reading the result gives the same graph. Objects to which nothing refers
+  /// are omitted. The same archive always gives the same bytes.
   ///
-  /// - Parameter options: determines how to write classes and numbers that were not read from an archive.
-  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names an object that does not exist, an
-  ///   integer has more than 128 bits, a number is only known as text, a date of a property list is not finite, a field
-  ///   has a key that the archiver reserves, or the archive has no key `root` and its root is not an object of all
-  ///   keys; `limitExceeded` if inlined values are nested more than 512 levels deep, the maximum for reading.
+  /// - Parameter options: how classes and numbers that were not read from an archive are written.
+  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names an object that does not exist, an integer has
+  ///   more than 128 bits, a number is only known as text, a date of a property list is not finite, a field has a key that the
+  ///   archiver reserves, or the archive has no key `root` and its root is not an object of all keys; `limitExceeded` if inlined
+  ///   values are nested more than 512 levels deep, the maximum for reading.
   /// - Complexity: linear in the size of everything reachable from the root. The stack does not grow with the graph.
   public func data(_ options: KeyedWriting = KeyedWriting()) throws -> Data {
     try PropertyListWriter().write(propertyList(options))
@@ -199,11 +198,11 @@ public struct KeyedArchive: Sendable {
     return try writer.write(topEntries, topEncoding, archiver: archiver)
   }
 
-  /// Returns the names of a class and its superclasses at the time of archiving, starting with the class itself. Empty
-  /// if the archive does not contain the class.
+  /// Returns the name of a class and the names of its superclasses, as they were when the archive was written. Returns an empty
+  /// array if the archive does not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// Returns the names of fallback classes for a program that does not have the class. The author of the class
-  /// specified these names.
+  /// Returns the names of the classes to use instead of a class that a program does not have. The author of the class chose these
+  /// names.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

@@ -1,16 +1,16 @@
 import Foundation
 internal import StrataCore
 
-/// The encoded fields of an object in a keyed archive, by key.
+/// The encoded fields of one object in a keyed archive.
 struct KeyedFields {
   var keys: [String]
   var values: [ArchiveValue]
 
   subscript(key: String) -> ArchiveValue? { keys.firstIndex(of: key).map { values[$0] } }
 
-  /// Returns the value under a key, converted to an expected type.
+  /// Returns the value under a key, converted by `read`.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if the value is absent or has a different type.
+  /// - Throws: `ArchiveError` with the code `damaged` if the value is absent or if `read` returns `nil`.
   func required<T>(_ key: String, _ expected: String, _ read: (ArchiveValue) -> T?) throws -> T {
     guard let value = self[key], let found = read(value) else {
       throw ArchiveError(.damaged, "\(expected) is expected", path: [.key(key)])
@@ -41,9 +41,10 @@ struct KeyedFields {
     }
   }
 
-  /// Returns the elements of a collection, or an empty array if the collection has no keys for elements.
+  /// Returns the elements of a collection, or an empty array if none of the given keys exists.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if an element is missing, or if both kinds of keys are present.
+  /// - Throws: `ArchiveError` with the code `damaged` if an element is missing, or if the collection has both the array
+  ///   and numbered keys.
   func elements(_ keys: Elements) throws -> [ArchiveValue] {
     let list = self[keys.list]
     var byKey: [String: ArchiveValue] = [:]

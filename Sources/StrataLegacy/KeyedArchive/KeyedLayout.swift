@@ -1,25 +1,28 @@
 internal import StrataCore
 
-/// A set of keys that several dictionaries share, usually all objects of a class. The dictionaries can have the keys in
-/// any order. Values derived from the keys are computed once, in the key order of the first dictionary.
+/// A set of keys that several dictionaries of the property list share; usually these are all objects of one class. The
+/// keys of a dictionary can be in any order. Everything derived from the keys is computed once, and uses the key order
+/// of the first dictionary.
 final class KeyedLayout {
-  /// The keys without `$class`, and without the `$` that the archiver adds to escape keys.
+  /// The keys, except `$class`, as the program chose them: without the `$` that the archiver adds to a key that begins
+  /// with `$`.
   let keys: [String]
-  /// The keys as they appear in the archive, with escapes.
+  /// The keys as they appear in the archive, with the added `$`, in the order of ``keys``.
   let rawKeys: [String]
   /// The total length of all keys, in bytes.
   let keyBytes: Int
-  /// A key that is reserved for the archiver, or `nil` if there is none.
+  /// A key that only the archiver may use, or `nil` if there is none. An object with such a key is malformed.
   let reservedKey: String?
-  /// The number of keys in a dictionary, including `$class`.
+  /// The number of keys in each dictionary, including `$class`.
   private let count: Int
-  /// The index in ``keys``, by key number. The index is -1 for an unknown key, and -2 for `$class`.
+  /// The index in ``keys`` of each key, by the number of the key (``KeyNumbers``): -1 for a key that is not in the
+  /// layout, and -2 for `$class`.
   private let indices: [Int32]
-  /// The indices for large key numbers, for which an array would be too long. Large key numbers occur in hostile data
-  /// with many keys.
+  /// The same indices for key numbers that are so large that an array would be too long. Such numbers occur only in
+  /// hostile files with very many keys.
   private let largeIndices: [Int: Int32]
-  // Unchecked, because exclusivity checks for each object would be too slow. Only the reader that created the layout
-  // accesses these properties.
+  // Swift's exclusivity checks are turned off, because a check for each object would be too slow. This is safe, because
+  // only the reader that created the layout accesses these properties.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
@@ -27,18 +30,19 @@ final class KeyedLayout {
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
-    /// The keys of the layout.
+    /// A copy of the layout's keys.
     let keys: [String]
     let rawKeys: [String]
     /// The length of the class name, in bytes.
     let nameBytes: Int
-    /// The Foundation class of the objects, if they become values, otherwise `nil`.
+    /// The Foundation class of the objects if they are decoded as plain values; otherwise `nil`.
     let foundation: FoundationValue?
-    /// Whether the fields of a record are kept unchanged, except for the model version.
+    /// Whether the records have exactly the fields of the objects, apart from the model version, which is not a field
+    /// of a record.
     let keepsFields: Bool
-    /// The index of the model version among the fields, or `nil` if there is none.
+    /// The index in `keys` of the key for the model version, or `nil` if there is none.
     let versionIndex: Int?
-    /// The shape of the most recent record.
+    /// The shape of the latest record decoded with this plan. The next record usually has the same shape.
     @exclusivity(unchecked) var shape: RecordShape?
 
     fileprivate init(_ type: KeyedClass, identity: Int, _ layout: KeyedLayout) {
@@ -90,7 +94,8 @@ final class KeyedLayout {
     indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
 
-  /// Returns the index in ``keys`` for a key number, -1 for an unknown key, or -2 for `$class`.
+  /// Returns the index in ``keys`` for the key with the given number; -1 if the key is not in the layout, or -2 for
+  /// `$class`.
   @inline(__always)
   private func index(of number: Int32) -> Int32 {
     if number >= 0, Int(number) < indices.count { return indices[Int(number)] }
@@ -100,12 +105,12 @@ final class KeyedLayout {
   @inline(never)
   private func largeIndex(of number: Int) -> Int32 { largeIndices[number] ?? -1 }
 
-  /// Finds the indices of a dictionary's keys by their key numbers.
+  /// Finds the index in ``keys`` of each key of a dictionary, given the numbers of the keys.
   ///
   /// - Parameters:
-  ///   - count: the number of keys. The array may be longer.
-  ///   - found: receives the indices, starting at `first`. The indices are meaningless if the dictionary does not have
-  ///     the keys of this layout.
+  ///   - count: the number of keys in the dictionary. `numbers` may have more elements.
+  ///   - found: receives the indices, starting at position `first`. If the dictionary does not have the keys of this
+  ///     layout, the contents are meaningless.
   /// - Returns: the position of `$class` in the dictionary, or -1 if `$class` is absent. Returns `nil` if the
   ///   dictionary does not have the keys of this layout.
   @inline(__always)
@@ -128,7 +133,7 @@ final class KeyedLayout {
         return nil
       }
     }
-    // `seen` covers 64 keys. If there are more keys, a set finds the duplicates.
+    // `seen` has a bit for each of 64 keys. If there are more keys, duplicates are found with a set.
     if count > 64 {
       var others = Set<Int32>(minimumCapacity: count)
       for entry in 0..<count where !others.insert(found[first &+ entry]).inserted { return nil }
@@ -136,7 +141,7 @@ final class KeyedLayout {
     return classEntry
   }
 
-  /// Returns the plan for objects whose class has the given identity.
+  /// Returns the plan for objects of one class. `identity` is the identity of the class in the archive.
   @inline(__always)
   func plan(ofClass identity: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
     if let lastPlan, lastPlan.identity == identity { return lastPlan }
@@ -150,18 +155,19 @@ final class KeyedLayout {
     return plan
   }
 
-  /// Returns whether a key is reserved for the archiver, because it begins with a single `$` that is not followed by a
+  /// Returns whether only the archiver may use a key. Such a key begins with a single `$` that is not followed by a
   /// number.
   private static func isReserved(_ key: String) -> Bool {
     guard key.hasPrefix("$"), !key.hasPrefix("$$") else { return false }
     return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
   }
 
-  /// Removes the `$` that the archiver adds to keys that begin with `$`.
+  /// Removes the `$` that the archiver adds to a key that begins with `$`.
   static func unescaped(_ keys: [String]) -> [String] {
     guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
     let known = Set(keys.map { ExactKey($0) })
-    // Values without a key have the keys `$0`, `$1` and so on, and an unescaped key must not collide with these keys.
+    // The `$` is not removed if the result is already a key. For example, `$$0` must not become `$0`, which is the key
+    // of a value that was archived without a key.
     return keys.map { key in
       guard key.hasPrefix("$$"), !known.contains(ExactKey(String(key.dropFirst()))) else { return key }
       return String(key.dropFirst())

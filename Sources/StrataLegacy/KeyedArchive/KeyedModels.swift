@@ -2,30 +2,32 @@ internal import StrataCore
 
 /// Finds the models for the classes of a keyed archive, and converts records of the archive to records of these models.
 struct KeyedModels {
-  /// A cache key: the shape of a record, and the indices of its null values.
+  /// A cache key: the shape of a record, and the indices of the fields whose value is null.
   private struct Nulls: Hashable {
     let shape: ObjectIdentifier
     let indices: [Int]
   }
 
-  /// The model for all records that have the same shape.
+  /// The model, or `nil`, for all records with a given shape.
   private struct ShapeModel {
     let shape: RecordShape
     let schema: ModelSchema?
-    /// Whether the records hold their fields in a dictionary under ``representationKey``.
+    /// Whether the records have a field ``representationKey`` with a dictionary of the actual fields, as old Mantle
+    /// versions wrote it.
     let hasRepresentation: Bool
   }
 
   private var schemas: [String: ModelSchema] = [:]
-  /// A cache of the models found for class names in the archive.
+  /// The models found so far, by class name in the archive; `nil` for a class without a model.
   private var found: [String: ModelSchema?] = [:]
-  /// The model for the most recent record, because objects of the same class often follow each other.
+  /// The model for the latest record. It is checked first, because objects of the same class often follow each other.
   private var last: ShapeModel?
   /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than the graph.
   private var models: [ObjectIdentifier: ShapeModel] = [:]
-  /// A cache of converted record shapes, which have the model's name as the type and no keys with null values.
+  /// The shapes of converted records, by original shape and null values. A converted shape has the registered name of
+  /// the model as its type name, and no keys with null values.
   private var shapes: [Nulls: RecordShape] = [:]
-  /// The class models, by name.
+  /// The models that are classes, by registered name.
   let objectTypes: [String: any VersionedModel.Type]
   private let classes: [String: KeyedClass]
 
@@ -49,7 +51,7 @@ struct KeyedModels {
       schemas[name] = schema
       return
     }
-    // A subclass does not claim the names that it inherits.
+    // If the subclass merely inherits the name, the superclass keeps it.
     if schema.superclasses.contains(where: { $0 === other }) { return }
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(
@@ -60,10 +62,12 @@ struct KeyedModels {
 
   /// Returns the model for objects of a class, or `nil` if there is none.
   ///
-  /// The class name is looked up first, and then the archive's hints in the given order, as in Foundation. Superclasses
-  /// are not considered, because an object of a subclass is not decoded as its superclass.
+  /// First, the name of the class is looked up, and then the names of the fallback classes in the archive, in their
+  /// order, as Foundation does. Superclasses are not considered, because an object of a subclass is not decoded as its
+  /// superclass.
   private mutating func schema(of typeName: String) -> ModelSchema? {
-    // The result is cached, because in a hostile file each object can have its own shape and many long hints.
+    // The result is cached, because in a hostile file each object can have its own shape, and a class can have many
+    // long names of fallback classes.
     if let known = found[typeName] { return known }
     var schema = schema(named: typeName)
     for hint in classes[typeName]?.hints ?? [] where schema == nil { schema = self.schema(named: hint) }
@@ -91,7 +95,8 @@ struct KeyedModels {
 
   private func schema(named name: String) -> ModelSchema? {
     if let schema = schemas[name] { return schema }
-    // Key-value observing gives an object a subclass that exists only at run time.
+    // Key-value observing changes the class of an object to a subclass that is created at run time. The prefix of that
+    // subclass is removed, which leaves the original class name.
     var rest = name[...]
     while rest.hasPrefix(Self.observedPrefix) { rest = rest.dropFirst(Self.observedPrefix.count) }
     let name = String(rest)
@@ -122,8 +127,8 @@ struct KeyedModels {
     throw ArchiveError.newer(version, schema)
   }
 
-  /// Returns the record with the name of its model and without nulls, so that a key that holds nil leaves its field at
-  /// the default value. Returns `nil` if there is no model.
+  /// Returns the record with the registered name of its model, or `nil` if there is no model. Keys with null values are
+  /// omitted, so that the fields get their default values.
   ///
   /// - Parameter place: replaces the references in an external representation with the referenced values, because
   ///   ``LegacyModel/record(fromExternalRepresentation:version:)`` cannot resolve references.

@@ -1,14 +1,14 @@
 import Foundation
 internal import StrataCore
 
-/// The property list of a keyed archive while the archive is being written.
+/// Builds the property list of a keyed archive that is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// The property list numbers of the scalars added so far, by scalar.
+  /// The property list numbers of all scalars added so far. An equal scalar gets the same number.
   private var known: [Scalar: Int] = [:]
-  /// The property list numbers of the objects, by UID.
+  /// The property list number of each object in `$objects`, by UID.
   private var numbers: [Int] = []
-  /// The UIDs of the scalars that are objects of the archive, by scalar.
+  /// The UIDs of the scalars in `$objects`. An equal scalar gets the same UID.
   private var shared: [Scalar: UInt64] = [:]
 
   /// A scalar that is compared bit by bit, because Swift's equality does not distinguish 0 from -0, or different normal
@@ -36,7 +36,8 @@ struct KeyedObjects {
 
   init() { _ = append(.string("$null")) }
 
-  /// Adds an object to the property list, and returns its property list number. An equal scalar is not added again.
+  /// Adds an object to the property list and returns its property list number. A scalar that equals an earlier scalar
+  /// is not added again.
   mutating func add(_ object: PropertyList.Object) -> Int {
     let scalar = Scalar(object)
     if let scalar, let number = known[scalar] { return number }
@@ -45,7 +46,7 @@ struct KeyedObjects {
     return list.count - 1
   }
 
-  /// Adds an object and returns its UID. Equal scalars are added only once.
+  /// Adds an object to `$objects` and returns its UID. A scalar that equals an earlier scalar is not added again.
   mutating func append(_ object: PropertyList.Object) -> UInt64 {
     let scalar = Scalar(object)
     if let scalar, let uid = shared[scalar] { return uid }
@@ -55,7 +56,7 @@ struct KeyedObjects {
     return uid
   }
 
-  /// Reserves a UID for an object that will be set later.
+  /// Reserves a UID for an object that will be set later, so that other objects can already refer to it.
   mutating func reserve() -> UInt64 {
     numbers.append(0)
     return UInt64(numbers.count - 1)
@@ -67,7 +68,9 @@ struct KeyedObjects {
     .dictionary(members.map { .init(key: add(.string($0.key)), value: $0.value) })
   }
 
-  /// Returns the complete property list, with the given values under the top keys.
+  /// Returns the complete property list.
+  ///
+  /// - Parameter top: the top keys, with the property list numbers of their values.
   consuming func finish(top: [(key: String, value: Int)], archiver: String) -> PropertyList {
     let members = [
       ("$version", add(.integer(WideInteger(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),

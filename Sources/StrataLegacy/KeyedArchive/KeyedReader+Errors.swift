@@ -1,15 +1,16 @@
 internal import StrataCore
 
-// Support for inspecting an archive with malformed parts. These parts are kept unchanged, and their errors are
-// collected.
+// Support for inspecting archives with malformed parts. The malformed parts are kept as they are encoded, and their
+// errors are collected instead of thrown.
 
 extension KeyedReader {
   /// Whether the errors of malformed objects are collected instead of thrown.
   var isLenient: Bool { contents.objectErrors != nil }
 
-  /// Collects the error of an object, and adds the object to the graph.
+  /// Collects the error of a malformed object, and adds the object to the graph, so that the error can be found by the
+  /// object's number.
   ///
-  /// - Throws: the error, if the reader does not collect errors or if the code is not `damaged`.
+  /// - Throws: the error itself, if the reader does not collect errors or if the error's code is not `damaged`.
   mutating func note(_ error: any Error, of identity: Int) throws {
     let error = try collectable(error)
     let known = Int(marks[identity].number)
@@ -17,7 +18,8 @@ extension KeyedReader {
     if contents.objectErrors?[number] == nil { contents.objectErrors?[number] = error }
   }
 
-  /// Adds a null object to the graph, in place of the missing target of a reference.
+  /// Adds a null object to the graph in place of an object that a reference names but that does not exist, and collects
+  /// the error.
   ///
   /// - Throws: the same errors as `note(_:of:)`.
   mutating func addNull(for error: any Error, to frame: inout Frame) throws {
@@ -33,7 +35,7 @@ extension KeyedReader {
     return error
   }
 
-  /// Returns the class name of the object that a frame decodes.
+  /// Returns the class name of the object that is being decoded in a frame, or an empty string if the class is unknown.
   func className(of frame: borrowing Frame) throws -> String {
     let reference = table.list.reference(at: frame.children + frame.classEntry * table.list.referenceSize)
     return try classes[table.target(reference).identity]?.name ?? ""

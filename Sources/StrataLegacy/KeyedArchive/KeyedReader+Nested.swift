@@ -2,7 +2,7 @@ import Foundation
 internal import StrataCore
 
 extension KeyedReader {
-  /// Decodes data. If nested archives are opened and the data is an archive, decodes the archive instead.
+  /// Decodes a data object. If the reader opens nested archives and the data is a keyed archive, decodes that archive instead.
   mutating func data(_ target: KeyedTable.Target, inside depth: Int) throws -> Made {
     let data = table.list.data(at: target.offset)
     guard data.count <= limits.stringLength else { throw tooLong(data.count) }
@@ -16,7 +16,7 @@ extension KeyedReader {
     return made
   }
 
-  /// Returns the contents of data that is a keyed archive, or `nil` for other data.
+  /// Returns the contents of a keyed archive that is stored as data, or `nil` if the data is not a keyed archive.
   private mutating func openNested(_ data: Data, inside depth: Int) throws -> Made? {
     guard let file = try nested?.binary(data, limits), let nested else { return nil }
     let list = try BinaryPropertyList(file.data.bytes, limits: file.limits)
@@ -43,16 +43,16 @@ extension KeyedReader {
 struct KeyedNesting {
   /// The number of archives that enclose the current archive.
   var level = 0
-  /// The number of bytes that nested archives may still have in total.
+  /// The number of bytes that all nested archives together may still have.
   ///
-  /// Nested data is smaller than the data that contains it. A valid archive therefore needs, for each level, at most the
-  /// number of bytes of data in the outermost archive. Without this limit, the size could multiply at each level,
-  /// because a property list can refer to the same bytes several times.
+  /// Nested data is smaller than the data that contains it. The nested archives of one level therefore have at most as many bytes
+  /// as the data in the outermost archive, if the file is valid. Without this limit, a hostile file could multiply the size at
+  /// each level, because a property list can refer to the same bytes several times.
   private var rest: Int
 
   static let levelLimit = 8
 
-  /// - Parameter dataSize: the number of bytes of data in the outermost archive.
+  /// - Parameter dataSize: the total size of the data objects in the outermost archive, in bytes.
   init(dataSize: Int) { rest = Self.levelLimit * dataSize }
 
   /// Returns the property list in the data, converted to the binary format, or `nil` if the data is not a property list.

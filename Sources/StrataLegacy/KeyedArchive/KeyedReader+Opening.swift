@@ -1,13 +1,13 @@
 import Foundation
 internal import StrataCore
 
-// Opens frames for collections and objects.
+// Opens frames for collections and objects, whose children must be decoded first.
 
 extension KeyedReader {
-  /// Adds a value that is not a scalar, or opens a frame for it.
+  /// Adds a collection or an object to a frame if its value is already known; otherwise opens a new frame for it.
   ///
-  /// - Parameter opened: receives the frame, if one is opened.
-  /// - Returns: whether a frame was opened.
+  /// - Parameter opened: receives the new frame, if one is opened.
+  /// - Returns: whether a new frame was opened.
   mutating func open(
     _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
   ) throws -> Bool {
@@ -53,7 +53,8 @@ extension KeyedReader {
     var classEntry: Int
     do { (layout, classEntry) = try self.layout(start, count) } catch {
       try note(error, of: target.identity)
-      // The keys and then the values are read as an array, because they do not form a dictionary.
+      // The keys are not valid as keys of a dictionary. The reader therefore treats the dictionary as an array of its
+      // keys, followed by its values.
       opened = Frame(
         container: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
       try begin(opened)
@@ -89,23 +90,25 @@ extension KeyedReader {
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
       _ = number(for: target.identity)
-      // Objects of the graph are not nested in other values, so their depth starts at 1.
+      // Records are objects of the graph and not inlined in other values, so their depth starts at 1 again.
       return try open(.record(plan), depth: 1)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
-      // Fast path: most archives have many dates, and the usual encoding needs no frame.
+      // Fast path: archives often contain many dates, and a date in the usual encoding can be decoded without a frame.
       let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
       if time.marker == 0x23 {
         try spend(layout.keyBytes)
         indexCount = firstIndex
         let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
-        // The date is not kept, because decoding it again costs no more than looking it up.
+        // The date is not remembered for further references, because decoding it again takes no longer than looking it
+        // up.
         add(made, to: &frame)
         return false
       }
     }
-    // A collection holds its elements in an array of the property list, and only that array counts as a level.
+    // A collection holds its elements in a separate array of the property list. Only that array counts as a level of
+    // nesting, not the collection itself.
     let depth = foundation.isCollection ? frame.depth : frame.depth + 1
     return try open(.foundation(foundation, layout), depth: depth)
   }
@@ -117,8 +120,8 @@ extension KeyedReader {
     }
   }
 
-  /// Returns the layout of a dictionary, and the position of its class. Appends the indices of the dictionary's keys to
-  /// the indices of the open frames.
+  /// Returns the layout of a dictionary, and the position of `$class` among its keys. Appends the layout index of each
+  /// key to ``indices``, where they stay while the dictionary's frame is open.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     let first = indexCount
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }
@@ -136,11 +139,12 @@ extension KeyedReader {
     return (layout, layout.find(openedKeys, count: count, in: &indices, from: first) ?? -1)
   }
 
-  /// Returns the index in ``layouts`` for a layout, independent of the order of its keys.
+  /// Returns the index in ``layouts`` at which a layout with the given key numbers is cached. The order of the keys
+  /// does not matter.
   private static func slot(of numbers: ArraySlice<Int32>) -> Int {
     var hash = UInt64(numbers.count)
     for number in numbers {
-      // A sum does not depend on the order.
+      // The hashes of the numbers are added, because a sum does not depend on the order of the keys.
       let mixed = UInt64(truncatingIfNeeded: number &+ 2) &* 0x9E37_79B9_7F4A_7C15
       hash &+= mixed ^ mixed &>> 29
     }

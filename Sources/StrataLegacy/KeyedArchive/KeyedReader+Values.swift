@@ -1,6 +1,6 @@
 internal import StrataCore
 
-// Creates the values of frames whose children have all been decoded.
+// Creates the values of collections and objects whose children have all been decoded.
 
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
@@ -41,18 +41,19 @@ extension KeyedReader {
     return made
   }
 
-  /// Returns the value of the archive that was opened inside a data object, or `nil` if the data was not opened as an
-  /// archive.
+  /// Returns the value of a nested archive, if the object in the frame is data that was opened as an archive; otherwise
+  /// `nil`.
   private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
     if case .data = frame.values[index] { return nil }
     return frame.values[index]
   }
 
-  /// Returns a dictionary's entries in their own order, which can differ from the order of the layout.
+  /// Returns the entries of a dictionary in the dictionary's own order, which can differ from the order of the layout's
+  /// keys.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     var own = indices[frame.indices..<frame.indices + frame.count]
-    // If the class is unreadable, its key is not an entry of the object.
+    // If the class could not be read, `$class` is not an entry of the object.
     if frame.classEntry >= 0 { own.removeAll { $0 < 0 } }
     return ArchiveObject(
       uniqueEntries: own.map { index in
@@ -73,7 +74,7 @@ extension KeyedReader {
     return try recordOfNewShape(&frame, plan)
   }
 
-  /// Returns a record whose shape differs from the shape of the previous record with the same plan.
+  /// Returns the record of a frame. This slower method is used if the plan's latest record has a different shape.
   private mutating func recordOfNewShape(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
     var fields = KeyedFields(keys: plan.keys, values: [])
     swap(&fields.values, &frame.values)
@@ -107,9 +108,10 @@ extension KeyedReader {
     return ModelRecord(shape: shape, values: fields.values)
   }
 
-  /// Remembers the encoding of an object's fields, which is the same for all objects of the same shape.
+  /// Remembers how an object's fields are encoded, so that the fields can be written in the same way again. The
+  /// encoding is the same for all objects with the same shape.
   ///
-  /// - Parameter names: the names of all fields, including the version.
+  /// - Parameter names: the names of all fields, including the field for the model version.
   private mutating func note(_ plan: KeyedLayout.Plan, _ frame: Frame, _ names: [String]) {
     let typeName = plan.type.name
     // Encodings are remembered for a limited number of classes, because hostile data can contain any number of classes.

@@ -4,39 +4,40 @@ internal import StrataCore
 /// Decodes the values of a keyed archive in one traversal from the top keys.
 ///
 /// Values that are being decoded are kept in a list of frames instead of on the call stack, so archives can be nested
-/// to any depth. The reader is noncopyable, because a copy would share the arrays, and the next append would then copy
-/// their elements.
+/// to any depth. The reader is noncopyable, because a copy would share the reader's arrays, and the next append to an
+/// array would then copy all its elements.
 struct KeyedReader: ~Copyable, ~Escapable {
   let table: KeyedTable
   let limits: ArchiveLimits
   let depthLimit: Int
   var contents = KeyedContents()
 
-  /// A collection or an object whose children are being decoded.
+  /// A collection or an object whose children are currently being decoded.
   struct Frame {
     enum Container {
       case top, array, set
       case object(KeyedLayout)
-      /// A value of a Foundation class.
+      /// An object of a Foundation class that is decoded as a plain value.
       case foundation(FoundationValue, KeyedLayout)
       case record(KeyedLayout.Plan)
     }
 
     let container: Container
     let identity: Int
-    /// The offset of the references to the children, and the number of children.
+    /// The offset in the file of the references to the children, and the number of children.
     let children: Int
     let count: Int
-    /// The number of nested levels of inlined values, including this frame.
+    /// The nesting depth in inlined values, including this frame.
     let depth: Int
-    /// The start of the children's key indices in ``indices``, or -1 if the children have no keys.
+    /// The position in ``indices`` at which the key indices of the children start, or -1 if the children have no keys.
     var indices = -1
-    /// The index of the class among the children, or -1 if there is none.
+    /// The position of `$class` among the children, or -1 if there is no class.
     var classEntry = -1
     /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The number of values inside, the number of nested levels, and the number of bytes of text and data.
+    /// The totals for the children decoded so far: the number of values, the number of nested levels, and the number of
+    /// bytes of text and data.
     var size = 1
     var height = 0
     var bytes = 0
@@ -52,38 +53,40 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var bytes = 0
   }
 
-  /// The decoding state of an object.
+  /// What the reader already knows about an object of the archive.
   struct Mark {
     /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1
-    /// The index of the kept value, or one of the negative constants below.
+    /// The index of the object's value in ``made`` if the value was kept; otherwise one of the following negative
+    /// constants.
     var made = Self.new
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// The value was decoded but not kept, because most objects are referenced only once. A second reference decodes
-    /// the value again.
+    /// The value was decoded once but not kept, because most objects are referenced only once. If there is a second
+    /// reference, the value is decoded again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
 
   private var frames: [Frame] = []
-  /// The key indices of all open frames, followed by unused elements. `indexCount` is the number of used elements.
+  /// The key indices of all open frames, followed by unused elements, which the next frames overwrite. `indexCount` is
+  /// the number of elements in use.
   var indices: ContiguousArray<Int32> = []
   var indexCount = 0
   var marks: [Mark]
   private var made: [Made] = []
   var classes: [Int: KeyedClass] = [:]
   var keyNumbers: KeyNumbers
-  /// The key numbers of the object that is being opened, followed by unused elements.
+  /// The key numbers of the dictionary that is being opened, followed by unused elements.
   var openedKeys: ContiguousArray<Int32> = []
-  /// A cache of layouts, indexed by a hash of their keys.
+  /// A cache of layouts. The position of a layout is a hash of its keys.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
   var nested: KeyedNesting?
   let digests: ValueDigests
   /// The work budget, which is shared with nested archives.
   let budget: WorkBudget
-  /// The number of bytes of text and data decoded so far, including nested archives.
+  /// The number of bytes of text and data decoded so far, including the bytes in nested archives.
   var byteCount = 0
 
   @_lifetime(copy table)
@@ -101,9 +104,11 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// Reads the values of the top keys. Also returns the number of values inside and the number of nested levels.
+  /// Reads the values of the top keys. Also returns the total number of values, and the number of levels of inlined
+  /// values.
   ///
-  /// - Parameter depth: the number of levels of inlined values that enclose the archive.
+  /// - Parameter depth: the number of levels of inlined values that enclose the archive, if it is nested in another
+  ///   archive.
   mutating func read(inside depth: Int = 0) throws -> (values: ArchiveObject, size: Int, height: Int) {
     let rawKeys = table.top.map(\.key)
     let keys = KeyedLayout.unescaped(rawKeys)
@@ -117,7 +122,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return (values, frame.size, frame.height)
   }
 
-  /// Returns the path component of the child that is being decoded, for errors.
+  /// Returns the path component of the child that is being decoded in a frame, for the path of an error.
   private func component(of frame: Frame, _ topKeys: [String]) -> ArchiveError.PathComponent? {
     guard frame.next < frame.count else { return nil }
     switch frame.container {
@@ -131,14 +136,14 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Frames
 
-  /// Decodes the children of a frame, and of all frames inside it.
+  /// Decodes all children of a frame, including the frames that these children open.
   private mutating func fill(_ frame: inout Frame) throws {
-    // Frames are large, so a new frame is written in place instead of being returned.
+    // Frames are large, so a new frame is written directly to this variable instead of being returned and copied.
     var child = Frame.empty
     while true {
       if try fillUntilFrame(&frame, opening: &child) {
         frames.append(frame)
-        // If two frames held the same array, the next append would copy it.
+        // `child` is emptied, because if two frames held the same array, the next append to it would copy the array.
         (frame, child) = (child, .empty)
       } else {
         guard !frames.isEmpty else { return }
@@ -208,7 +213,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     return true
   }
 
-  /// Decodes a scalar that is neither text nor data.
+  /// Decodes an object that is a boolean, a number, a date or null.
   @inline(__always)
   private func number(_ target: KeyedTable.Target) throws -> ArchiveValue {
     let list = table.list
@@ -226,7 +231,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Decodes text, and returns it with its number of bytes.
+  /// Decodes a string, and returns it with the size of its text in bytes.
   @inline(__always)
   private mutating func text(_ target: KeyedTable.Target) throws -> (ArchiveValue, bytes: Int) {
     let known = marks[target.identity].made
@@ -239,14 +244,15 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let bytes = text.utf8.count
     guard bytes <= limits.stringLength else { throw tooLong(bytes) }
     try spend(bytes)
-    // Shorter strings are not remembered, because they have no heap storage that references could share.
+    // Strings of up to 15 bytes are not remembered for further references. They are stored inline, so they have no
+    // storage that could be shared.
     if bytes > 15 { remember(Made(value: .string(text), bytes: bytes), at: target.identity) }
     return (.string(text), bytes)
   }
 
   // MARK: Objects decoded before
 
-  /// Returns the value of an object that was decoded before, if the value was kept or is in the graph.
+  /// Returns the value of an object that was decoded before, if the value was kept or is in the graph; otherwise `nil`.
   @inline(__always)
   mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]
@@ -255,27 +261,29 @@ struct KeyedReader: ~Copyable, ~Escapable {
     guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    // Repeating a value that contains no other values is free.
+    // A value that contains no other values costs nothing, because it counts as one value, and the reference itself has
+    // already been counted.
     try budget.spend(values: made.size - 1)
     try spend(made.bytes)
     return made
   }
 
-  /// Counts bytes of text and data against the budget. Many objects may share the same bytes.
+  /// Counts bytes of text and data against the budget. Bytes are counted for each object, because a file can have many
+  /// objects that share the same bytes.
   @inline(__always)
   mutating func spend(_ count: Int) throws {
     byteCount &+= count
     try budget.spend(bytes: count)
   }
 
-  /// Keeps a value that was decoded for the second time, so that nothing is decoded more than twice.
+  /// Keeps a value that was decoded for the second time, so that no value is decoded a third time.
   @inline(__always)
   mutating func keepIfRepeated(_ made: Made, at identity: Int, count: Int) throws {
     guard marks[identity].made == Mark.isMadeAgain else {
       marks[identity].made = Mark.wasMade
       return
     }
-    // Values that are nested more deeply have already been counted.
+    // Only the `count` values directly inside are counted, because the values inside them have already been counted.
     try budget.spend(values: count)
     remember(made, at: identity)
   }
@@ -285,7 +293,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.made.append(made)
   }
 
-  /// Adds an object to the graph and returns its number.
+  /// Reserves the next number of the graph for an object, which is null until it is decoded, and returns the number.
   mutating func number(for identity: Int) -> Int {
     let number = contents.objects.count
     marks[identity].number = Int32(truncatingIfNeeded: number)
@@ -300,14 +308,14 @@ struct KeyedReader: ~Copyable, ~Escapable {
   }
 }
 
-/// The contents of a keyed archive and of the archives nested in it.
+/// The decoded contents of a keyed archive, including the archives nested in it.
 struct KeyedContents {
-  /// The objects of the graph, by number.
+  /// The objects of ``KeyedArchive/graph``, by number.
   var objects: [ArchiveValue] = []
   var classes: [String: KeyedClass] = [:]
-  /// The encoding of each class's fields, by class name, for writing the fields in the same way again.
+  /// How the fields of each class are encoded, by class name, so that they can be written in the same way again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
-  /// The errors of malformed objects, by object number, or `nil` if errors are thrown instead.
+  /// The errors of malformed objects, by object number; `nil` if the reader throws errors instead of collecting them.
   var objectErrors: [Int: ArchiveError]?
 }

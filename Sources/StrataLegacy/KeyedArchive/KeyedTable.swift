@@ -1,16 +1,16 @@
 import Foundation
 internal import StrataCore
 
-/// A class, as a keyed archive describes it.
+/// The description of a class in a keyed archive.
 struct KeyedClass: Sendable, Hashable {
   let name: String
-  /// The names of the class and its superclasses.
+  /// The name of the class, followed by the names of its superclasses.
   let chain: [String]
-  /// The names of classes to use if a program does not have this class.
+  /// The names of the classes that a program without this class can use instead.
   let hints: [String]
 }
 
-/// The property list of a keyed archive, which resolves UIDs to objects.
+/// Reads a keyed archive as a table of objects, in which a UID is resolved to the object that it refers to.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.
@@ -18,15 +18,15 @@ struct KeyedTable: ~Escapable {
   let archiver: String
   let version: Int
   let top: [(key: String, value: Int)]
-  /// The offset of the references to the values in ``top``.
+  /// The offset in the file of the references to the values in ``top``.
   let topValues: Int
-  /// The offset of the references in `$objects`.
+  /// The offset in the file of the references in the array `$objects`.
   private let objects: Int
-  /// Whether the first object is the string `$null`, which represents nil.
+  /// Whether the first object in `$objects` is the string `$null`, which represents nil.
   private let hasNull: Bool
 
   struct Target {
-    /// The object's UID, or a number greater than all UIDs if the object is inlined.
+    /// The UID of the object. For an inlined object, which has no UID, a number greater than all UIDs.
     var identity: Int
     var offset: Int
     /// The first byte of the object.
@@ -71,16 +71,17 @@ struct KeyedTable: ~Escapable {
     self.list = list
   }
 
-  /// The size of the archive: the number of its objects plus the number of bytes of text and data. Each object is
-  /// counted once.
+  /// The size of the archive, against which work is limited: the number of objects in `$objects`, plus the number of bytes of
+  /// text and data. Each object is counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// The number of possible identities. Every identity is smaller than this number.
+  /// The number of possible values of ``Target/identity``. Every identity is smaller than this number, so it is the size for
+  /// arrays with one element for each identity.
   var identityCount: Int { count + list.count }
 
   // MARK: References
 
-  /// Returns the object with a property list number. If that object is a UID, returns the object to which the UID
+  /// Returns the object with the given number in the property list. If that object is a UID, returns the object to which the UID
   /// refers.
   @inline(__always)
   func target(_ number: Int) throws -> Target {
@@ -108,7 +109,8 @@ struct KeyedTable: ~Escapable {
     return target
   }
 
-  /// Returns the UID that an object represents, or `nil` if it is not a UID. In XML, a UID is a dictionary with one key.
+  /// Returns the number of a UID object, or `nil` if the object is not a UID. In an archive that was converted from XML, a UID
+  /// can be a dictionary with one key.
   @inline(__always)
   private func uid(_ target: Target) -> UInt64? {
     if target.marker >> 4 == 0x8 {
@@ -127,7 +129,7 @@ struct KeyedTable: ~Escapable {
     return list.integer(at: value).exactly(UInt64.self)
   }
 
-  /// Returns whether a property list number refers to an inlined object instead of a UID.
+  /// Returns whether the object with the given number in the property list is the value itself and not a UID.
   func isInlined(_ number: Int) -> Bool {
     let offset = list.offset(of: number)
     return uid(Target(identity: 0, offset: offset, marker: list.marker(at: offset))) == nil
@@ -137,7 +139,7 @@ struct KeyedTable: ~Escapable {
 
   static func isArray(_ marker: UInt8) -> Bool { marker >> 4 == 0xA || marker >> 4 == 0xB }
 
-  /// Returns the string at an offset, or `nil` if the object is not a string.
+  /// Returns the string at an offset in the file, or `nil` if the object at that offset is not a string.
   static func string(at offset: Int, of list: borrowing BinaryPropertyList) -> String? {
     let type = list.marker(at: offset) >> 4
     return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil
@@ -162,10 +164,10 @@ struct KeyedTable: ~Escapable {
     return members
   }
 
-  /// The maximum number of names in a class chain, which is many times more than any framework needs.
+  /// The maximum number of class names in one list, which is many times more than any real class needs.
   private static let mostNames = 64
 
-  /// Reads a class, which is the value of a `$class` key.
+  /// Reads the description of a class, which is the value of a `$class` key.
   func readClass(_ target: Target) throws -> KeyedClass {
     guard target.marker >> 4 == 0xD else { throw ArchiveError(.damaged, "a class is not a dictionary") }
     let members = try Self.members(at: target.offset, of: list)
@@ -179,8 +181,8 @@ struct KeyedTable: ~Escapable {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
       let (start, count) = list.content(at: array.offset)
-      // The number is limited because many classes may refer to the same array, and each class keeps its own copy of
-      // the names.
+      // The number of names is limited, because each class keeps its own copy of the names. In a hostile file, many classes could
+      // refer to the same long array.
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)

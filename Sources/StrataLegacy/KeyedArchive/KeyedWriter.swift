@@ -1,7 +1,8 @@
 import Foundation
 internal import StrataCore
 
-/// Writes a graph as a keyed archive. Each object and each Foundation value gets a UID at its first occurrence.
+/// Writes a graph as a keyed archive. Each object of the graph, and each value that is written as an object of a
+/// Foundation class, gets its UID at its first occurrence.
 ///
 /// Referenced objects are kept in a list until they are written, so that a long linked list does not overflow the call
 /// stack. Inlined values and records can be nested up to a limit.
@@ -10,17 +11,17 @@ struct KeyedWriter {
   private let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let options: KeyedWriting
-  /// The types whose nil fields are omitted, as Mantle omits them.
+  /// The class names of the records whose fields are omitted if they are nil, as Mantle does.
   let skipsNull: Set<String>
 
   private var objects = KeyedObjects()
-  /// The UIDs of the graph's objects, by object number.
+  /// The UIDs of the graph's objects that have occurred so far, by object number.
   private var uids: [Int: UInt64] = [:]
   private var waiting: [(number: Int, uid: UInt64)] = []
   private var classUIDs: [KeyedClass: UInt64] = [:]
   private var nullUID: UInt64?
   private var output = OutputLimit(ArchiveLimits())
-  /// An estimate of the number of bytes written so far.
+  /// An estimate of the number of bytes written so far, for checking the limit on the output.
   private var written = 0
   private var root = ArchiveValue.null
 
@@ -36,7 +37,7 @@ struct KeyedWriter {
     self.skipsNull = skipsNull
   }
 
-  /// Returns an archive with the given values under its top keys.
+  /// Returns the property list of an archive with the given values under its top keys.
   mutating func write(_ top: [ArchiveObject.Entry], _ encoding: KeyedEncoding, archiver: String) throws -> PropertyList
   {
     root = .graph(ObjectGraph(objects: graph, root: .object(ArchiveObject(uniqueEntries: top))))
@@ -61,14 +62,15 @@ struct KeyedWriter {
 
   // MARK: Fields
 
-  /// Adds the content of a field, which is either the value itself or its UID. Returns the property list number of the
-  /// content.
+  /// Adds the value of a field to the property list, either inlined or as a UID that refers to a separate object.
+  /// Returns the property list number of what was added.
   private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// Returns the property list object for an inlined value, or `nil` if the value must be a separate object.
+  /// Returns a value as an inlined object of the property list, or `nil` if the value can only be written as a separate
+  /// object.
   private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
@@ -86,7 +88,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Returns the property list object for a value that property lists support directly, or `nil` for any other value.
+  /// Returns a value as an object of the property list, or `nil` if property lists do not support the value directly.
   private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)
@@ -109,7 +111,8 @@ struct KeyedWriter {
     }
   }
 
-  /// Returns the UID of a value's object. Null becomes `NSNull`, because collections cannot hold nil.
+  /// Writes a value as a separate object, and returns the object's UID. Null becomes `NSNull`, because Foundation's
+  /// collections cannot hold nil.
   private mutating func uid(of value: ArchiveValue, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount
     try output.check(written, of: root)
@@ -134,7 +137,7 @@ struct KeyedWriter {
       nullUID = uid
       try set(uid, to: value, depth: depth)
       return uid
-    // Some readers interpret the plain string `$null` as nil.
+    // Such a string is written as an object, because some readers interpret the plain string `$null` as nil.
     case .string("$null"): break
     default: if let object = try scalar(value) { return objects.append(object) }
     }
@@ -165,7 +168,7 @@ struct KeyedWriter {
 
   // MARK: Objects
 
-  /// Writes a value as the object that has the given UID.
+  /// Writes a value as the object with a UID that has already been reserved.
   private mutating func set(_ uid: UInt64, to value: ArchiveValue, depth: Int) throws {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
@@ -180,7 +183,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Writes an object of a Foundation class.
+  /// Writes an object of a Foundation class in its encoding, with a UID that has already been reserved.
   private mutating func set(_ uid: UInt64, to encoding: FoundationEncoding, depth: Int) throws {
     var members: [(key: String, value: Int)] = []
     for (key, part) in encoding.parts {
@@ -202,7 +205,7 @@ struct KeyedWriter {
     objects.set(uid, to: objects.dictionary([("$class", type)] + members))
   }
 
-  /// Writes a record as an object of its class.
+  /// Writes a record as an object of its class, with a UID that has already been reserved.
   private mutating func set(_ uid: UInt64, to record: ModelRecord, depth: Int) throws {
     try check(depth)
     let name = record.typeName
@@ -252,7 +255,7 @@ struct KeyedWriter {
     return KeyedClass(name: name, chain: chain, hints: [])
   }
 
-  /// Returns the UID of a class. Each class is written once.
+  /// Returns the UID of a class. The description of each class is written only once.
   private mutating func uid(of type: KeyedClass) -> UInt64 {
     if let uid = classUIDs[type] { return uid }
     var members = [
@@ -271,7 +274,8 @@ struct KeyedWriter {
     return objects.add(.array(numbers))
   }
 
-  /// Escapes a key, because keys with a single `$` are reserved for the archiver.
+  /// Escapes a key that begins with `$` by adding another `$`, because keys with a single `$` are reserved for the
+  /// archiver.
   private static func escaped(_ key: String) -> String { key.hasPrefix("$") ? "$" + key : key }
 }
 

@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// Options for writing a keyed archive in the form that another program expects. A graph alone does not determine this
-/// form.
+/// Options for writing a keyed archive in the form that another program expects. A graph does not determine this form: it
+/// contains neither superclasses nor the storage of numbers.
 public struct KeyedWriting: Sendable, Hashable {
-  /// The storage of the numbers and booleans in an object's fields.
+  /// How the numbers and booleans in the fields of an object are stored.
   public enum Numbers: Sendable, Hashable {
     /// Each number is a separate object, as Mantle writes it, and as `encode(_:forKey:)` writes an `NSNumber`.
     case objects
@@ -12,16 +12,18 @@ public struct KeyedWriting: Sendable, Hashable {
     case inPlace
   }
 
-  /// The storage of number fields that were not read from an archive. The default is ``Numbers-swift.enum/objects``.
+  /// How numbers are stored in fields that were not read from an archive. Fields that were read keep their original storage. The
+  /// default is ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
-  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened
-  /// collections without copying them. An archive that was read does not record whether its collections were mutable.
+  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened collections
+  /// without copying them. Set this option again when an archive that was read is written, because reading does not preserve
+  /// whether collections were mutable.
   public var usesMutableCollections = false
-  /// The names of a class and its superclasses, by type name, for example
-  /// `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of classes in the archive, by type name. The first name is the class name that records of the type get, and the
+  /// others are the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
-  /// The superclasses of all other classes that were not read from an archive, appended after superclasses that are
-  /// models. The default is `["NSObject"]`.
+  /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that
+  /// are models. The default is `["NSObject"]`.
   public var baseClasses = ["NSObject"]
 
   /// Creates the default options: numbers as separate objects, immutable collections, and classes that inherit from
@@ -32,17 +34,18 @@ public struct KeyedWriting: Sendable, Hashable {
 /// The encoding of a class's fields in a keyed archive. Records do not contain this information, but an old program
 /// expects each field in its original encoding.
 struct KeyedEncoding: Sendable {
-  /// The keys in the archive, by the keys of the record, if the two differ.
+  /// For each key of the record that has a different key in the archive: the key in the archive.
   private var rawKeys: [String: String] = [:]
   /// Whether the values under an archive key are inlined in the object instead of being separate objects.
   private var areInlined: [String: Bool] = [:]
 
-  /// Remembers the encoding of an object's fields.
+  /// Remembers the encoding of the fields of one object.
   ///
   /// - Parameters:
   ///   - keys: the keys of the record.
-  ///   - rawKeys: the archive keys, in the same order.
-  ///   - areInlined: whether each value is inlined, or `nil` if the value is nil, which has the same form in both cases.
+  ///   - rawKeys: the keys in the archive, in the same order.
+  ///   - areInlined: whether each value is inlined, in the same order; `nil` for a nil value, which is written in the same way in
+  ///     both cases.
   mutating func note(_ keys: [String], _ rawKeys: [String], areInlined: [Bool?]) {
     for (index, raw) in rawKeys.enumerated() {
       if keys[index] != raw { self.rawKeys[keys[index]] = raw }
@@ -51,9 +54,9 @@ struct KeyedEncoding: Sendable {
     }
   }
 
-  /// Returns the archive key for a key of the record, or `nil` if the archive did not contain the key.
+  /// Returns the archive key for a key of the record, or `nil` if the archive that was read did not contain the key.
   func rawKey(of key: String) -> String? { rawKeys[key] ?? (areInlined[key] == nil ? nil : key) }
 
-  /// Returns whether the values under an archive key were inlined, or `nil` if the archive did not contain the key.
+  /// Returns whether the values under an archive key were inlined, or `nil` if the archive that was read did not contain the key.
   func isInlined(_ rawKey: String) -> Bool? { areInlined[rawKey] }
 }

@@ -1,19 +1,21 @@
 public import StrataCore
 
-/// A model that can be decoded from archives older than this library, which are Foundation keyed archives written by
-/// Mantle and others.
+/// A model that can be decoded from archives older than this library: Foundation keyed archives written by Mantle or by
+/// other programs.
 ///
 ///     extension Issue: LegacyModel {
 ///       static var legacyNames: [String] { ["App.Issue", "GHIssue"] }
 ///     }
 ///
-/// A model does not need this conformance if its registered name or a former name is the class name in the archive.
+/// A model does not need this conformance if the class name in the archive is its registered name or one of its former
+/// names.
 public protocol LegacyModel: VersionedModel {
-  /// The names of the classes whose objects become this model: `GHIssue` for an Objective-C class, or `App.Issue` for a
-  /// Swift class. An archive can spell a Swift class in two ways, and `App.Issue` matches both spellings.
+  /// The names of the classes whose objects are decoded as this model: `GHIssue` for an Objective-C class, or
+  /// `App.Issue` for a Swift class. A Swift class can also be spelled `_TtC3App5Issue` in an archive, and `App.Issue`
+  /// matches this spelling too.
   ///
-  /// A subclass that declares no names of its own inherits these names, but objects with these names still become the
-  /// superclass.
+  /// A subclass that declares no names of its own inherits these names, but objects of classes with these names are
+  /// still decoded as the superclass.
   static var legacyNames: [String] { get }
 
   /// Converts an object that was written by a Mantle version before 0.4. Such an object is a single dictionary in the
@@ -36,7 +38,8 @@ extension LegacyModel {
 }
 
 extension VersionedModel {
-  /// Reads a dictionary with the model's JSON mapping. Hooks and validation run when the record is decoded afterwards.
+  /// Reads the dictionary of an old Mantle object with the model's JSON mapping. Hooks and validation do not run here,
+  /// because they run when the resulting record is decoded.
   static func recordByJSON(_ object: ArchiveObject) throws -> ModelRecord {
     let context = DecodingContext(source: .json, finishing: .never)
     return try decode(fromJSON: .object(object), in: context).record(includingExcluded: true)

@@ -1,8 +1,8 @@
 internal import StrataCore
 
 extension ObjectGraph {
-  /// Returns the error with the path of an object. The path is the shortest path from the root to the object, or the
-  /// last 256 components of that path.
+  /// Returns the error with the path of the object that caused it. This path is the shortest path from the root to the
+  /// object, or the last 256 components of that path if it is longer.
   func located(_ error: any Error, at number: Int) -> ArchiveError {
     var steps = [(value: root, origin: -1, component: ArchiveError.PathComponent?.none)]
     var seen = Set<Int>()

@@ -10,16 +10,16 @@ internal import StrataCore
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
   let count: Int
-  /// The number of the root object.
+  /// The number of the root object, which is its position in the offset table.
   let root: Int
-  /// The size of a reference in bytes.
+  /// The size of a reference, in bytes. A reference is the number of an object.
   let referenceSize: Int
-  /// The total number of bytes of text (in UTF-8) and of data. Each object is counted once.
+  /// The total size of all strings (as UTF-8) and of all data objects, in bytes. Each object is counted once.
   private(set) var textSize = 0
   private(set) var dataSize = 0
   private let offsetSize: Int
-  /// The offset at which the objects end and the offset table starts. The table and the trailer together have more than
-  /// eight bytes, so eight bytes can be loaded from any smaller offset.
+  /// The offset in the file at which the objects end and the offset table starts. The table and the trailer together
+  /// have more than eight bytes. Therefore eight bytes can always be loaded from an offset before the table.
   private let table: Int
 
   static let headerSize = 8
@@ -28,7 +28,8 @@ struct BinaryPropertyList: ~Escapable {
   /// hostile file with overlapping objects could require any amount of memory.
   private static let overlap = 4
 
-  /// - Throws: `ArchiveError` with the code `truncated`, `damaged` or `limitExceeded`, and with the offset.
+  /// - Throws: `ArchiveError` with the code `truncated`, `damaged` or `limitExceeded`, and with the offset of the error
+  ///   in the file.
   /// - Complexity: linear in the size of the file.
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, limits: ArchiveLimits) throws {
@@ -68,7 +69,7 @@ struct BinaryPropertyList: ~Escapable {
 
   // MARK: Reading
 
-  /// Returns the eight bytes at an offset before the end of the objects, as a big-endian integer.
+  /// Returns the eight bytes at an offset as a big-endian integer. The offset must be smaller than ``table``.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -78,7 +79,8 @@ struct BinaryPropertyList: ~Escapable {
   @inline(__always)
   func unsigned(at offset: Int, size: Int) -> UInt64 { word(at: offset) &>> UInt64(64 &- 8 &* size) }
 
-  /// Returns the byte at an offset. In the first byte of an object, the upper four bits are the type.
+  /// Returns the byte at an offset. If an object starts there, the byte is its marker, whose upper four bits are the
+  /// type of the object.
   @inline(__always)
   func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
@@ -87,12 +89,12 @@ struct BinaryPropertyList: ~Escapable {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
   }
 
-  /// Returns the object number that is stored at an offset.
+  /// Returns the reference that is stored at an offset, which is the number of an object.
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
-  /// Returns the start of the content of text, data or a collection, and its number of text units, bytes or elements.
-  /// In a dictionary, all keys precede all values.
+  /// Returns the offset at which the content of text, data or a collection starts, and the number of its text units,
+  /// bytes or elements. In a dictionary, all keys precede all values, and the number counts only the keys.
   @inline(__always)
   func content(at offset: Int) -> (start: Int, count: Int) {
     let low = Int(marker(at: offset) & 0xF)
@@ -101,7 +103,7 @@ struct BinaryPropertyList: ~Escapable {
     return (offset &+ 2 &+ size, Int(truncatingIfNeeded: unsigned(at: offset &+ 2, size: size)))
   }
 
-  /// Returns the integer at an offset. Integers of 1, 2 and 4 bytes are unsigned. Integers of 8 and 16 bytes are
+  /// Returns the integer object at an offset. Integers of 1, 2 and 4 bytes are unsigned. Integers of 8 and 16 bytes are
   /// signed.
   func integer(at offset: Int) -> WideInteger {
     let low = Int(marker(at: offset) & 0xF)
@@ -116,7 +118,8 @@ struct BinaryPropertyList: ~Escapable {
     return bytes.extracting(start..<start &+ count).withUnsafeBytes { Data($0) }
   }
 
-  /// Returns the text at an offset. Text that is marked as ASCII may be UTF-8, because some programs write it that way.
+  /// Returns the text of the string object at an offset. Text that is marked as ASCII is read as UTF-8, because some
+  /// programs write UTF-8 there.
   func string(at offset: Int) -> String {
     let (start, count) = content(at: offset)
     guard marker(at: offset) >> 4 == 0x6 else {
@@ -137,7 +140,9 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the Unicode scalar of the UTF-16 text at an offset, or `nil` for an unpaired surrogate.
+  /// Returns the Unicode scalar that starts at an offset of UTF-16 text, or `nil` if an unpaired surrogate is there.
+  ///
+  /// - Parameter left: the number of UTF-16 code units from the offset to the end of the text.
   @inline(__always)
   private func scalar(at offset: Int, left: Int) -> UInt32? {
     let unit = UInt32(truncatingIfNeeded: unsigned(at: offset, size: 2))
@@ -166,12 +171,12 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Checks an object, and returns the offset of its end.
+  /// Checks the object at an offset against the format and the limits, and returns the offset of its end.
   private mutating func check(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
     let marker = marker(at: offset)
     let low = Int(marker & 0xF)
     switch marker >> 4 {
-    // A fill byte is read as null.
+    // A fill byte (0x0F) is read as null.
     case 0x0 where low == 0 || low == 8 || low == 9 || low == 0xF: return offset + 1
     case 0x1 where low <= 4: return try end(1 << low, after: offset)
     case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes", at: offset)
@@ -204,13 +209,16 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the end of an object that consists of a marker byte and the given number of further bytes.
+  /// Returns the offset of the end of an object that consists of a marker byte at `offset` and `size` further bytes.
+  /// Throws if that is beyond the end of all objects.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size
   }
 
-  /// Returns the result of ``content(at:)`` after checking the content against the limits and the remaining bytes.
+  /// Returns the result of ``content(at:)``, after checking that the content is within the limits and the file.
+  ///
+  /// - Parameter width: the size of one text unit, byte or element in the file, in bytes.
   private func checkContent(
     at offset: Int, width: Int, _ limits: ArchiveLimits, isText: Bool = false
   ) throws -> (start: Int, count: Int) {

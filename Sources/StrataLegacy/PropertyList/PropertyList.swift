@@ -6,7 +6,7 @@ public import StrataCore
 /// Unlike a tree, the table preserves the identity of objects and can represent cycles of references. Keyed archives
 /// may contain cycles, but plain property lists must not.
 public struct PropertyList: Sendable, Hashable {
-  /// An object of the table. Containers hold the numbers of their elements.
+  /// An object of the table. A collection contains the numbers of its elements, not the elements themselves.
   public enum Object: Sendable, Hashable {
     /// The null object.
     case null
@@ -48,12 +48,12 @@ public struct PropertyList: Sendable, Hashable {
     }
   }
 
-  /// The objects, by number.
+  /// The objects of the table. The number of an object is its index.
   public var objects: [Object]
-  /// The number of the root object.
+  /// The number of the root object in ``objects``.
   public var root: Int
 
-  /// Creates a table from objects and the number of the root object.
+  /// Creates a property list from its objects and the number of the root object.
   public init(objects: [Object], root: Int) {
     self.objects = objects
     self.root = root
@@ -61,7 +61,7 @@ public struct PropertyList: Sendable, Hashable {
 }
 
 extension BinaryPropertyList {
-  /// The list as a table of all its objects.
+  /// The property list as a table in memory, with all objects of the file.
   var propertyList: PropertyList {
     var list = PropertyList(objects: [], root: root)
     list.objects.reserveCapacity(count)

@@ -1,10 +1,10 @@
 internal import StrataCore
 
-/// The format of a file, detected from its first bytes.
+/// The format of a file that may be a property list, detected from its first bytes.
 package enum PropertyListFormat {
   case binary, xml
   case wideXML(isBigEndian: Bool)
-  /// A different format, with a description.
+  /// A format that cannot be read, with a description for the error message.
   case other(String)
 
   package init(of bytes: RawSpan) {
@@ -37,7 +37,8 @@ package enum PropertyListFormat {
     case nil: return .other(bytes.isEmpty ? "no data" : "nothing but white space")
     case UInt8(ascii: "<"):
       let next = text.dropFirst().first ?? 0
-      // OpenStep writes data as hexadecimal digits in angle brackets.
+      // The OpenStep format has data as hexadecimal digits in angle brackets. Other text that begins with an angle
+      // bracket is XML or HTML.
       let isHexadecimal = text.dropFirst().prefix { $0 != UInt8(ascii: ">") }.allSatisfy {
         UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20 || $0 == 0x20
       }
@@ -57,8 +58,8 @@ package enum PropertyListFormat {
     return .other("an unknown format")
   }
 
-  /// Returns whether text in braces is JSON rather than an OpenStep property list. In JSON, a colon precedes any equals
-  /// sign or semicolon outside of strings, or the braces are empty.
+  /// Returns whether text that begins with a brace is JSON rather than an OpenStep property list. In JSON, a colon
+  /// precedes any equals sign or semicolon outside of strings, or the braces are empty.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     var isQuoted = false
     for byte in text {

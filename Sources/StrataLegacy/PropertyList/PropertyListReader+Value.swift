@@ -4,9 +4,9 @@ public import StrataCore
 extension PropertyListReader {
   /// Decodes a plain property list.
   ///
-  /// An object with several references is repeated for each reference, and the copies share memory. A dictionary
-  /// becomes an object if all its keys are strings, and otherwise a map. If a key occurs more than once, its last value
-  /// wins. A `uid` becomes an object with the integer under `CF$UID`, as in XML.
+  /// If several references refer to an object, its value is repeated for each reference. The copies share memory. A
+  /// dictionary becomes an object if all its keys are strings, and otherwise a map. If a key occurs more than once, its
+  /// last value wins. A `uid` becomes an object with the integer under `CF$UID`, as in XML.
   ///
   /// - Throws: `ArchiveError` with code `damaged` if a reference names an object that does not exist or if an object
   ///   contains itself; `limitExceeded` if the depth exceeds `ArchiveLimits.depth` or 2,048 levels, or if shared
@@ -67,8 +67,8 @@ extension PropertyListReader {
     var made = Made(value: .null, height: 1)
   }
 
-  /// A decoded value with its expanded size: the number of values, the number of bytes of text and data, and the number
-  /// of nested levels.
+  /// A decoded value with its size after all repetitions: the number of values, the number of bytes of text and data,
+  /// and the number of nested levels.
   private struct Made {
     var value: ArchiveValue
     var size = 1
@@ -89,7 +89,7 @@ extension PropertyListReader {
 }
 
 extension PropertyList.Object {
-  /// The number of references to other objects.
+  /// The number of references that the object contains. A dictionary has two for each entry.
   var childCount: Int {
     switch self {
     case .array(let elements), .set(let elements): elements.count
@@ -107,7 +107,8 @@ extension PropertyList.Object {
     }
   }
 
-  /// Returns the object number of a reference, given its index. In a dictionary, keys and values alternate.
+  /// Returns the object number in the reference at an index. In a dictionary, the references to keys and values
+  /// alternate.
   func child(_ index: Int) -> Int {
     switch self {
     case .array(let elements), .set(let elements): elements[index]
@@ -116,7 +117,9 @@ extension PropertyList.Object {
     }
   }
 
-  /// Returns the value of the object, given the values of its references in the same order.
+  /// Returns the value of the object.
+  ///
+  /// - Parameter children: the values of the objects to which its references refer, in the same order.
   fileprivate func value(of children: [ArchiveValue], _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: return .null

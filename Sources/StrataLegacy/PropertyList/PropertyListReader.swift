@@ -17,14 +17,14 @@ public struct PropertyListReader: Sendable {
 
   /// Reads the object table of a property list in the binary or XML format.
   ///
-  /// Binary: references may form cycles, and objects without references to them are kept in the table. Ordered sets
-  /// become arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs write
-  /// it that way.
+  /// Binary: references may form cycles, and objects to which nothing refers are kept in the table. Ordered sets become
+  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs write it that
+  /// way.
   ///
-  /// XML: the text is UTF-8, with or without a byte order mark, or UTF-16. The document type is skipped, so nothing is
-  /// fetched, and only the five predefined entities of XML are supported. A dictionary whose only entry is an integer
-  /// from 0 to 18,446,744,073,709,551,615 under `CF$UID` becomes a `uid`. NUL bytes may follow the end, because some
-  /// programs write them. `ArchiveError.byteOffset` counts the bytes of the text in UTF-8.
+  /// XML: the text is UTF-8, with or without a byte order mark, or UTF-16. The document type is skipped, so no file or
+  /// URL in it is opened, and only the five predefined entities of XML are supported. A dictionary whose only entry is
+  /// an integer from 0 to 18,446,744,073,709,551,615 under `CF$UID` becomes a `uid`. NUL bytes may follow the end,
+  /// because some programs write them. `ArchiveError.byteOffset` counts the bytes of the text in UTF-8.
   ///
   /// - Throws: `ArchiveError` with code `notAnArchive` if the data has a different format, which the message names if
   ///   it is recognized; `truncated` if the data ends too early; `damaged` if the data is invalid, for example if a
@@ -37,8 +37,8 @@ public struct PropertyListReader: Sendable {
     return try readText(data)
   }
 
-  /// Returns the property list in the binary format, and the limits to use when reading it. Objects that were read from
-  /// XML have already been checked.
+  /// Returns the property list in the binary format, and the limits to use when it is read. If the list was converted
+  /// from XML, these limits are the highest possible ones, because its objects have already been checked.
   func binary(_ data: Data) throws -> (data: Data, limits: ArchiveLimits) {
     if case .binary = PropertyListFormat(of: data.bytes) { return (data, limits) }
     return (try PropertyListWriter().write(readText(data)), .ofChecked)
@@ -88,7 +88,7 @@ public struct PropertyListReader: Sendable {
 }
 
 extension ArchiveLimits {
-  /// The limits for a property list whose objects have already been checked in a different format.
+  /// Limits that accept any property list, for a list whose objects have already been checked in a different format.
   static var ofChecked: ArchiveLimits {
     var limits = ArchiveLimits()
     limits.count = .max

@@ -1,16 +1,16 @@
 public import Foundation
 internal import StrataCore
 
-/// Writes binary property lists (`bplist00`, CFBinaryPList.c in swift-corelibs-foundation).
+/// Writes binary property lists (`bplist00`). The format is defined by CFBinaryPList.c in swift-corelibs-foundation.
 public struct PropertyListWriter: Sendable {
   /// Creates a writer.
   public init() {}
 
-  /// Writes each object once, in the order of the table. Objects without references to them are included.
+  /// Writes each object once, in the order of the table. Objects to which nothing refers are included.
   ///
-  /// The same table always gives the same bytes. Every number is stored in 1, 2, 4 or 8 bytes, whichever is the
-  /// smallest size that fits. An integer outside the range of `Int64` is stored in 16 bytes. Strings are ASCII or
-  /// UTF-16.
+  /// The same table always gives the same bytes. Every integer and every reference is stored in 1, 2, 4 or 8 bytes,
+  /// whichever is the smallest size that fits. An integer outside the range of `Int64` is stored in 16 bytes. Strings
+  /// are ASCII or UTF-16.
   ///
   /// - Throws: `ArchiveError` with code `notEncodable` if a reference names an object that does not exist, a date is
   ///   not finite, or an integer has more than 128 bits including its sign.
@@ -103,7 +103,8 @@ public struct PropertyListWriter: Sendable {
     append(UInt64(value), size: size, to: &buffer)
   }
 
-  /// Appends a marker with a count. A count of 15 or more is written as an integer after the marker.
+  /// Appends the first byte of an object, which combines its type with the number of its elements, units or bytes. A
+  /// number of 15 or more is written as an integer after this byte.
   private static func appendHead(_ marker: UInt8, _ count: Int, to buffer: inout ByteBuffer) {
     if count < 15 {
       buffer.append(marker | UInt8(count))
@@ -119,7 +120,7 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  /// Returns the smallest size of 1, 2, 4 and 8 bytes in which the number fits.
+  /// Returns the smallest number of bytes, out of 1, 2, 4 and 8, in which the number can be stored.
   private static func size(of number: UInt64) -> Int {
     switch number {
     case ...0xFF: 1

@@ -1,7 +1,8 @@
 import Foundation
 internal import StrataCore
 
-/// Reads an XML property list into a table (CFPropertyList.c in swift-corelibs-foundation, PropertyList-1.0.dtd).
+/// Reads an XML property list into a table of objects. The format is defined by CFPropertyList.c in
+/// swift-corelibs-foundation and by PropertyList-1.0.dtd.
 ///
 /// Open elements are kept in a list instead of on the call stack, so deep nesting does not overflow the stack.
 struct XMLPropertyList: ~Escapable {
@@ -11,13 +12,13 @@ struct XMLPropertyList: ~Escapable {
   private var open: [Container] = []
 
   private struct Container {
-    /// The number of the container's object.
+    /// The object number of the collection in the table.
     let number: Int
     let isDictionary: Bool
     let start: Int
     var elements: [Int] = []
     var entries: [PropertyList.Entry] = []
-    /// The object number of the key whose value comes next.
+    /// In a dictionary, the object number of the key that has been read but whose value has not.
     var key: Int?
   }
 
@@ -39,7 +40,7 @@ struct XMLPropertyList: ~Escapable {
       try handle(tag)
       if !open.isEmpty { tag = try tokenizer.nextTag() }
     } while !open.isEmpty
-    // `open` is empty once the root value is complete.
+    // The loop has ended, so the root value is complete, and only the end tag of `plist` may follow it.
     if isWrapped {
       let end = try tokenizer.nextTag()
       guard end.side == .end, end.name == .plist else {
@@ -81,7 +82,7 @@ struct XMLPropertyList: ~Escapable {
     }
   }
 
-  /// Parses the text of an element, without surrounding white space, and adds the object.
+  /// Parses the text of a scalar element, without surrounding white space, and adds the result as an object.
   private mutating func add(
     _ tag: XMLTokenizer.Tag, _ error: String, _ make: (Substring.UTF8View) -> PropertyList.Object?
   ) throws {
@@ -90,7 +91,7 @@ struct XMLPropertyList: ~Escapable {
     _ = try add(object, tag)
   }
 
-  /// Adds an object to the table and to the innermost open element.
+  /// Adds an object to the table and to the innermost open collection. Returns the object's number.
   private mutating func add(_ object: PropertyList.Object, _ tag: XMLTokenizer.Tag) throws -> Int {
     let number = list.objects.count
     list.objects.append(object)
@@ -124,7 +125,8 @@ struct XMLPropertyList: ~Escapable {
       list.objects[done.number] = .array(done.elements)
       return
     }
-    // XML has no element for UIDs, so a UID is written as a dictionary.
+    // XML has no element for a UID. `NSKeyedArchiver` writes a UID as a dictionary with the single key `CF$UID`
+    // instead.
     if done.entries.count == 1, let entry = done.entries.first, case .string("CF$UID") = list.objects[entry.key],
       case .integer(let value) = list.objects[entry.value], let uid = value.exactly(UInt64.self)
     {
@@ -136,7 +138,7 @@ struct XMLPropertyList: ~Escapable {
   }
 }
 
-/// Parses the numbers, dates and data of XML property lists.
+/// Parses the text of numbers, dates and data in XML property lists.
 enum XMLScalars {
   static func trimmed(_ text: String) -> Substring.UTF8View {
     func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
@@ -187,7 +189,8 @@ enum XMLScalars {
   static func date(_ text: Substring.UTF8View) -> Date? {
     let isNegative = text.first == UInt8(ascii: "-")
     let bytes = Array(isNegative ? text.dropFirst() : text)
-    // Years may have more than four digits. The part after the year has a fixed length.
+    // The year may have more than four digits, so it is everything before the last 16 bytes. The part after the year
+    // always has 16 bytes.
     let end = bytes.count - 16
     guard 4...9 ~= end, let year = number(bytes[..<end]) else { return nil }
     let rest = Array(bytes[end...])

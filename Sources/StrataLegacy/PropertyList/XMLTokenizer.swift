@@ -4,7 +4,7 @@ internal import StrataCore
 ///
 /// Document types are skipped, so no external entity is fetched and no entity is expanded.
 struct XMLTokenizer: ~Escapable {
-  /// The element names of property lists. The text of any other name is not kept.
+  /// The element names that property lists use. Any other name becomes `other`, and its text is not kept.
   enum Name {
     case plist, dict, array, key, string, integer, real, `true`, `false`, date, data
     case other
@@ -16,7 +16,7 @@ struct XMLTokenizer: ~Escapable {
     var name: Name
     /// Whether the tag is self-closing, as in `<dict/>`.
     var isEmpty: Bool
-    /// The offset of the tag.
+    /// The offset of the tag in the text, in bytes.
     var start: Int
   }
 
@@ -52,7 +52,7 @@ struct XMLTokenizer: ~Escapable {
     while true {
       skipSpace()
       if try skipComment() { continue }
-      // Some programs write a terminating NUL.
+      // NULs after the end are skipped, because some programs write a terminating NUL.
       while byte(position) == 0 { position += 1 }
       guard position == bytes.byteCount else {
         throw ArchiveError.damaged("something follows the end of the property list", at: position)
@@ -69,7 +69,7 @@ struct XMLTokenizer: ~Escapable {
     guard let range = declaration.firstRange(of: "encoding") else { return }
     let rest = declaration[range.upperBound...].drop { $0.isWhitespace || $0 == "=" }
     let name = rest.dropFirst().prefix { $0 != "\"" && $0 != "'" }
-    // UTF-16 has already been converted to UTF-8.
+    // Text in UTF-16 has already been converted to UTF-8, although its XML declaration still names UTF-16.
     guard ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf16", "utf-16le", "utf-16be"].contains(name) else {
       throw ArchiveError.damaged("the encoding of the text is neither UTF-8 nor UTF-16", at: start)
     }
@@ -94,7 +94,7 @@ struct XMLTokenizer: ~Escapable {
     throw endOfText()
   }
 
-  /// Skips a comment or a processing instruction. Returns `false` if neither is at the current position.
+  /// Skips a comment or a processing instruction at the current position. Returns `false` if there is neither.
   private mutating func skipComment() throws -> Bool {
     if starts("<!--") {
       let start = position
@@ -115,7 +115,7 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Elements
 
-  /// Returns the next tag. Only white space and comments may precede it.
+  /// Returns the next tag. Throws if anything except white space and comments precedes it.
   mutating func nextTag() throws -> Tag {
     repeat { skipSpace() } while try skipComment()
     guard position < bytes.byteCount else { throw endOfText() }
@@ -166,7 +166,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Skips a name, and returns the element name that matches it.
+  /// Reads the name at the current position, and returns the case that matches it.
   private mutating func name() throws -> Name {
     let start = position
     while Self.isNameByte(byte(position)) { position += 1 }
@@ -191,7 +191,8 @@ struct XMLTokenizer: ~Escapable {
     let start = position
     skipPlainText()
     if byte(position) == UInt8(ascii: "<"), byte(position + 1) == UInt8(ascii: "/") {
-      // Fast path: most text has no references, comments or CDATA sections.
+      // Fast path: the text can be copied as a whole, because most text contains no references, comments or CDATA
+      // sections.
       let end = position
       try endText(of: tag)
       guard end - start <= limits.stringLength else { throw tooLong(tag) }
@@ -224,7 +225,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Skips bytes that need no conversion.
+  /// Skips bytes that can be copied to the resulting text unchanged.
   private mutating func skipPlainText() {
     while position < bytes.byteCount {
       let next = bytes.unsafeLoad(fromByteOffset: position, as: UInt8.self)
@@ -233,12 +234,12 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Appends the bytes from `start` to the current position.
+  /// Appends the bytes from the offset `start` to the current position.
   private func append(_ start: Int, to text: inout [UInt8]) {
     bytes.extracting(start..<position).withUnsafeBytes { text.append(contentsOf: $0) }
   }
 
-  /// Skips the end tag that follows the text of an element.
+  /// Skips the end tag that must follow the text of an element. Throws if the tag is not the element's end tag.
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
     guard end.side == .end, end.name == tag.name else {
@@ -259,7 +260,8 @@ struct XMLTokenizer: ~Escapable {
       limit: .stringLength, byteOffset: tag.start)
   }
 
-  /// Appends one byte of text. CR and CR LF become line feeds (XML 1.0 §2.11).
+  /// Appends the byte of text at the current position. A carriage return, alone or before a line feed, becomes a line
+  /// feed (XML 1.0 §2.11).
   private mutating func appendByte(to text: inout [UInt8], upTo end: Int) throws {
     let next = byte(position)
     position += 1
@@ -272,7 +274,8 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Returns the bytes represented by the character or entity reference at the current position (XML 1.0 §4.1, §4.6).
+  /// Returns the UTF-8 bytes of the character that the reference at the current position stands for, such as `&amp;` or
+  /// `&#38;` (XML 1.0 §4.1, §4.6).
   private mutating func reference() throws -> [UInt8] {
     let start = position
     position += 1
@@ -305,7 +308,8 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Bytes
 
-  /// Returns the byte at an index, or 0xFF, which matches nothing, if the index is at or after the end.
+  /// Returns the byte at an offset, or 0xFF if the offset is at or after the end of the text. No valid UTF-8 contains
+  /// 0xFF, so callers need no separate check for the end.
   private func byte(_ place: Int) -> UInt8 {
     place < bytes.byteCount ? bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) : 0xFF
   }

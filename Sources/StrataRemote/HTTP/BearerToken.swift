@@ -3,18 +3,19 @@
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 
-  /// The token with which a request was sent.
+  /// The token with which a request was sent, and what is needed to renew the token if the server rejects it.
   struct Credential: Sendable {
     let token: String
-    /// The number of renewals that had failed when the request was sent. A renewal that fails later also fails this
-    /// request.
+    /// The number of renewals that had failed when the request was sent. If a later renewal of this token fails, the
+    /// request fails with the same error and starts no further renewal.
     let failures: Int
   }
 
   private let token: @Sendable () async throws -> String?
   private let refresh: Refresh?
   private var running: [String: SharedTask<String>] = [:]
-  /// The tokens that `latest` replaced, oldest first. They are kept because the app may still return a replaced token.
+  /// The tokens that renewals have replaced, oldest first. If the app still returns one of them, `latest` is used
+  /// instead.
   private var retired: [String] = []
   private var latest: String?
   private var failures = 0
@@ -50,7 +51,7 @@ actor BearerToken {
 
   private func renewal(of rejected: String) async throws -> String {
     do {
-      // The user may have signed in again in the meantime.
+      // If the app already has a different token, for example because the user has signed in again, that token is used.
       if let current = try await token(), current != rejected, newer(than: current) == nil {
         running[rejected] = nil
         return current
@@ -68,8 +69,8 @@ actor BearerToken {
     }
   }
 
-  /// Marks an error that this actor created. Any other error was thrown by a closure of the app, and becomes the cause
-  /// of a `RemoteError`.
+  /// Wraps an error that this actor has created, so that it is rethrown unchanged. Any other error was thrown by a
+  /// closure of the app, and becomes the cause of a `RemoteError`.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
@@ -88,8 +89,8 @@ actor BearerToken {
   private func retire(_ rejected: String, for new: String) {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
-    // Only the last eight tokens are kept, because an unlimited list would grow as long as the process runs. Eight
-    // tokens are enough for late responses.
+    // Only the last eight tokens are kept, because the list would otherwise grow as long as the process runs. Eight
+    // tokens are enough, because an older one is hardly ever returned by the app or rejected by a late response.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

@@ -8,7 +8,8 @@
 /// treated like `no-cache`. The RFC restricts only the named fields, but revalidating is always allowed (section
 /// 5.2.2.4).
 struct CacheControl: Sendable, Hashable {
-  /// The arguments of each directive, by lowercase name. An argument is `nil` if the directive has no argument.
+  /// The arguments of each directive, by the lowercase name of the directive. A directive without an argument has the
+  /// argument `nil`.
   let directives: [String: [String?]]
 
   init(_ headers: HTTPHeaders) {

@@ -11,7 +11,8 @@ final class HTTPClient: Sendable {
   private let clock: RemoteClock
 
   /// - Parameters:
-  ///   - headers: header fields for every request. A field of the request itself takes precedence.
+  ///   - headers: header fields that are added to every request. If the request itself has a field of the same name,
+  ///     that field is kept instead.
   ///   - sizeLimit: the maximum size of a response's content, in bytes.
   ///   - timeout: the timeout of each attempt.
   init(
@@ -33,8 +34,8 @@ final class HTTPClient: Sendable {
     return response
   }
 
-  /// Sends a request and returns the final response, whatever its status. Only a 401 after a renewal of the token is
-  /// thrown as an error.
+  /// Sends a request and returns the final response, whatever its status. The only exception is a 401 with a renewed
+  /// token, which is thrown as an error.
   ///
   /// Callers use this method to read the headers and the content of an error response. The request is retried as
   /// ``RemoteRetry`` describes.
@@ -79,7 +80,8 @@ final class HTTPClient: Sendable {
           (renewed, wasRenewed) = (token, true)
           continue
         }
-        // A status of 429 means that the server has not processed the request (RFC 6585, section 4).
+        // After a 429, even a request that must not be sent twice is retried, because the server has not processed it
+        // (RFC 6585, section 4).
         guard isRepeatable || answer.status == 429, RemoteRetry.isTransient(answer.status) else { return answer }
         response = answer
         guard let delay = delay(after: attempt, response: answer) else { return answer }
@@ -94,7 +96,7 @@ final class HTTPClient: Sendable {
     }
   }
 
-  /// Sends a request once.
+  /// Sends a request once, without retrying it.
   ///
   /// - Throws: ``RemoteError``; `CancellationError` only if this task is cancelled.
   private func perform(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -103,7 +105,7 @@ final class HTTPClient: Sendable {
     {
       throw error
     } catch {
-      // If the task is cancelled, any error of a custom transport or of `URLSession` becomes `CancellationError`.
+      // A cancelled task gets `CancellationError`, whichever error the transport has thrown.
       try Task.checkCancellation()
       throw RemoteError(.notConnected, "the request could not be sent", underlying: error)
     }

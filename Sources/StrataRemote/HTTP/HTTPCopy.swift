@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// The stored header fields of a complete response. With a copy, a later request can be omitted or made conditional
-/// (RFC 9111).
+/// The stored header fields of a complete response. They determine whether a later request to the same URL can be
+/// omitted or made conditional (RFC 9111).
 ///
-/// A copy is an entry of a private cache, which has one entry for each account and URL. The copy does not include the
-/// content of the response.
+/// Copies are kept in a private cache with one copy for each account and URL. A copy does not include the content of
+/// the response.
 ///
 /// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
 /// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
-  /// The entity tag as the server sent it, weak or strong, or `nil` if there is none.
+  /// The entity tag as the server sent it, weak or strong; `nil` if the response has none.
   let etag: String?
-  /// The text of `Last-Modified` as the server sent it, or `nil` if there is none.
+  /// The text of `Last-Modified` as the server sent it; `nil` if the response has none.
   let lastModified: String?
-  /// The text of `Last-Modified` if it is a strong validator, otherwise `nil`. A strong validator requires a `Date`
-  /// that is at least one second later, because a record can change twice within one second (RFC 9110, section
-  /// 8.8.2.2).
+  /// The text of `Last-Modified` if it is a strong validator, which identifies exactly one state of the record;
+  /// otherwise `nil`. It is strong only if `Date` is at least one second later, because the record could otherwise have
+  /// changed again within the same second (RFC 9110, section 8.8.2.2).
   var strongLastModified: String? {
     guard let lastModified,
       let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
@@ -23,7 +23,8 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time of receipt of the response, or of the 304 that confirmed the response.
+  /// The time at which the response was received. If a 304 has confirmed the response, the time at which that 304 was
+  /// received.
   let receivedAt: Date
   /// The age of the response at receipt, in seconds. This is the greater of its apparent age and the sum of `Age` and
   /// the response delay (section 4.2.3).
@@ -32,27 +33,27 @@ struct HTTPCopy: Sendable, Hashable {
   /// The lifetime is `max-age`, otherwise `Expires` minus `Date`. It is 0 with `no-cache`, and `nil` if the server
   /// specifies no lifetime.
   let freshFor: Double?
-  /// Whether a stale copy must not be used, because of `must-revalidate`, `no-cache`, or `Pragma: no-cache` without
-  /// `Cache-Control` (section 5.4).
+  /// Whether a stale copy must not be used without asking the server. The reason is `must-revalidate`, `no-cache`, or
+  /// `Pragma: no-cache` without `Cache-Control` (section 5.4).
   let mustRevalidate: Bool
-  /// The values of the request's header fields that `Vary` names, by lowercase name. The value is `nil` for a field
-  /// that the request did not have.
+  /// The header fields of the request that `Vary` names, by lowercase name. The copy can be used only for requests with
+  /// the same values. The value is `nil` for a field that the request did not have.
   ///
   /// `Authorization`, `Proxy-Authorization` and `Cookie` are omitted even if `Vary` names them. They are secrets that
   /// must not be stored in a database, and copies are kept separately for each account anyway.
   let vary: [String: String?]
-  /// The URL of the response if the request was redirected, otherwise `nil`. The URL is stored because the redirection
-  /// may have a different target later.
+  /// The URL from which the response came, if the request was redirected; otherwise `nil`. The copy is not valid for a
+  /// response from another URL, because the redirection may later have a different target.
   let redirectedTo: String?
-  /// The header fields from which the other properties are derived, by lowercase name, with one value for each header
+  /// The header fields from which the other properties are computed, by lowercase name, with one value for each header
   /// line.
   private let fields: [String: [String]]
   private let requestedAt: Date
 
-  /// Creates the copy of a response.
+  /// Creates a copy of a response.
   ///
-  /// Returns `nil` unless the response has status 200 and the method is GET. Also returns `nil` if the request or the
-  /// response has `no-store` (section 5.2), or if the response has `Vary: *`, which no request matches (section 4.1).
+  /// Returns `nil` if the response must not be stored: its status is not 200, the method is not GET, the request or the
+  /// response has `no-store` (section 5.2), or the response has `Vary: *`, which no request matches (section 4.1).
   init?(request: HTTPRequest, response: HTTPResponse, requestedAt: Date, receivedAt: Date) {
     guard request.method == "GET", response.status == 200, !CacheControl(request.headers).isNoStore,
       !CacheControl(response.headers).isNoStore
@@ -92,7 +93,7 @@ struct HTTPCopy: Sendable, Hashable {
     mustRevalidate = isNoCache || control.isMustRevalidate
     let date = headers["date"].flatMap { HTTPDate(Self.trimmed($0), now: receivedAt)?.date }
     let apparent = date.map { max(0, receivedAt.timeIntervalSince($0)) } ?? 0
-    // If there are several ages, the first one is used. An age that is not a number is ignored (section 5.1).
+    // If `Age` has several values, the first one is used. A value that is not a number is ignored (section 5.1).
     let first = headers["age"].flatMap { $0.split(separator: ",").first }.map { Self.trimmed(String($0)) }
     let delay = max(0, receivedAt.timeIntervalSince(requestedAt))
     ageAtReceipt = max(apparent, Double(first.flatMap(HTTPFieldParser.seconds) ?? 0) + delay)
@@ -101,7 +102,7 @@ struct HTTPCopy: Sendable, Hashable {
     } else if let maxAge = control.maxAge {
       freshFor = Double(maxAge)
     } else if let expires = headers["expires"] {
-      // An invalid date, such as `0`, counts as a date in the past (section 5.3).
+      // An invalid date in `Expires`, such as `0`, counts as a date in the past (section 5.3).
       let end = HTTPDate(Self.trimmed(expires), now: receivedAt)?.date
       freshFor = end.map { max(0, $0.timeIntervalSince(date ?? receivedAt)) } ?? 0
     } else {
@@ -111,8 +112,8 @@ struct HTTPCopy: Sendable, Hashable {
 
   /// Whether the copy is fresh at the given time, in which case no request is needed (section 4.2).
   ///
-  /// A copy is never fresh if it has `no-cache` or no freshness lifetime, or if the time is before its receipt.
-  /// Otherwise a clock that was set back could keep a copy fresh forever.
+  /// A copy is never fresh if it has `no-cache` or no freshness lifetime. It is not fresh at a time before its receipt
+  /// either, because a clock that was set back could otherwise keep it fresh for a very long time.
   func isFresh(at time: Date) -> Bool {
     let resident = time.timeIntervalSince(receivedAt)
     guard let freshFor, resident >= 0 else { return false }
@@ -122,7 +123,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// Whether a request can be omitted at the given time, considering the request's own `no-cache`, `max-age` and
   /// `min-fresh` (RFC 9111, section 5.2.1).
   ///
-  /// Always `false` if the response was redirected, because the redirection would also have to be fresh.
+  /// Always `false` if the response was redirected, because the response with the redirection would also have to be
+  /// fresh, and it is not stored.
   func isFresh(at time: Date, for request: HTTPRequest) -> Bool {
     guard isFresh(at: time), redirectedTo == nil, let freshFor else { return false }
     let control = CacheControl(request.headers)
@@ -133,9 +135,9 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 confirms this copy. The 304 must come from the same URL. If the 304 and the copy have entity tags,
-  /// the tags must be equal by weak comparison. A 304 for a different response must not update the copy (section
-  /// 4.3.4).
+  /// Whether a 304 confirms this copy. A 304 for a different response must not update the copy (section 4.3.4).
+  /// Therefore the 304 must come from the same URL. If the 304 and the copy both have entity tags, the tags must be
+  /// equal by weak comparison.
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)
@@ -151,8 +153,8 @@ struct HTTPCopy: Sendable, Hashable {
     return text(response.url) == text(request.url) ? nil : text(response.url)
   }
 
-  /// Whether the request has the copy's values for the header fields that `Vary` names (section 4.1). The owner of the
-  /// cache compares the method and the URL.
+  /// Whether the request has the copy's values for the header fields that `Vary` names (section 4.1). The method and
+  /// the URL are not compared, because the owner of the cache has already used them to find the copy.
   func matches(_ request: HTTPRequest) -> Bool {
     vary.allSatisfy { name, value in request.headers[name].map(Self.trimmed) == value }
   }
@@ -179,7 +181,7 @@ struct HTTPCopy: Sendable, Hashable {
     var fields = fields
     let newTag = notModified.headers.values(of: "etag").first.map(Self.trimmed)
     let isSame = newTag.map(Self.opaque) == etag.map(Self.opaque) || newTag == nil
-    // `Age` and `Date` describe only the response that contains them.
+    // `Age` and `Date` of the old response do not apply to the 304, even if the 304 has no such fields.
     fields["age"] = nil
     fields["date"] = nil
     for name in Self.remembered where isSame || (name != "etag" && name != "last-modified") {
@@ -201,7 +203,9 @@ struct HTTPCopy: Sendable, Hashable {
 extension HTTPCopy: Codable {
   private enum Key: String, CodingKey { case fields, vary, redirectedTo, requestedAt, receivedAt }
 
-  /// Throws `DecodingError` if a part is missing or has an unexpected type.
+  /// Decodes a copy from the database.
+  ///
+  /// - Throws: `DecodingError` if a part is missing or has an unexpected type.
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     self.init(

@@ -26,11 +26,13 @@ package struct HTTPDate: Sendable, Hashable {
   static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
   static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-  /// Returns the day of the week, which is 0 for Sunday. 1970-01-01 was a Thursday.
+  /// Returns the day of the week of a date, from 0 for Sunday to 6 for Saturday.
+  ///
+  /// - Parameter days: the number of days since 1970-01-01, which was a Thursday.
   static func weekday(days: Int) -> Int { ((days + 4) % 7 + 7) % 7 }
 }
 
-/// The components of a date, before they are validated.
+/// The components of a parsed date, which may still be out of range.
 private struct Fields {
   var weekday = 0
   var (year, month, day) = (0, 0, 0)
@@ -44,7 +46,7 @@ private struct Fields {
   }
 }
 
-/// A parser for the three forms of a date. A form must match the whole text.
+/// A parser for the three forms of an HTTP date. A form must match the whole text.
 private struct Reader {
   let bytes: [UInt8]
   private var place = 0
@@ -57,7 +59,8 @@ private struct Reader {
     return true
   }
 
-  /// Consumes a name at the current position, and returns its index in `names`.
+  /// Consumes one of the names if it is at the current position, and returns its index in `names`; otherwise returns
+  /// `nil`.
   private mutating func consume(oneOf names: [String]) -> Int? { names.indices.first { consume(names[$0]) } }
 
   private mutating func digits(_ count: Int) -> Int? {
@@ -99,8 +102,8 @@ private struct Reader {
     let bounded = max(-1e11, min(1e11, now.timeIntervalSince1970))
     let today = ISO8601.civil(fromDays: Int((bounded / 86_400).rounded(.down)))
     fields.year = today.year / 100 * 100 + short
-    // Whole dates are compared, not years, because a date in the year `today.year + 50` can be less than 50 years
-    // ahead.
+    // Whole dates are compared instead of years, because a date in the year `today.year + 50` can still be at most 50
+    // years ahead.
     func isBeyond(_ year: Int) -> Bool {
       (year, fields.month, fields.day) > (today.year + 50, today.month, today.day)
     }

@@ -23,14 +23,14 @@ final class HTTPExchange: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter worker: the queue on which the session's task is created, started and cancelled. These calls can block
-  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). A separate queue is
-  ///   needed because the calls must not block the shared threads of the concurrency runtime, and because a cancelling
-  ///   caller may hold locks of the runtime.
+  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). On a queue of their
+  ///   own, they do not block the shared threads of the concurrency runtime. They also do not run while a cancelling
+  ///   caller holds locks of the runtime.
   init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
     (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
   }
 
-  /// Creates and starts the task, unless the exchange has already ended.
+  /// Creates and starts the session's task, unless the exchange has already ended.
   func start(
     _ continuation: CheckedContinuation<HTTPResponse, any Error>, timeout: Duration,
     task make: @escaping @Sendable () throws -> URLSessionDataTask
@@ -55,24 +55,25 @@ final class HTTPExchange: Sendable {
       return $0.outcome != nil
     }
     task.resume()
-    // The task is started in any case, because a task reports its end only if it was started.
+    // The task is started even if it is cancelled immediately, because a session reports the end of a task only if the
+    // task was started.
     if isOver { task.cancel() }
   }
 
-  /// Ends the exchange at the timeout.
+  /// Ends the exchange with an error if it has not ended at the given time.
   private func watch(until end: ContinuousClock.Instant) async {
     #if canImport(FoundationNetworking)
       guard await redirectionEnds(until: end) else { return }
     #endif
-    // The sleep ends early only through cancellation, and in that case the exchange has already ended.
+    // Only cancellation ends the sleep early. The exchange has already ended in that case.
     guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
     finish(
       .failure(RemoteError(.timedOut, "no complete answer arrived in time; try again, or set a longer timeout")))
   }
 
   #if canImport(FoundationNetworking)
-    /// Limits the size and duration of a redirection's content until the next head arrives. The limits are needed
-    /// because the session buffers that content and reports it only when it is complete.
+    /// Ends the exchange if the content of a redirection is too large or takes too long. This check is needed because
+    /// the session collects that content in memory, and reports it only when it is complete.
     ///
     /// - Returns: `true` if the caller must still enforce the timeout.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
@@ -83,7 +84,8 @@ final class HTTPExchange: Sendable {
         let (task, isTold) = state.withLock { ($0.task, $0.response != nil || $0.outcome != nil) }
         if isTold { return true }
         let expected = task?.countOfBytesExpectedToReceive ?? 0
-        // The count is 0 before a head has arrived, and -1 for content without a length.
+        // The expected number of bytes is 0 until the head of a response has arrived, and -1 for content without a
+        // length.
         guard expected != 0 else { continue }
         let start = began ?? .now
         began = start
@@ -96,11 +98,12 @@ final class HTTPExchange: Sendable {
     }
 
     private static let lookingInterval = Duration.milliseconds(100)
-    /// The time limit for a redirection's content. Time is limited because the bytes of that content cannot be counted.
+    /// The maximum time for receiving the content of a redirection. The time is limited because the bytes of that
+    /// content cannot be counted while they arrive.
     private static let longestRedirection = Duration.seconds(3)
   #endif
 
-  /// Ends the exchange. Later calls have no effect.
+  /// Ends the exchange with a response or an error. If the exchange has already ended, nothing happens.
   func finish(_ outcome: Result<HTTPResponse, any Error>) {
     let ended = state.withLock { state -> State? in
       guard state.outcome == nil else { return nil }
@@ -127,7 +130,7 @@ final class HTTPExchange: Sendable {
     }
     let head = HTTPResponse(http.statusCode, headers: headers, url: http.url ?? request.url)
     state.withLock { if $0.outcome == nil { $0.response = head } }
-    // The content is not read if its announced length exceeds the limit.
+    // If the announced length already exceeds the limit, none of the content is read.
     if let length = announcedLength(of: head), length > sizeLimit { finish(.failure(tooLarge)) }
   }
 
@@ -143,8 +146,8 @@ final class HTTPExchange: Sendable {
 
   /// Ends the exchange after the session's task has ended.
   ///
-  /// - Parameter head: the head of the response according to the task. On Linux, a redirection without `Location` is
-  ///   reported only here, and its content is lost.
+  /// - Parameter head: the head of the response, as the session's task reports it at its end. On Linux, the head of a
+  ///   redirection without `Location` is reported only here, and its content is lost.
   func complete(_ error: (any Error)?, head: URLResponse? = nil) {
     let hasNoResponse = state.withLock { $0.response == nil && $0.outcome == nil }
     if error == nil, hasNoResponse, let head { receive(head) }
@@ -169,15 +172,17 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; request less, or raise the size limit")
   }
 
-  /// The number of bytes of the decoded content, or `nil` if the response does not specify it (RFC 9110, section 8.6).
+  /// The exact number of bytes of the decoded content, or `nil` if the headers do not determine it (RFC 9110, section
+  /// 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
     response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
   }
 
-  /// The minimum number of bytes of the decoded content, or `nil` if the response specifies no length.
+  /// The smallest number of bytes that the decoded content can have, or `nil` if the response specifies no length.
   private func announcedLength(of response: HTTPResponse) -> Int? {
     guard let length = encodedLength(of: response) else { return nil }
-    // Encoding makes incompressible content longer, by a header and a few bytes for each block.
+    // The decoded content can be shorter than the encoded content, because encoding adds a header and a few bytes for
+    // each block of incompressible content.
     return response.headers["Content-Encoding"] == nil ? length : length - length / 64 - 1024
   }
 
@@ -188,8 +193,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text)
   }
 
-  /// Whether `Content-Length` is absent or a single number. Otherwise the end of the content cannot be determined (RFC
-  /// 9112, section 6.3).
+  /// Whether `Content-Length` is absent, unneeded or a single number. If it is invalid, the response must be refused,
+  /// because the end of its content cannot be determined (RFC 9112, section 6.3).
   private func hasValidLength(_ response: HTTPResponse) -> Bool {
     guard response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"] else {
       return true
@@ -197,8 +202,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text) != nil
   }
 
-  /// Returns the number in a `Content-Length` value, or `nil` if the value is invalid. A list of equal numbers counts
-  /// as one number.
+  /// Returns the number in the value of `Content-Length`, or `nil` if the value is invalid. A list of equal numbers
+  /// counts as one number.
   private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil

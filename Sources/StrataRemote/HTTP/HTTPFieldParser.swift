@@ -1,7 +1,7 @@
 /// Parses field values that consist of tokens, quoted strings and separators (RFC 9110, section 5.6).
 ///
-/// The parser works on bytes, because a value may contain any text. The caller skips bytes that begin neither a token
-/// nor a quoted string.
+/// The parser works on bytes and not on characters, because a value may contain any bytes. The caller skips bytes that
+/// begin neither a token nor a quoted string.
 struct HTTPFieldParser {
   private let bytes: [UInt8]
   private var place = 0
@@ -14,7 +14,7 @@ struct HTTPFieldParser {
     while place < bytes.count, bytes[place] == 0x20 || bytes[place] == 0x09 { place += 1 }
   }
 
-  /// Consumes the byte if it is at the current position, and returns whether it did so.
+  /// Consumes the given byte if it is at the current position, and returns whether it was there.
   mutating func consume(_ byte: Character) -> Bool {
     guard place < bytes.count, bytes[place] == byte.asciiValue else { return false }
     place += 1
@@ -42,7 +42,8 @@ struct HTTPFieldParser {
     return String(decoding: content, as: UTF8.self)
   }
 
-  /// Consumes the text up to one of the given bytes or the end, and returns it without surrounding white space.
+  /// Consumes the text up to the first of the given bytes, or up to the end, and returns it without surrounding white
+  /// space.
   mutating func upTo(_ ends: String) -> String {
     let start = place
     while place < bytes.count, !ends.utf8.contains(bytes[place]) { place += 1 }

@@ -1,13 +1,13 @@
-/// Header fields, in order. Names are case-insensitive (RFC 9110, section 5.1).
+/// Header fields in the order of their lines. Names are case-insensitive (RFC 9110, section 5.1).
 public struct HTTPHeaders: Sendable, Hashable {
-  /// The fields, with their original spelling.
+  /// All lines, in order and with their original spelling.
   public private(set) var fields: [Field]
 
   /// One header field line.
   public struct Field: Sendable, Hashable {
     /// The name, with the original spelling.
     public let name: String
-    /// The value, without normalization.
+    /// The value exactly as it was sent or received.
     public let value: String
 
     /// Creates a header field line.
@@ -20,8 +20,8 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Creates headers from the given lines, in order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// The values of all lines with a name, joined by commas (RFC 9110, section 5.3), or `nil` if there are none. Setting a
-  /// value replaces all lines with the name, and setting `nil` removes them.
+  /// The values of all lines with the given name, joined by commas (RFC 9110, section 5.3), or `nil` if there are no such lines.
+  /// Setting a value replaces all lines with this name, and setting `nil` removes them.
   public subscript(name: String) -> String? {
     get {
       let found = values(of: name)
@@ -33,10 +33,10 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
   }
 
-  /// Returns the values of all lines with a name.
+  /// Returns the values of all lines with the given name, in order.
   public func values(of name: String) -> [String] { fields.filter { Self.isSame($0.name, name) }.map(\.value) }
 
-  /// Adds a line, and keeps existing lines with the same name.
+  /// Adds a line after all others. Existing lines with the same name are kept.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
   /// Whether two names are equal, ignoring the case of ASCII letters. Names consist of ASCII characters only (RFC 9110,

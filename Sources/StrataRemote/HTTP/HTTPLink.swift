@@ -1,13 +1,16 @@
-/// A single link of a `Link` header (RFC 8288, section 3).
+/// A single link in the value of a `Link` header (RFC 8288, section 3).
 struct HTTPLink: Sendable, Hashable {
-  /// The text between the angle brackets.
+  /// The target of the link as written between the angle brackets, which may be a relative URL.
   let target: String
-  /// The relations of the first `rel` parameter, in lowercase. Further `rel` parameters are ignored (section 3.3).
+  /// The relation types in the first `rel` parameter of the link, in lowercase. Further `rel` parameters are ignored
+  /// (section 3.3).
   let relations: [String]
-  /// Whether the link applies to a resource other than the resource in the response (section 3.2).
+  /// Whether the link has an `anchor` parameter, so that it applies to a different resource than the one in the
+  /// response (section 3.2).
   let hasAnchor: Bool
 
-  /// Returns the links of all lines (appendix B.2). A malformed part ends the parsing of its line.
+  /// Returns the links in all `Link` lines (RFC 8288, appendix B.2). After a malformed part, the rest of its line is
+  /// ignored.
   static func links(in headers: HTTPHeaders) -> [HTTPLink] {
     headers.values(of: "Link").flatMap(links(inLine:))
   }
@@ -26,7 +29,7 @@ struct HTTPLink: Sendable, Hashable {
       parser.skipSpace()
       while parser.consume(";") {
         parser.skipSpace()
-        // Two consecutive semicolons enclose an empty parameter.
+        // There may be nothing between two semicolons, which is an empty parameter and is skipped.
         guard let name = parser.token()?.lowercased() else { continue }
         parser.skipSpace()
         var value = ""

@@ -48,7 +48,8 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// Sends requests to a server. Use ``URLSessionTransport``, or a custom transport for tests.
+/// Sends HTTP requests to a server. The transport of the library is ``URLSessionTransport``; tests can use a transport
+/// of their own.
 public protocol HTTPTransport: Sendable {
   /// Sends a request once, and returns the complete response, whatever its status.
   ///

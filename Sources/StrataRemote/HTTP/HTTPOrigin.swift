@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// The scheme, host and port of a URL. A token is valid only within its origin (RFC 9110, section 4.3.1).
+/// The scheme, host and port of a URL (RFC 9110, section 4.3.1). A token must be sent only to the origin for which it
+/// was issued.
 struct HTTPOrigin: Sendable, Hashable {
   let scheme: String
   let host: String
   let port: Int
 
-  /// Returns `nil` unless the URL is an absolute `http` or `https` URL with a host.
+  /// Creates the origin of a URL. Returns `nil` unless the URL is an absolute `http` or `https` URL with a host.
   init?(_ url: URL) {
     let absolute = url.absoluteURL
     guard let scheme = absolute.scheme?.lowercased(), let host = absolute.host(percentEncoded: true), !host.isEmpty

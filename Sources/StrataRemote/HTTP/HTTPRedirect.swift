@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// The rules for following redirections, which are stricter than RFC 9110, section 15.4.
+/// The rules for following redirections. They are stricter than RFC 9110, section 15.4, so that a request never changes
+/// its method or reaches an unintended server.
 enum HTTPRedirect {
   /// The maximum number of redirections followed for one request.
   static let limit = 5
 
-  /// Returns the request to send after a redirection. Returns `nil` if the response is not a redirection, because its
-  /// status is not 301, 302, 303, 307 or 308, or because it lacks `Location`.
+  /// Returns the request to send after a redirection. Returns `nil` if the response is not a redirection: its status is
+  /// not 301, 302, 303, 307 or 308, or it has no `Location`.
   ///
   /// A GET or HEAD follows a redirection within the same scheme, or from `http` to `https`. A request with any other
-  /// method follows only 307 and 308, and only within the same origin. Otherwise its method could change, or the
-  /// request could reach an unintended server. If the scheme, host or port changes, all headers are dropped except
+  /// method follows only 307 and 308, and only within the same origin. Without these rules, the method could change, or
+  /// the request could reach an unintended server. If the scheme, host or port changes, all headers are dropped except
   /// `Accept`, `Accept-Language` and `User-Agent`, which do not identify the sender.
   ///
   /// - Throws: ``RemoteError`` with the code `redirected` if the redirection must not be followed.

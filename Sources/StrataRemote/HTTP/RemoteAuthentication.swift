@@ -1,4 +1,4 @@
-/// How requests are authenticated.
+/// How requests are authenticated: with a bearer token, or by a closure.
 public struct RemoteAuthentication: Sendable {
   enum Scheme: Sendable {
     case bearer(BearerToken, canRefresh: Bool)
@@ -50,15 +50,15 @@ public struct RemoteAuthentication: Sendable {
         return canRefresh ? credential : nil
       }
     } catch {
-      // Only cancellation of the caller is rethrown. A `CancellationError` that the app's closure throws is an ordinary
-      // failure.
+      // `CancellationError` is rethrown only if this task is cancelled. If the app's closure throws it for another
+      // reason, it is an ordinary failure.
       try Task.checkCancellation()
       throw RemoteError(
         .unauthorized, "the request could not be authorized; provide valid credentials", underlying: error)
     }
   }
 
-  /// Returns a new token in place of a rejected token, or `nil` if renewal is not supported.
+  /// Returns a new token in place of a rejected token, or `nil` if the app gave no closure that obtains new tokens.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
     guard case .bearer(let bearer, true) = scheme else { return nil }
     return try await bearer.renewed(rejected)

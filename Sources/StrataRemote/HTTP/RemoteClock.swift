@@ -1,6 +1,7 @@
 public import Foundation
 
-/// The source of time and randomness, which determines retry delays and the age of stored copies. Tests can replace it.
+/// The source of time and randomness, from which retry delays and the age of stored copies are computed. Tests can
+/// replace it.
 public struct RemoteClock: Sendable {
   /// Returns the current time.
   public var now: @Sendable () -> Date

@@ -1,7 +1,8 @@
 internal import Foundation
 
 extension RemoteError {
-  /// Creates the error for a final status. Returns `nil` for 200 to 299 and for 304.
+  /// Creates the error for a response that is not retried any more. Returns `nil` for the statuses 200 to 299 and for
+  /// 304.
   init?(refusing response: HTTPResponse, to request: HTTPRequest, retry: RemoteRetry, now: Date) {
     let (code, reason): (Code, String)
     switch response.status {
@@ -13,8 +14,8 @@ extension RemoteError {
     case 404, 410: (code, reason) = (.notFound, "there is no such resource; the URL of one that exists is needed")
     case 409, 412:
       (code, reason) = (.conflict, "the record has changed at the server; the change must be made to its present state")
-    // The server did not process the request, and the status gives no reason (RFC 9110, section 15.5.9; RFC 8470,
-    // section 5.2).
+    // The server did not process the request, so the same request may succeed later (RFC 9110, section 15.5.9; RFC
+    // 8470, section 5.2).
     case 408, 425:
       (code, reason) = (.unavailable, "the server did not wait for the request; " + Self.later(response, retry, now))
     case 429: (code, reason) = (.unavailable, "the server gets too many requests; " + Self.later(response, retry, now))

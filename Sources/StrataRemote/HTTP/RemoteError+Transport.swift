@@ -5,15 +5,15 @@ internal import Foundation
 #endif
 
 extension RemoteError {
-  /// Creates an error from an error of a session.
+  /// Creates the error for an error that `URLSession` has thrown.
   ///
-  /// - Parameter hasHead: whether the head of a response had been received.
+  /// - Parameter hasHead: whether the status and the headers of a response had been received before.
   init(transport error: any Error, hasHead: Bool) {
     let cutOff = "the connection ended before the answer did; the whole answer is needed"
     let (code, reason): (Code, String)
     switch (error as? URLError)?.code {
-    // On Linux, this code means that no response was received. The code for a response that is not HTTP is
-    // `unsupportedURL`.
+    // On Linux, this code means that no response was received at all. A response that is not HTTP has the code
+    // `unsupportedURL` there.
     case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
     case .timedOut: (code, reason) = (.timedOut, "the server was silent for too long; a faster answer is needed")
     case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The rule for finding the next page of a list.
+/// The rule by which a client finds the next page of a list that a server sends in pages.
 public struct RemotePagination: Sendable {
   enum Strategy: Sendable {
     case none
@@ -12,7 +12,7 @@ public struct RemotePagination: Sendable {
 
   let strategy: Strategy
 
-  /// The list has one page.
+  /// The server sends the whole list as one page.
   public static let none = RemotePagination(strategy: .none)
 
   /// The response links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
@@ -55,7 +55,7 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .cursor(next))
   }
 
-  /// Returns the URL of the first page, which is the given URL with the query items of the pagination.
+  /// Returns the URL of the first page: the given URL with the query items that the pagination needs.
   func first(_ url: URL) -> URL {
     switch strategy {
     case .none, .linkHeader, .cursor: url
@@ -68,13 +68,13 @@ public struct RemotePagination: Sendable {
   /// Returns the URL of the next page, or `nil` after the last page.
   ///
   /// The returned URL may be the URL of an earlier page, because a server's links can form a cycle. The caller must
-  /// detect cycles.
+  /// detect cycles, or it would load pages forever.
   ///
   /// - Parameters:
-  ///   - url: the URL of the current page.
+  ///   - url: the URL with which the current page was requested.
   ///   - response: the response with the current page.
   ///   - elements: the number of elements in the response.
-  ///   - total: the number of elements in all responses so far.
+  ///   - total: the number of elements in all responses so far, including this one.
   /// - Throws: ``RemoteError`` with the code `invalidResponse` if a link is not an HTTP URL or has a different origin;
   ///   any error that the closure passed to ``cursor(_:)`` throws.
   func next(after url: URL, response: HTTPResponse, count elements: Int, received total: Int) throws -> URL? {
@@ -104,7 +104,7 @@ public struct RemotePagination: Sendable {
     }
   }
 
-  /// Whether a response links a next page in `Link`, even if that page has a different origin.
+  /// Whether the `Link` header of a response names a next page, even if that page has a different origin.
   static func hasNext(_ response: HTTPResponse) -> Bool { nextLink(response) != nil }
 
   private static func nextLink(_ response: HTTPResponse) -> HTTPLink? {
@@ -128,8 +128,8 @@ public struct RemotePagination: Sendable {
 }
 
 extension URL {
-  /// Returns the URL with the given query items replaced in place, or appended. A `nil` value removes the item. The
-  /// rest of the query keeps its spelling.
+  /// Returns the URL with the given query items. An item that the URL already has is replaced in its position, and any
+  /// other item is appended. A `nil` value removes the item. The rest of the query keeps its spelling.
   func settingQuery(_ items: [(name: String, value: String?)]) -> URL {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     var query = (parts.percentEncodedQuery ?? "").split(separator: "&", omittingEmptySubsequences: true).map(
@@ -162,8 +162,8 @@ extension URL {
 }
 
 extension String {
-  /// The text with every byte percent-encoded, except unreserved characters (RFC 3986, section 2.3). A plus sign or an
-  /// ampersand in a value would otherwise be read as query syntax.
+  /// The text with every byte percent-encoded, except unreserved characters (RFC 3986, section 2.3), for use as a value
+  /// in a query. An unencoded plus sign or ampersand would be read as query syntax.
   var urlEncoded: String {
     utf8.map { byte -> String in
       switch byte {

@@ -6,11 +6,11 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// Forwards the callbacks of the session's tasks to their exchanges. The delegate holds only running exchanges, because
-/// the session retains the delegate until the session is invalidated.
+/// Forwards the callbacks of a session's tasks to the exchanges of the tasks. The delegate holds an exchange only while
+/// it is running, because the session retains the delegate until the session is invalidated.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
-  /// The queue for calls that can block because they wait for an internal queue of the session.
+  /// The queue for calls that can block, because they wait for an internal queue of the session.
   let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }
@@ -34,7 +34,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     exchange(of: dataTask)?.receive(response)
-    // The disposition has no effect on Linux, so the exchange cancels the task if the content is unwanted.
+    // The disposition has no effect on Linux. Unwanted content is therefore always allowed here, and the exchange
+    // cancels the task instead.
     completionHandler(.allow)
   }
 
@@ -46,16 +47,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error, head: task.response)
   }
 
-  /// Provides no credential for an authentication challenge. The 401 is delivered as the response.
+  /// Provides no credential for an authentication challenge, so that the response with the status 401 is delivered.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // On Linux, this method is called after the whole response has arrived. Without a credential, the default
-      // handling never ends the task.
+      // On Linux, this method is called after the whole response has arrived. The exchange ends here, because without a
+      // credential, the default handling of a challenge would never end the task.
       exchange(of: task)?.complete(nil)
-      // The handler would block here, because it waits for the session's queue, on which this method is called.
+      // The handler is called on another queue. It waits for the session's queue, on which this method is called, and
+      // would block forever here.
       worker.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     #else
       completionHandler(.performDefaultHandling, nil)
@@ -63,7 +65,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   /// Refuses every redirection, because the session would send all headers to the new URL. The redirection is delivered
-  /// as the response, and the transport follows it.
+  /// as the response instead, and the transport follows it with a new request.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void

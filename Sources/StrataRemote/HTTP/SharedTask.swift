@@ -3,7 +3,7 @@ internal import StrataCore
 /// A task whose value several callers await. Cancelling one caller does not affect the other callers.
 final class SharedTask<Value: Sendable>: Sendable {
   private struct State {
-    /// The numbers of the callers that have not been cancelled.
+    /// The callers that have not been cancelled. Each caller has a number, which ``reserve()`` returned.
     var places: Set<Int> = []
     var last = 0
     var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
@@ -15,8 +15,8 @@ final class SharedTask<Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let isCancelledWithTheLast: Bool
 
-  /// - Parameter isCancelledWithTheLast: whether the task is cancelled when its last waiting caller is cancelled.
-  ///   Otherwise the task continues.
+  /// - Parameter isCancelledWithTheLast: whether the task is cancelled when the last of its callers is cancelled. If it
+  ///   is `false`, the task continues without callers.
   init(isCancelledWithTheLast: Bool) { self.isCancelledWithTheLast = isCancelledWithTheLast }
 
   /// Registers a caller and returns the number that the caller must pass to ``value(at:)``. Returns `nil` if the task
@@ -30,14 +30,14 @@ final class SharedTask<Value: Sendable>: Sendable {
     }
   }
 
-  /// Starts the task. This method must be called only once.
+  /// Starts the task. This method must be called exactly once.
   func start(_ operation: @Sendable @escaping () async throws -> Value) {
     let task = Task {
       let result: Result<Value, any Error>
       do { result = .success(try await operation()) } catch { result = .failure(error) }
       let waiting = self.state.withLock { state in
         state.result = result
-        // Breaks the retain cycle with the task, which retains this object.
+        // This object retains the task, and the task retains this object. Without the task, the retain cycle ends.
         state.task = nil
         defer { state.waiting = [:] }
         return state.waiting
@@ -51,7 +51,10 @@ final class SharedTask<Value: Sendable>: Sendable {
     if isAbandoned { task.cancel() }
   }
 
-  /// Waits for the value. Throws the task's error, or `CancellationError` at once if the caller is cancelled.
+  /// Waits for the value. Throws the error of the task, or `CancellationError` immediately when this caller is
+  /// cancelled.
+  ///
+  /// - Parameter place: the number of the caller, which ``reserve()`` returned.
   func value(at place: Int) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

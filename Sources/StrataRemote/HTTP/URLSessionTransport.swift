@@ -7,20 +7,20 @@ internal import StrataCore
   public import Foundation
 #endif
 
-/// Sends requests through a `URLSession` that lives as long as this object.
+/// Sends requests through its own `URLSession`, which is closed when this object is released.
 ///
 /// The session has no cache, no cookies and no stored credentials. ``send(_:sizeLimit:timeout:)`` describes which
 /// redirections are followed.
 public final class URLSessionTransport: HTTPTransport {
   private let delegate = SessionDelegate()
   let session: URLSession
-  /// Whether the session was invalidated. The lock is held while a task is created, because creating a task in an
-  /// invalidated session crashes the process.
+  /// Whether the session has been invalidated. The lock is also held while a task is created, because creating a task
+  /// in an invalidated session crashes the process.
   private let isInvalid = Mutex(false)
 
   /// - Parameter configuration: the session's configuration, for example with a proxy or a connection limit. The
-  ///   configuration is copied. The cache, cookies and credentials of the copy are replaced, and each request sets its
-  ///   own timeout. Pass `nil` for the system's ephemeral configuration, which stores nothing on disk.
+  ///   configuration is copied. The copy gets no cache, no cookies and no credentials, and each request sets its own
+  ///   timeout. Pass `nil` for the system's ephemeral configuration, which stores nothing on disk.
   public init(configuration: URLSessionConfiguration? = nil) {
     let copy = configuration.flatMap { $0.copy() as? URLSessionConfiguration } ?? URLSessionConfiguration.ephemeral
     copy.urlCache = nil
@@ -42,12 +42,13 @@ public final class URLSessionTransport: HTTPTransport {
       return !isInvalid
     }
     guard isFirst else { return }
-    // The exchanges fail before the session is invalidated, because the delegate may receive no callbacks afterwards.
+    // The exchanges are ended with an error here, because the delegate may receive no callbacks after the session is
+    // invalidated.
     delegate.failAll(Self.invalidated)
     delegate.worker.async { [session] in session.invalidateAndCancel() }
   }
 
-  /// The number of tasks of the session that have not ended.
+  /// The number of tasks that have started and not ended.
   var inFlight: Int { delegate.count }
 
   /// Sends one request and follows its redirections.
@@ -56,7 +57,8 @@ public final class URLSessionTransport: HTTPTransport {
   /// scheme, host or port changes, all headers of the request are dropped except `Accept`, `Accept-Language` and
   /// `User-Agent`. A request with any other method follows only 307 and 308, and only within the same origin. The
   /// timeout covers all redirections. A response that is shorter than its `Content-Length` is an error with the code
-  /// `cutOff`. If the response has a `Content-Encoding`, the length refers to the encoded content and is not checked.
+  /// `cutOff`. The length is not checked if the response has a `Content-Encoding`, because the length then applies to
+  /// the encoded content, which is not visible here.
   ///
   /// - Throws: ``RemoteError`` with the code `notConnected` (also after ``invalidate()``), `timedOut`, `cutOff`,
   ///   `tooLarge`, `invalidResponse` or `redirected`; with the code `invalidConfiguration` if the URL is not an HTTP
@@ -101,7 +103,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
   }
 
-  /// A year. It is longer than any useful timeout, and does not overflow the clock.
+  /// A year, which is longer than any useful timeout and does not overflow the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
   private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new one")
@@ -117,11 +119,12 @@ public final class URLSessionTransport: HTTPTransport {
     prepared.httpMethod = request.method
     prepared.httpBody = request.body
     prepared.httpShouldHandleCookies = false
-    // The session's timeout limits the time without new data, and must not end before the timeout of the whole
-    // exchange.
+    // The timeout of the session limits the time without new data. It must be longer than the remaining time of the
+    // whole exchange, which the exchange limits itself.
     prepared.timeoutInterval = max(60, min(Double(timeout.components.seconds) + 30, 1e6))
     for field in request.headers.fields {
-      // A line break would start another header or another request.
+      // Line breaks and other control characters are refused, because a line break in a value would start another
+      // header or another request.
       guard isToken(field.name), field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw RemoteError(
           .invalidConfiguration,

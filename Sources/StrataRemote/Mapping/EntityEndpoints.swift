@@ -2,26 +2,28 @@
 ///
 ///     EntityEndpoints(create: "projects/{projectID}/tasks", delete: "tasks/{id}/trash")
 ///
-/// The placeholder `{id}` is replaced by the server's id of the record, and any other key in braces by the value of
-/// that property. If the property refers to a record, its value is the server's id of the referenced record.
+/// The placeholder `{id}` stands for the server's id of the record. Any other key in braces stands for the value of the
+/// property with that key. If the property refers to another record, its value is the server's id of that record.
 public struct EntityEndpoints: Sendable, Hashable {
-  /// The path of `GET` for one record. Its only placeholder can be `{id}`.
+  /// The path of the `GET` request for one record. It may contain no placeholder except `{id}`.
   public var record: String?
-  /// The path of `POST`. The placeholders in the path are replaced by the sent values.
+  /// The path of the `POST` request for a new record. Placeholders are replaced by the values that are sent.
   public var create: String?
-  /// The path of `PATCH` and `PUT`. The placeholders in the path are replaced by the server's values.
+  /// The path of the `PATCH` or `PUT` request for a changed record. Placeholders are replaced by the values that the
+  /// server has, not by changed values.
   public var update: String?
-  /// The path of `DELETE`. The placeholders in the path are replaced by the server's values.
+  /// The path of the `DELETE` request for a record. Placeholders are replaced by the values that the server has, not by
+  /// changed values.
   public var delete: String?
 
-  /// Creates endpoints from paths that are relative to the base URL. A path that is `nil` is derived from the list's
-  /// path.
+  /// Creates endpoints from paths that are relative to the base URL. If a path is `nil`, the path of the list is used,
+  /// followed by the id if the record exists on the server.
   public init(record: String? = nil, create: String? = nil, update: String? = nil, delete: String? = nil) {
     (self.record, self.create, self.update, self.delete) = (record, create, update, delete)
   }
 }
 
-/// A path with placeholders, which are keys in braces.
+/// A path with placeholders, which are property keys in braces.
 struct PathTemplate: Sendable {
   private enum Part: Sendable {
     case text(String)
@@ -34,6 +36,8 @@ struct PathTemplate: Sendable {
     components.joined().compactMap { if case .key(let key) = $0 { key } else { nil } }
   }
 
+  /// Parses a path.
+  ///
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the braces are unbalanced or the path is empty.
   init(_ path: String) throws {
     for component in path.split(separator: "/") {
@@ -57,7 +61,9 @@ struct PathTemplate: Sendable {
     return .text(String(text))
   }
 
-  /// Returns the path's components, with each key replaced by its value.
+  /// Returns the components of the path, with each placeholder replaced by its value.
+  ///
+  /// - Parameter value: returns the value for the key in a placeholder.
   func filled(_ value: (String) throws -> String) rethrows -> [String] {
     try components.map { parts in
       try parts.map { part in
@@ -70,14 +76,17 @@ struct PathTemplate: Sendable {
   }
 }
 
-/// The path templates of the requests for one record.
+/// The path templates of the requests for one record of an entity.
 struct EntityPaths: Sendable {
   let record: PathTemplate
   let create: PathTemplate
   let update: PathTemplate
   let delete: PathTemplate
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`.
+  /// Parses the endpoints of a mapper, or derives them from the path of its list.
+  ///
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if a path is malformed or has an unsuitable
+  ///   placeholder.
   init(_ mapper: EntityMapper, keys: Set<String>) throws {
     func template(_ path: String?, _ own: String, _ keys: Set<String>, needsID: Bool) throws -> PathTemplate {
       let template = try PathTemplate(path ?? own)

@@ -1,69 +1,73 @@
 public import StrataCore
 public import StrataStore
 
-/// Maps an entity to a server's records: the path of the list, the JSON keys, and the property that holds the server's
-/// id.
+/// Describes how the records of an entity appear on a server: the path of the list, the JSON keys, and the property
+/// that holds the server's id.
 ///
 ///     EntityMapper(Task.self, keys: ["desc": "description", "myId": "id"])
 ///
-/// The mapper applies to received and to sent records. Properties that are not listed use the key that the model
+/// The mapper applies to received and to sent records. A property that is not in `keys` has the JSON key that the model
 /// declares, which by default is the property's name. ``RemoteStore`` checks the mapper against the model and the table
 /// when it is created.
 public struct EntityMapper: Sendable {
   /// Determines who assigns the ids of records that are created locally.
   public enum IDs: String, Sendable, Hashable, CaseIterable {
-    /// The server assigns ids. A local placeholder id is never sent, and is replaced by the server's id everywhere.
+    /// The server assigns ids. A new local record has a placeholder id, which is never sent. When the server has
+    /// assigned an id, it replaces the placeholder in all rows.
     case server
-    /// The app assigns ids and sends them. If the server responds with a different id, that id replaces the app's id.
+    /// The app assigns ids and sends them. If the response contains a different id, that id replaces the app's id.
     case client
   }
 
   /// How a refresh treats local records that are missing from the server's complete list.
   public enum Missing: String, Sendable, Hashable, CaseIterable {
-    /// The records are deleted, unless they have unsent changes. Only records that the server has sent before are
-    /// deleted.
+    /// The missing records are deleted locally, except records with unsent changes and records that the server has
+    /// never sent.
     case delete
-    /// The records are kept.
+    /// The missing records are kept.
     case keep
   }
 
-  /// How a changed record is sent.
+  /// How a local change of a record is sent to the server.
   public enum Update: String, Sendable, Hashable, CaseIterable {
-    /// `PATCH` with the keys that changed, as a merge patch (RFC 7396).
+    /// A `PATCH` request whose body contains only the changed keys, as a merge patch (RFC 7396).
     case patch
-    /// `PUT` with the whole record. The server's record is fetched first, and the local changes are applied to it.
+    /// A `PUT` request with the whole record. Before that, the server's record is fetched, and the local changes are
+    /// applied to it.
     case put
   }
 
-  /// How the client avoids overwriting changes that other clients made to the record.
+  /// How a client avoids overwriting changes that other clients have made to a record in the meantime.
   public enum Precondition: String, Sendable, Hashable, CaseIterable {
-    /// Sends `If-Match` if a strong ETag of the record is known, or `If-Unmodified-Since` if the modification time of
-    /// the record is known. Otherwise the record is fetched and merged first.
+    /// A change is sent with `If-Match` if a strong ETag of the record is known, or else with `If-Unmodified-Since` if
+    /// the modification time of the record is known. If neither is known, the record is first fetched and merged.
     case fetchFirst
-    /// Like `fetchFirst`, except that the record is not fetched. If no validator is known, the change is sent without a
-    /// condition.
+    /// Like `fetchFirst`, except that the record is not fetched first. If neither an ETag nor a modification time is
+    /// known, the change is sent without a condition.
     case whenKnown
-    /// Changes are sent without a condition.
+    /// Changes are always sent without a condition, so they can overwrite the changes of other clients.
     case none
   }
 
-  /// How a refresh treats a record in a list if the model cannot read the record.
+  /// How a refresh treats a record in the server's list that the model cannot read.
   public enum Invalid: String, Sendable, Hashable, CaseIterable {
     /// The refresh fails, and nothing is merged.
     case fail
-    /// The record is skipped and reported (``RemoteRefresh/invalid``), and the other records are merged. The list then
-    /// counts as incomplete.
+    /// The record is skipped and reported (``RemoteRefresh/invalid``), and the other records are merged. Because the
+    /// list then counts as incomplete, no missing records are deleted.
     case skip
   }
 
   let box: any EntityMapperBox
-  /// The name of the entity. The default is the registered name of its model.
+  /// The name of the entity in errors, events and the database. The default is the registered name of its model.
   public let name: String
   /// The path of the list, relative to the base URL, without a slash at either end.
   public let path: String
-  /// The key of the property that holds the server's id, or `nil` if the property is found by its JSON key.
+  /// The key of the property that holds the server's id, or `nil` if the property is found by its JSON key, such as
+  /// `id`.
   public let id: String?
-  /// The keys under which a response body may hold one record, or several records.
+  /// The JSON keys of the entity in a response body, such as `task` and `tasks`. If the body is an object with such a
+  /// key, the value of that key is one record or a list of records.
   public let bodyKeys: (one: String, many: String)
   /// Determines who assigns the ids of records that are created locally.
   public let ids: IDs
@@ -71,21 +75,21 @@ public struct EntityMapper: Sendable {
   public let missing: Missing
   /// How a changed record is sent.
   public let update: Update
-  /// How the client avoids overwriting changes that other clients made to the record.
+  /// How the client avoids overwriting changes that other clients have made to a record in the meantime.
   public let precondition: Precondition
   /// The traits of the server, which determine how changes are sent.
   public let traits: ServerTraits
-  /// The JSON path whose value marks a record as deleted. Any value except `false` and null marks the record. `nil` if
-  /// the server does not mark records.
+  /// The JSON path of the value that marks a record as deleted, or `nil` if the server does not mark records. Any value
+  /// except `false` and null marks the record.
   public let deleted: ValuePath?
-  /// How a refresh treats a record in a list if the model cannot read the record.
+  /// How a refresh treats a record in the server's list that the model cannot read.
   public let invalid: Invalid
-  /// The rule for finding the next page of a list.
+  /// The rule by which the next page of a list is found.
   public let pagination: RemotePagination
-  /// The paths of requests for one record.
+  /// The paths of the requests for one record.
   public let endpoints: EntityEndpoints
-  /// The relations that JSON represents by the id of the related record. The values are the JSON paths of the ids, and
-  /// replace the paths that the model declares.
+  /// The JSON path of the id for each relation whose related record appears in JSON only as an id, by the key of the
+  /// relation. These paths replace the paths that the model declares.
   public let references: [String: ValuePath]
 
   /// - Parameters:
@@ -96,15 +100,16 @@ public struct EntityMapper: Sendable {
   ///   - path: the path of the list; by default the lowercase name followed by `s`.
   ///   - name: the name of the entity in errors, events and tables; by default the model's name. The name must not
   ///     change between releases.
-  ///   - references: the relations that JSON represents by ids, with the paths of the ids.
+  ///   - references: the JSON path of the id for each relation whose related record appears in JSON only as an id.
   ///   - ids: determines who assigns the ids of records that are created locally.
   ///   - missing: how a refresh treats local records that are missing from a complete list. By default, these records
   ///     are deleted if `pagination` determines when a list is complete, and kept if a list may be a single page.
   ///   - update: how a changed record is sent.
-  ///   - precondition: how the client avoids overwriting changes that other clients made to the record.
+  ///   - precondition: how the client avoids overwriting changes that other clients have made to a record in the
+  ///     meantime.
   ///   - traits: the traits of the server.
   ///   - deleted: the JSON path whose value marks a record as deleted, for example `deleted` or `deleted_at`.
-  ///   - onInvalid: how a refresh treats a record in a list if the model cannot read the record.
+  ///   - onInvalid: how a refresh treats a record in the server's list that the model cannot read.
   ///   - pagination: how the next page of the list is found.
   ///   - endpoints: the paths of requests for one record, if they differ from `path` followed by the id.
   public init<E: Entity>(
@@ -135,8 +140,8 @@ public struct EntityMapper: Sendable {
 }
 
 extension RemotePagination {
-  /// The default of ``EntityMapper/missing``. Without pagination, a list may contain only some of the records, so
-  /// missing records are kept.
+  /// The default of ``EntityMapper/missing``. Without pagination, a list may contain only some of the records, so local
+  /// records that are missing from it are kept.
   fileprivate var missing: EntityMapper.Missing {
     switch strategy {
     case .none: .keep

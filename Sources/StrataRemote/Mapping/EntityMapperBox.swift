@@ -1,18 +1,19 @@
 internal import StrataCore
 internal import StrataStore
 
-/// A mapper whose entity type is erased.
+/// The operations of a mapper that need its entity type, for code that does not know the type.
 protocol EntityMapperBox: Sendable {
-  /// Returns the number of the entity in a catalog, or `nil` if the catalog does not contain the entity.
+  /// Returns the number of the entity in the given catalog, or `nil` if the catalog does not contain the entity.
   func number(in catalog: EntityCatalog) -> Int?
-  /// Returns the JSON adapter of the entity, extended by the adapters of the other entities for nested values.
+  /// Returns the JSON adapter of the entity. It also uses the mappings of the given other entities, for records nested
+  /// in this entity's records.
   func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
-/// Converts the JSON of an entity in both directions.
+/// Converts the records of an entity from JSON and to JSON.
 protocol EntityAdapter: Sendable {
-  /// Decodes records from JSON without accessing the database.
+  /// Decodes an array of JSON records. The database is not read, so this can be done before a transaction.
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
   func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
@@ -32,7 +33,8 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   }
 
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
-    // `try?` because an error in the keys is reported when this mapper creates its own adapter.
+    // `try?` ignores an error in the keys of this mapper, because the error is reported when this mapper creates its
+    // own adapter.
     (try? own()).map { adapter.using($0) } ?? adapter
   }
 }

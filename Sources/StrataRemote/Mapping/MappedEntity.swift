@@ -3,11 +3,11 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A mapper that has been checked against its entity and table.
+/// A mapper that has been checked against the model and the table of its entity.
 struct MappedEntity: Sendable {
-  /// A column that is read from or written to JSON.
+  /// A column whose values are read from JSON or written to JSON.
   struct Field: Sendable {
-    /// The source of the column's value: an index into the entity's attributes or into its relations.
+    /// The property that the column stores, as an index in the entity's attributes or relations.
     enum Source: Sendable, Hashable {
       case attribute(Int)
       case relation(Int)
@@ -17,25 +17,28 @@ struct MappedEntity: Sendable {
     let slot: Int
     let column: String
     let key: String
-    /// Whether changes of the column are sent.
+    /// Whether local changes of the column are sent to the server.
     let isSent: Bool
-    /// The number of the entity whose primary key the column references, or `nil` if the column references no entity.
+    /// The number of the entity whose primary key the column contains, or `nil` if the column does not refer to an
+    /// entity.
     let target: Int?
-    /// The JSON path of a relation's id or nested object, or `nil` for an attribute.
+    /// For a relation, the JSON path of the related record's id, or of the nested record; `nil` for an attribute.
     let referencePath: ValuePath?
   }
 
   let mapper: EntityMapper
   let adapter: any EntityAdapter
-  /// Decodes response bodies that are not plain JSON.
+  /// Decodes response bodies in a format other than plain JSON; `nil` for plain JSON.
   let decoder: (@Sendable (Data) throws -> ArchiveValue)?
   /// The number of the entity in the store's catalog.
   let number: Int
   let type: EntityType
   let table: EntityTable
-  /// The primary key, as the index of its column (slot) and the index of its attribute.
+  /// The column of the primary key, as its index in the table's columns (slot), and as the index of its attribute in
+  /// the entity's attributes.
   let key: (slot: Int, attribute: Int)
-  /// The server's id, as the index of its column (slot) and the index of its attribute.
+  /// The column of the server's id, as its index in the table's columns (slot), and as the index of its attribute in
+  /// the entity's attributes.
   let id: (slot: Int, attribute: Int)
   /// The columns that are read from or written to JSON, except the primary key and the server's id.
   let fields: [Field]
@@ -48,10 +51,10 @@ struct MappedEntity: Sendable {
 
   func field(column: String) -> Field? { fields.first { $0.column == column } }
 
-  /// The key of the property that holds the server's id.
+  /// The key of the model's property that holds the server's id.
   var idKey: String { type.schema.fields[type.attributes[id.attribute].place].key }
 
-  /// Converts an attribute's value to the form in which the table stores it.
+  /// Converts the value of an attribute to the form in which the attribute's column stores it.
   func stored(_ value: ArchiveValue, _ attribute: Int) throws -> DatabaseValue {
     try type.stored(value, type.attributes[attribute], in: table)
   }
@@ -64,19 +67,20 @@ struct MappedEntity: Sendable {
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
-  /// Returns the server's id as it appears in a URL path, or `nil` if the column is null.
+  /// Returns a stored server's id as text for a URL path, or `nil` if it is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
     try text(of: id.attribute, stored)
   }
 
-  /// Returns a field's value as text for a URL path, or `nil` if the field has no value. The text of a relation is the
-  /// server's id of the referenced record.
+  /// Returns the stored value of a field as text for a URL path, or `nil` if there is no value. For a relation, the
+  /// text is the server's id of the related record.
   func text(of field: Field, _ stored: DatabaseValue, _ catalog: RemoteCatalog, _ db: Database) throws -> String? {
     switch field.source {
     case .attribute(let place): return try text(of: place, stored)
     case .relation:
       guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
-      // The referenced record may have been deleted locally, so the id is read without the row if possible.
+      // If the server's id is the primary key, the foreign key already contains it. The row is not needed in that case,
+      // and may have been deleted locally.
       if target.idIsKey { return try target.idText(stored) }
       return try target.row(stored, db).flatMap { try target.idText($0[target.id.slot]) }
     }
@@ -96,7 +100,10 @@ struct MappedEntity: Sendable {
     }
   }
 
-  /// Returns the column values of a record, by slot, or `nil` if the record has no row.
+  /// Returns the values of the record's row in the order of the table's columns, or `nil` if the table does not contain
+  /// the record.
+  ///
+  /// - Parameter record: the primary key of the record.
   func row(_ record: DatabaseValue, _ db: Database) throws -> [DatabaseValue]? {
     let sql = "SELECT \(table.selection) FROM \(quotedTable) AS t WHERE t.\(table.quoted(key.slot)) = ?"
     return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [record]).map { table.values($0) }

@@ -6,17 +6,18 @@ internal import StrataStore
 struct RemoteBody: Sendable {
   /// The records, in the order of the body.
   let records: [ArchiveValue]
-  /// Whether the body is a list. Otherwise it is one record.
+  /// Whether the body is a list. If it is not, the body is a single record.
   let isList: Bool
 
-  /// Parses a body. The body is a list, an object with the records under the entity's key (`task`, `tasks`), or an
-  /// object that is one record.
+  /// Parses a body. The body is a list of records, an object that has the records under a key of the entity (`task` or
+  /// `tasks`), or an object that is itself one record.
   ///
-  /// An object with the entity's key is usually an envelope, and the envelope may have its own id. The object is the
-  /// record itself if it has an id and the model reads the entity's key. It is also the record itself if it has an id
-  /// and other fields of the model, and one record was requested.
+  /// An object with a key of the entity is usually an envelope around the records, which may have an id of its own.
+  /// There are two exceptions. The object is itself a record if it has an id and the model has a property that is read
+  /// from this key. It is also itself a record if a single record was requested, and the object has an id and other
+  /// fields of the model.
   ///
-  /// - Parameter isOne: whether one record was requested.
+  /// - Parameter isOne: whether a single record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the body is empty, is not JSON, or is neither a list nor
   ///   an object.
   init(_ body: Data, of entity: MappedEntity, isOne: Bool = false) throws {
@@ -57,33 +58,35 @@ struct RemoteBody: Sendable {
   }
 }
 
-/// The records of a response, decoded for the store.
+/// The records of a response, decoded and ready to be written to the store.
 struct ReadRecords: Sendable {
   let nodes: EntityNodes
-  /// Records that the server has marked as deleted.
+  /// The records that the response marks as deleted.
   let deleted: EntityNodes
   var invalid: [RemoteInvalid] = []
-  /// The first record that is neither deleted nor invalid, as the server sent it.
+  /// The first record that is neither deleted nor invalid, as JSON from the server.
   let first: ArchiveValue?
 }
 
 extension MappedEntity {
-  /// Returns the values from which a property of a record can be read.
+  /// Returns the values in a record's JSON from which a property can be read. There can be several, because a property
+  /// can have several JSON paths.
   fileprivate func values(of key: String, in json: ArchiveValue) -> [ArchiveValue] {
-    // `try?` because reading throws if a value along the path is not an object. In that case, the property is absent.
+    // `try?` ignores the error of a path whose values are not objects, because the property is then absent.
     adapter.places(ofField: key)?.read.compactMap { try? $0.value(in: json) } ?? []
   }
 
-  /// Whether a property is read from a key of the record's JSON.
+  /// Whether any property of the model is read from the given top-level key of a record's JSON.
   fileprivate func reads(_ key: String) -> Bool {
     type.schema.fields.contains { field in
       adapter.places(ofField: field.key)?.read.contains { $0.components.first == .key(key) } ?? false
     }
   }
 
-  /// Decodes the records of a response. Ids that refer to other records are first replaced by objects.
+  /// Decodes the records of a response. Each id that refers to another record is treated like a nested record with
+  /// nothing but that id.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` if a record cannot be read as the entity.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the model cannot read one of the records.
   func nodes(of records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> EntityNodes {
     do {
       return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
@@ -93,11 +96,11 @@ extension MappedEntity {
     }
   }
 
-  /// Reads the records of a response, and separates them into existing records, records that the server has deleted,
-  /// and records that the model cannot read.
+  /// Decodes the records of a response, and separates them into existing records, records that the server marks as
+  /// deleted, and records that the model cannot read.
   ///
-  /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, the method throws only if a deleted
-  ///   record cannot be read.
+  /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, an error is thrown only for a
+  ///   deleted record that cannot be read.
   func read(_ records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> ReadRecords {
     let deleted = mapper.deleted == nil ? [] : records.indices.filter { isDeleted(records[$0]) }
     let gone = Set(deleted)
@@ -125,15 +128,16 @@ extension MappedEntity {
     }
   }
 
-  /// Whether the server has marked a record as deleted.
+  /// Whether a record in a response is marked as deleted.
   private func isDeleted(_ record: ArchiveValue) -> Bool {
-    // `try?` because a record without this path is not marked as deleted.
+    // `try?` ignores the error of a path that does not exist in the record, because the record is then not marked as
+    // deleted.
     guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
     return !found.isNull && found != false
   }
 
-  /// Returns a copy in which each id that refers to another record is replaced by an object with that id, like a nested
-  /// record.
+  /// Returns a copy of a record's JSON in which each id that refers to another record is replaced by an object with
+  /// that id, so that it is decoded like a nested record.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }
     var result = value
@@ -153,7 +157,7 @@ extension MappedEntity {
         switch found {
         case .array(let elements): .array(elements.map(element))
         case .null where relation.shape != .one: .array([])
-        // A list of one element may be encoded as that element.
+        // A server may encode a list of one element as the element itself, which becomes a list here.
         default: relation.shape == .one ? element(found) : .array([element(found)])
         }
       }
@@ -161,7 +165,7 @@ extension MappedEntity {
     return result
   }
 
-  /// Returns an object that contains only an id.
+  /// Returns JSON for a record with nothing but the given id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
     guard let path = adapter.places(ofField: idKey)?.read.first else { return id }
     return path.components.reversed().reduce(id) { value, step in

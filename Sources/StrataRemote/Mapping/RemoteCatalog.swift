@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The mappers of a configuration, after they have been checked against the entities and tables.
+/// The mappers of a configuration after they have been checked, and the store whose entities they map.
 struct RemoteCatalog: Sendable {
   let configuration: RemoteConfiguration
   let entities: [MappedEntity]
@@ -11,7 +11,9 @@ struct RemoteCatalog: Sendable {
   private let names: [String: Int]
   private let numbers: [Int: Int]
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake.
+  /// Checks a configuration against the entities and tables of a store.
+  ///
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose message lists all mistakes.
   init(_ configuration: RemoteConfiguration, _ store: EntityStore, _ db: Database) throws {
     var builder = RemoteCatalogBuilder(configuration, store.catalog, db)
     try builder.run()
@@ -25,10 +27,13 @@ struct RemoteCatalog: Sendable {
 
   subscript(name: String) -> MappedEntity? { names[name].map { entities[$0] } }
 
-  /// Returns the entity with the given number in the store's catalog, or `nil` if the entity has no mapper.
+  /// Returns the entity with the given number in the store's catalog, or `nil` if the configuration has no mapper for
+  /// the entity.
   func entity(ofType number: Int) -> MappedEntity? { numbers[number].map { entities[$0] } }
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the entity has no mapper.
+  /// Returns the checked mapper of an entity.
+  ///
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if the configuration has no mapper for the entity.
   func known(_ type: any Entity.Type) throws -> MappedEntity {
     guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {
       throw RemoteError(
@@ -48,14 +53,14 @@ struct RemoteCatalog: Sendable {
   }
 }
 
-/// Checks mappers and collects all mistakes.
+/// Checks the mappers of a configuration, and collects all mistakes instead of stopping at the first one.
 private struct RemoteCatalogBuilder {
   private let configuration: RemoteConfiguration
   private let catalog: EntityCatalog
   private let db: Database
   private(set) var entities: [MappedEntity] = []
   private var problems: [RemoteError] = []
-  /// The mapper of each type, by the type's number in the store's catalog.
+  /// The mapper of each entity, by the entity's number in the store's catalog.
   private var mappers: [Int: EntityMapper] = [:]
 
   init(_ configuration: RemoteConfiguration, _ catalog: EntityCatalog, _ db: Database) {
@@ -198,7 +203,8 @@ private struct RemoteCatalogBuilder {
         $0.mapping.count == 1 && $0.mapping[0].origin.lowercased() == column.lowercased()
       }
       .flatMap { key in
-        // A foreign key that references a column other than the primary key is treated as an ordinary value.
+        // A foreign key that refers to a column other than the primary key is treated as an ordinary value, not as a
+        // reference to a record.
         mappers.keys.sorted().first { number in
           let table = catalog.table(of: number)
           return table.name.lowercased() == key.destinationTable.lowercased() && table.primaryKey.count == 1
@@ -218,10 +224,10 @@ private struct RemoteCatalogBuilder {
     return fields
   }
 
-  /// Whether the server's id of an entity is its primary key.
+  /// Whether the server's id of an entity is stored in the primary key.
   private mutating func idIsKey(_ mapper: EntityMapper, _ number: Int) -> Bool {
     let (type, table) = (catalog.types[number], catalog.table(of: number))
-    // `try?` because an error in the keys is reported when the mapper is added.
+    // `try?` ignores an error in the keys, because the error is reported when the mapper is added.
     guard let adapter = try? adapter(mapper, number) else { return true }
     return idAttribute(mapper, type, adapter).map { table.primaryKey == [type.attributes[$0].slot] } ?? true
   }

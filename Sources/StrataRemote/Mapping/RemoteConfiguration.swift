@@ -1,49 +1,49 @@
 public import Foundation
 public import StrataCore
 
-/// The configuration of a ``RemoteStore``: the server, the mappers and the limits.
+/// The configuration of a ``RemoteStore``: the server, one mapper for each entity, and limits for requests.
 ///
 ///     let configuration = RemoteConfiguration(
 ///       baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Task.self, keys: ["desc": "description"]))
 ///
-/// Creating a configuration does not check it. ``RemoteStore`` checks the configuration when the store is created, and
-/// reports every mistake.
+/// The configuration is checked when a ``RemoteStore`` is created with it. All mistakes are then reported together.
 public struct RemoteConfiguration: Sendable {
-  /// The URL that all paths are relative to. The URL may have a path and a trailing slash.
+  /// The URL to which all paths are relative. It may have a path and a trailing slash.
   public var baseURL: URL
   /// One mapper for each entity.
   public var mappers: [EntityMapper]
-  /// Headers of every request. To send a token, use ``authentication`` instead.
+  /// Headers that are added to every request. To send a token, use ``authentication`` instead.
   public var headers: HTTPHeaders = [:]
-  /// Returns the authentication of an account. The closure is called once for each account.
+  /// Returns how the requests of an account are authenticated. The closure is called once for each account.
   public var authentication: (@Sendable (_ account: String) -> RemoteAuthentication)?
-  /// Reads the body of a response, for servers that wrap records in an unusual way or use a format other than JSON. An
-  /// error that the closure throws becomes the cause of `invalidBody`. If the closure is `nil`, `JSONReader` reads the
-  /// bodies as JSON.
+  /// Decodes the body of a response, for a server that wraps records in an unusual way or uses a format other than
+  /// JSON. An error that the closure throws becomes the cause of `invalidBody`. If the closure is `nil`, bodies are
+  /// read as JSON.
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
-  /// The number of attempts for a request, and the delays between attempts.
+  /// The number of attempts for each request, and the delays between attempts.
   public var retry = RemoteRetry()
   /// The maximum size of a response's content, in bytes.
   public var sizeLimit = 64 << 20
-  /// The timeout of one attempt.
+  /// The timeout of one attempt to send a request and receive the response.
   public var timeout: Duration = .seconds(60)
-  /// The maximum number of pages that are fetched for one list.
+  /// The maximum number of pages that are fetched for one list, in case a server's links never end.
   public var pageLimit = 10_000
-  /// The maximum number of concurrent requests of ``RemoteStore/send()``. If the number is greater than one, the order
-  /// of changes is kept only between records that refer to each other.
+  /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If it is greater than one,
+  /// changes are sent in their order only if their records refer to each other.
   public var requestsAtOnce = 1
   /// The transport that sends the requests.
   public var transport: any HTTPTransport
-  /// The source of time and randomness.
+  /// The source of time and randomness, which tests can replace.
   public var clock = RemoteClock.system
 
   /// Creates a configuration. All other settings are properties with default values.
   ///
   /// - Parameters:
-  ///   - baseURL: the URL that all paths are relative to.
+  ///   - baseURL: the URL to which all paths are relative.
   ///   - mappers: one mapper for each entity.
-  ///   - headers: headers of every request.
-  ///   - authentication: returns the authentication of an account. The closure is called once for each account.
+  ///   - headers: headers that are added to every request.
+  ///   - authentication: returns how the requests of an account are authenticated. The closure is called once for each
+  ///     account.
   ///   - transport: the transport that sends the requests.
   public init(
     baseURL: URL, mappers: EntityMapper..., headers: HTTPHeaders = [:],
@@ -57,7 +57,8 @@ public struct RemoteConfiguration: Sendable {
     self.transport = transport
   }
 
-  /// Returns the URL of a path, given as its components. Each component is percent-encoded, including any slash in it.
+  /// Returns the URL of a path, relative to the base URL. The path is given as components, which are percent-encoded,
+  /// including any slash in them.
   func url(_ components: [String], query: [(String, String)] = []) -> URL {
     var base = baseURL.absoluteString
     // The query and the fragment of the base URL are removed, because the path is appended to the text.
@@ -67,12 +68,12 @@ public struct RemoteConfiguration: Sendable {
     if !query.isEmpty {
       base += "?" + query.map { "\($0.0.urlEncoded)=\($0.1.urlEncoded)" }.joined(separator: "&")
     }
-    // The URL is valid, because every added part is encoded.
+    // Every added part is encoded, so the text is always a valid URL, and the fallback is never used.
     return URL(string: base) ?? baseURL
   }
 
-  /// Encodes text as one path component. The components `.` and `..` would refer to other folders, so their dots are
-  /// encoded.
+  /// Encodes text as one component of a path. The dots of `.` and `..` are encoded too, because these components would
+  /// refer to other folders.
   private static func component(_ text: String) -> String {
     text == "." || text == ".." ? text.replacing(".", with: "%2E") : text.urlEncoded
   }

@@ -1,7 +1,7 @@
-/// The abilities of a server, which the app declares for each entity. The traits determine whether a change with an
-/// unknown outcome is sent again, and which guarantees hold (``RemoteStore/guarantees``).
+/// What a server can do, as the app declares it for each entity. These traits determine whether a change is sent again
+/// if its outcome is unknown, and which guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
-  /// The media type of the body of a `PATCH`. With either type, the body is a merge patch (RFC 7396).
+  /// The media type of the body of a `PATCH` request. With both types, the body is a merge patch (RFC 7396).
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
     /// `application/merge-patch+json`, the registered type of merge patches.
     case mergePatch = "application/merge-patch+json"
@@ -9,16 +9,18 @@ public struct ServerTraits: Sendable, Hashable {
     case json = "application/json"
   }
 
-  /// Whether every response with a single record has a strong `ETag`. If a response lacks the `ETag`, changes of the
-  /// record are refused.
+  /// Whether every response with a single record has a strong `ETag`. If such a response lacks it, changes of the
+  /// record are refused with the precondition ``EntityMapper/Precondition/fetchFirst``, instead of being sent without a
+  /// condition.
   public var sendsStrongETags: Bool
-  /// Whether the server executes requests with the same `Idempotency-Key` only once, and repeats the first response.
+  /// Whether the server executes only the first of several requests with the same `Idempotency-Key`, and repeats its
+  /// response for the others.
   public var honoursIdempotencyKeys: Bool
-  /// The media type of the body of a `PATCH`.
+  /// The media type of the body of a `PATCH` request.
   public var patchType: PatchType
 
-  /// Creates traits. The defaults are for a server whose abilities are unknown. With the defaults, validators are used
-  /// as received, and a request that the server could execute twice is not repeated.
+  /// Creates traits. The defaults are for a server about which nothing is known: ETags are used if the server sends
+  /// them, and a request that the server could execute twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -28,15 +30,15 @@ public struct ServerTraits: Sendable, Hashable {
   }
 }
 
-/// A guarantee for the records of an entity, which follows from the traits of the server and from the mapper.
+/// A guarantee for the records of an entity. Whether it holds depends on the traits of the server and on the mapper.
 public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
-  /// A change never overwrites an unfetched change by another client. Without this guarantee, a change can overwrite
-  /// changes that were made between the last `GET` and the request.
+  /// A change never overwrites another client's change that has not been fetched yet. Without this guarantee, a change
+  /// can overwrite changes that other clients have made since the last `GET` of the record.
   case seesEveryEdit
-  /// If the response to a new record is lost, the change is resolved automatically. Without this guarantee, the change
-  /// stays ``RemoteChange/State/uncertain``.
+  /// If the response to the creation of a record is lost, the client finds out automatically whether the record was
+  /// created. Without this guarantee, the change stays ``RemoteChange/State/uncertain``.
   case settlesNewRecords
-  /// A refresh of the whole list deletes local records that were deleted on the server.
+  /// A refresh of the whole list also deletes local records that have been deleted on the server.
   case seesDeletions
 }
 

@@ -4,9 +4,10 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Matches the server's record with a new local record by a unique key other than the server's id. Both records then
-  /// share one row. If values of the local record were sent, the sent values become the merge base. Otherwise every
-  /// differing value counts as changed by both sides.
+  /// Finds a new local record that has the same unique key as the server's record. The key is neither the primary key
+  /// nor the server's id. The two records then share the row of the local record. If values of the local record have
+  /// been sent, the sent values become the merge base. Otherwise every value that differs counts as changed by both
+  /// sides.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -29,7 +30,8 @@ extension AnswerWriter {
       let sent = try SentValues(entity, record, db).values
       if !sent.isEmpty {
         guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
-        // The response to the `POST` was lost. The server's record with the same key is the record that was sent.
+        // The response to the `POST` was lost. The server's record with the same unique key is the record that the
+        // `POST` created.
         try change.acknowledge(db)
         try change.becomeKnown(id: id, db)
         return try changes.rebase(entity, record, row, to: sent)
@@ -40,13 +42,13 @@ extension AnswerWriter {
     }
   }
 
-  /// Merges the incoming values of a record with its local changes.
+  /// Merges the values of a record in the response with the unsent local changes of the record.
   mutating func reconcile(_ place: Int) throws {
     guard let entity = entity(place), let record = records[place] else { return }
     let kind = try changes.kind(entity, record)
     guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
     let sent = try SentValues(entity, record, db)
-    // The sent values are the merge base of a new record that was sent.
+    // For a new record that has been sent, the sent values are the merge base.
     let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
     guard kind == .update || !bases.isEmpty else { return }
     try mergeAttributes(place, entity, record, row, bases, sent)
@@ -64,13 +66,14 @@ extension AnswerWriter {
   /// Returns the primary key of a node's record, or `nil` if the record is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
-  /// Returns whether the incoming value replaces a foreign key that was changed locally. Also updates the base, and
-  /// records a conflict if both sides changed the foreign key.
+  /// Returns whether the value in the response replaces a foreign key that was changed locally. Also updates the merge
+  /// base of the foreign key, and records a conflict if both sides have changed it.
   mutating func acceptForeignKey(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
   ) throws -> Bool {
-    // The referenced record is not stored yet, so the references cannot be compared. The next response decides.
+    // The record to which the response refers is not stored yet, so it cannot be compared with the local reference. The
+    // local value is kept until a later response.
     guard let incoming else { return false }
     if incoming.isExactly(local) {
       try changes.setBase(entity, record, field.column, nil)
@@ -78,7 +81,7 @@ extension AnswerWriter {
     }
     if incoming.isExactly(base) { return false }
     if incoming.isExactly(sent.values[field.column]) {
-      // The server has received the sent value, and the local value was set afterwards.
+      // The server has received the sent value, so there is no conflict. The local value was changed again after that.
       try changes.setBase(entity, record, field.column, incoming)
       return false
     }
@@ -111,14 +114,15 @@ extension AnswerWriter {
     func fields(_ values: (Int) throws -> ArchiveValue) rethrows -> ModelRecord {
       ModelRecord(shape: shape, values: try said.map(values))
     }
-    // The base of a column without local changes is its stored value.
+    // For a column without local changes, the stored value is the merge base.
     func base(_ attribute: Int) -> DatabaseValue {
       let slot = type.attributes[attribute].slot
       return bases[table.columns[slot].name] ?? row[slot]
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // A sent value that the server now has is the merge base, even if the response to the request has not arrived.
+    // If the server now has a sent value, that value is the merge base, even if the response to the sending request has
+    // not arrived yet.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)
@@ -127,7 +131,8 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    // The server's complete values. Keys that are missing from the server's values are removed, as in the merge above.
+    // The server's complete values: the values in the response, merged into the last known values. As in the merge
+    // above, keys that are missing from the response are removed.
     let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {
       let declared = type.attributes[attribute]
@@ -142,7 +147,8 @@ extension AnswerWriter {
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
-        // It is unknown whether the server's sum includes the sent value.
+        // It is unknown whether the server's sum already includes the sent value, so the local value is kept, and a
+        // conflict is recorded.
         nodes.nodes[place].values[attribute] = local[key] ?? .null
         try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
         try changes.setBase(entity, record, column, incoming)
@@ -165,7 +171,8 @@ extension AnswerWriter {
     nodes.nodes[place].isMerged = true
   }
 
-  /// Keeps unsent local moves into and out of lists, although the server's lists do not contain these moves.
+  /// Keeps records in the lists to which the app has moved them, although the server's lists do not show these unsent
+  /// moves yet.
   mutating func keepLists() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }
@@ -206,8 +213,8 @@ extension AnswerWriter {
     }
   }
 
-  /// Returns the records in an owner's list whose membership has not been sent: new records, and records whose foreign
-  /// key has an unsent edit.
+  /// Returns the records whose membership in an owner's list has not been sent yet: new records, and records whose
+  /// foreign key has an unsent change.
   func recordsWithUnsentMembership(_ target: MappedEntity, _ field: MappedEntity.Field, to owner: DatabaseValue) throws
     -> [DatabaseValue]
   {
@@ -222,8 +229,9 @@ extension AnswerWriter {
         """, arguments: [target.name, owner, field.column])
   }
 
-  /// Returns the records in an owner's list that must not be deleted, either because they have unsent changes, or
-  /// because deleting them would be refused or would affect unsent changes. These records are counted as kept.
+  /// Returns the records in an owner's list that must not be deleted although the response does not list them. They
+  /// have unsent changes, or deleting them would be refused by the database or would affect unsent changes of other
+  /// records. These records are counted in `result.kept`.
   mutating func undeletableRecords(
     _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
   ) throws -> [DatabaseValue] {

@@ -15,7 +15,8 @@ extension AnswerWriter {
       .sorted(by: { $0.key < $1.key })
     {
       guard let entity = catalog.entity(ofType: type) else { continue }
-      // The id is looked up even if it is the primary key, because the column can match a different spelling of the id.
+      // The id is looked up even if it is the primary key, because the stored key may have a different spelling that
+      // the column treats as equal.
       let isNeeded = try changes.has(entity)
       let references = numbers.filter { isReference($0) }
       let asking = isNeeded ? numbers : references
@@ -30,7 +31,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Whether a node is a nested reference that has only an id.
+  /// Whether a node is a reference to another record, which has an id but no other values.
   func isReference(_ number: Int) -> Bool {
     let node = nodes.nodes[number]
     guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
@@ -38,7 +39,7 @@ extension AnswerWriter {
       && node.links.allSatisfy { if case .absent = $0 { true } else { false } }
   }
 
-  /// Gives new local records a new key if the server uses the same key for a different record.
+  /// Gives a new local record a new primary key if the server uses its current primary key for a different record.
   func rekeyNewRecords() throws {
     guard !changes.isEmpty else { return }
     let changed = try changedRecords()
@@ -57,21 +58,22 @@ extension AnswerWriter {
     }
   }
 
-  /// Returns the records with unsent changes, by the entity's number.
+  /// Returns the primary keys of the records with unsent changes, by the number of the entity.
   func changedRecords() throws -> [Int: Set<ExactValue>] {
     let types = Set(nodes.nodes.map(\.type)).compactMap { catalog.entity(ofType: $0) }
     return Dictionary(
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// Gives a new local record a different key, because the server uses the record's current key.
+  /// Gives a record a new primary key if it is a new local record, because the server uses the same key for another
+  /// record.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
   }
 
-  /// Whether a new local record may be the server's record with the same key, because the record was sent with a
-  /// locally assigned id.
+  /// Whether a new local record may be the server's record with the same key. That is possible if the app assigns the
+  /// ids, and the record has already been sent.
   func isAwaited(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard entity.mapper.ids == .client else { return false }
     return try db.exists(
@@ -79,7 +81,8 @@ extension AnswerWriter {
       [entity.name, record])
   }
 
-  /// Drops incoming records that are older than an already merged response, and records that were deleted locally.
+  /// Drops records of the response that are older than a response that has already been merged, and records that were
+  /// deleted locally.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {
@@ -98,12 +101,12 @@ extension AnswerWriter {
     _ = try drop(dropped)
   }
 
-  /// Removes nodes, and returns the previous indices of the remaining nodes.
+  /// Removes nodes, and returns the indices that the remaining nodes had before.
   mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
-    // The remaining nodes keep their order. If the removal also removed nodes that no remaining node refers to, all
-    // nodes are matched again.
+    // The remaining nodes keep their order. Sometimes the removal also removes nodes to which no remaining node refers.
+    // Then the indices no longer match, and the records of all nodes are looked up again.
     if nodes.nodes.count == kept.count {
       (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
     } else {
@@ -112,7 +115,7 @@ extension AnswerWriter {
     return kept
   }
 
-  /// Returns the number of the latest request whose response affected an entity.
+  /// Returns the number of the latest request whose response has changed records of an entity.
   func newest(_ entity: MappedEntity) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),

@@ -4,7 +4,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Deletes records that the server sent earlier but no longer has.
+  /// Deletes records that the server sent earlier, but that the response to this request does not contain.
   mutating func deleteMissing(_ entity: MappedEntity, among condition: Set<ExactValue>?) throws {
     let missing = try DatabaseValue.fetchAll(
       db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
@@ -13,14 +13,14 @@ extension AnswerWriter {
     try delete(entity, missing.filter { condition?.contains(ExactValue($0)) ?? true })
   }
 
-  /// Deletes records that the server marks as deleted.
+  /// Deletes the records that the response marks as deleted.
   mutating func delete(_ nodes: EntityNodes, _ entity: MappedEntity) throws {
     let (key, column) = (entity.keyColumn.quotedDatabaseIdentifier, entity.idColumn.quotedDatabaseIdentifier)
     var records: [DatabaseValue] = []
     for root in nodes.roots {
       guard let id = nodes.nodes[root].values[entity.id.attribute], !id.isNull else { continue }
       let stored = try entity.stored(id, entity.id.attribute)
-      // If a newer response about the record was merged, the record is kept.
+      // The record is kept if a newer response with the record has already been merged.
       let record = try DatabaseValue.fetchOne(
         db.cachedStatement(
           sql: """
@@ -32,7 +32,7 @@ extension AnswerWriter {
     try delete(entity, records)
   }
 
-  /// Deletes rows, except those that ``RowDependents/keeps(_:_:)`` protects.
+  /// Deletes the rows of the given records, except rows that ``RowDependents/keeps(_:_:)`` protects.
   private mutating func delete(_ entity: MappedEntity, _ records: [DatabaseValue]) throws {
     guard !records.isEmpty else { return }
     let dependents = try RowDependents(catalog, changes, db)
@@ -56,14 +56,14 @@ extension AnswerWriter {
       try entity.forget(record, db)
       if count > 0 { result.report[entity.table.name].deleted += 1 }
       if let id, !id.isNull {
-        // An older response must not restore the record.
+        // The deletion is stored, so that an older response that arrives later does not restore the record.
         try db.execute(
           cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
         try RemoteTables.noteApplied(entity, number, db)
       }
       try StoredCopies.forgetDeleted(entity, catalog, db)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      // Other rows refer to the record.
+      // The database refuses the deletion, because other rows refer to the record.
       result.kept += 1
     }
   }

@@ -4,14 +4,15 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Replaces references to records that are not stored yet by pending references.
+  /// Takes references to records that are not stored yet out of the nodes, and keeps them as pending references, which
+  /// are set when the records arrive.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()
     for place in nodes.nodes.indices where records[place] == nil && ids[place] != nil && isReference(place) {
       unknown.insert(place)
     }
-    // A record that the same response contains in full is known.
+    // A record to which a node only refers is not missing if another node of the same response contains it in full.
     guard !unknown.isEmpty else { return }
     var known = Set<[ExactValue]>()
     for place in nodes.nodes.indices where !unknown.contains(place) {
@@ -30,7 +31,8 @@ extension AnswerWriter {
         guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
         let left = found.filter { !unknown.contains($0) }
         guard left.count < found.count else { continue }
-        // A reference to a record that is not stored is null until the record arrives.
+        // A reference to a record that is not stored yet is null until that record arrives. If null is not allowed, the
+        // relation is left unchanged.
         nodes.nodes[place].links[number] = relation.isOptional || relation.shape != .one ? .nodes(left) : .absent
         guard relation.shape == .one else {
           result.awaited += found.count - left.count
@@ -49,7 +51,8 @@ extension AnswerWriter {
     }
   }
 
-  /// Removes foreign keys that refer to records that are not stored yet, if the column may be null.
+  /// Takes foreign keys that refer to records that are not stored yet out of the nodes, if the columns may be null, and
+  /// keeps them as pending references.
   mutating func resolveForeignKeys() throws {
     for type in Set(nodes.nodes.map(\.type)).sorted() {
       guard let entity = catalog.entity(ofType: type) else { continue }
@@ -108,7 +111,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Deletes pending references of fields for which the response has a value.
+  /// Deletes older pending references of all fields for which this response has a value.
   func forgetAwaited() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let record = records[place] else { continue }
@@ -130,7 +133,7 @@ extension AnswerWriter {
   func setReference(_ row: Row, to target: DatabaseValue) throws {
     guard let entity = catalog[row[0]], let field = entity.field(column: row[2]) else { return }
     let record: DatabaseValue = row[1]
-    // An unsent local edit of the field takes precedence.
+    // A field with an unsent local change is not set, because the change takes precedence.
     guard try changes.bases(entity, record)[field.column] == nil else { return }
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(

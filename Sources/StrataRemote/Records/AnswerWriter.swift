@@ -3,22 +3,23 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The result of merging a response into the rows.
+/// The result of merging a response into the database.
 struct AppliedAnswer: Sendable {
-  /// The ids of the response's records, in the order of the response, without nested records.
+  /// The ids of the records in the response, in its order, without nested records.
   var ids: [String] = []
   var report = EntityReport()
-  /// The number of records that were skipped because a newer response had been merged, or because the record was
-  /// deleted locally.
+  /// The number of records that were skipped, either because a newer response had already been merged, or because the
+  /// record had been deleted locally.
   var passedOver = 0
   /// The number of values recorded as conflicts.
   var conflicts = 0
-  /// The number of rows that were kept although the server no longer has their records, because the rows have unsent
-  /// changes or because other rows refer to them.
+  /// The number of rows that were kept although the server no longer has their records. Such rows have unsent changes,
+  /// or other rows refer to them.
   var kept = 0
-  /// The number of elements of id lists that were left out because their records are not stored yet.
+  /// The number of ids in lists that were left out, because their records are not stored yet.
   var awaited = 0
-  /// The reason why a change counts as refused although the server reported success, or `nil` for any other change.
+  /// The reason why the sent change counts as refused although the server reported success, or `nil` if the server has
+  /// applied the change.
   var notApplied: RemoteError?
 
   /// Adds the result of another part of the same response.
@@ -33,37 +34,38 @@ struct AppliedAnswer: Sendable {
 }
 
 extension MappedEntity {
-  /// Whether the rows of the table are independent of each other. In that case, only the primary key and the server's
-  /// id are unique, the entity has no relations, and the table has no foreign key to itself.
+  /// Whether the rows of the table can be written independently of each other, in parts. This is possible if only the
+  /// primary key and the server's id are unique, the entity has no relations, and the table has no foreign key to
+  /// itself.
   fileprivate var isIndependent: Bool {
     type.relations.isEmpty && !table.refersToItself && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
   }
 }
 
-/// Merges a response into the rows, in one transaction.
+/// Merges the records of a response into the rows of the database, in one transaction.
 ///
 ///     nodes → match local records → drop outdated and locally deleted nodes → merge local changes three ways → rows
 ///
-/// A record without local changes is written directly, because its row serves as the merge base.
+/// A record without local changes is written without a merge, because it has no local values that could be lost.
 struct AnswerWriter {
   let catalog: RemoteCatalog
   let db: Database
   let account: String
-  /// The number of the request. A record is skipped if the response to a later request has already been merged into the
-  /// record.
+  /// The number of the request that this response answers. A record is skipped if the response to a later request has
+  /// already been merged into it.
   let number: Int64
   let changes: LocalChanges
   var result = AppliedAnswer()
   var nodes: EntityNodes
-  /// The server's ids, by node index.
+  /// The server's id in each node, by the index of the node; `nil` for a node without an id.
   var ids: [DatabaseValue?] = []
-  /// The primary keys of stored records, by node index, or `nil` for a record that is not stored.
+  /// The primary key of each node's record, by the index of the node; `nil` if the record is not stored.
   var records: [DatabaseValue?] = []
-  /// References to records that are not stored yet.
+  /// The pending references of nodes to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
 
-  /// - Throws: ``RemoteError`` with the code `accountChanged` if the response belongs to a different account, or to a
-  ///   request from before a reset.
+  /// - Throws: ``RemoteError`` with the code `accountChanged` if the request was sent for a different account, or
+  ///   before the data was reset.
   init(_ nodes: EntityNodes, _ catalog: RemoteCatalog, account: String, number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
@@ -79,14 +81,15 @@ struct AnswerWriter {
     changes = try LocalChanges(db)
   }
 
-  /// Writes the records that were read from a response.
+  /// Writes the decoded records of a response.
   ///
-  /// A long list of independent records is written in parts, so that only the rows of one part are in memory at a time.
+  /// A long list of independent records is written in parts, so that only the rows of one part are in memory at the
+  /// same time.
   static func write(
     _ read: ReadRecords, of entity: MappedEntity, _ catalog: RemoteCatalog, account: String, number: Int64,
     copy: HTTPCopy? = nil, isWhole: Bool = false, among condition: Set<ExactValue>? = nil, _ db: Database
   ) throws -> AppliedAnswer {
-    // Each part queries the local changes once, so the number of parts is limited.
+    // The number of parts is limited, because the local changes are queried once for each part.
     let size = max(5_000, read.nodes.roots.count / 20)
     var parts = entity.isIndependent ? read.nodes.parts(of: size)[...] : [read.nodes]
     var result = AppliedAnswer()
@@ -100,11 +103,14 @@ struct AnswerWriter {
     return result
   }
 
+  /// Writes the nodes.
+  ///
   /// - Parameters:
   ///   - entity: the entity of the root records.
-  ///   - copy: the validators of the response, if it contains a single record.
-  ///   - isWhole: whether records that are missing from the response no longer exist on the server.
-  ///   - condition: the primary keys to which `isWhole` is limited, or `nil` for all records.
+  ///   - copy: the header fields of the response with its ETag, if the response contains a single record.
+  ///   - isWhole: whether records that are missing from the response no longer exist on the server, so that they are
+  ///     deleted.
+  ///   - condition: the primary keys of the records that `isWhole` applies to, or `nil` for all records of the entity.
   ///   - deleted: the records that the response marks as deleted.
   mutating func run(
     _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,
@@ -112,7 +118,7 @@ struct AnswerWriter {
   ) throws -> AppliedAnswer {
     try findRecords()
     for root in nodes.roots {
-      // An empty id is refused, because the path of the record would equal the path of the list.
+      // An empty id is refused, because the URL for the record would then be the URL of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
@@ -135,7 +141,8 @@ struct AnswerWriter {
       try keepLists()
     }
     try resolveReferences()
-    // Records that refer to each other are inserted one at a time, so foreign keys are checked only at the end.
+    // Records that refer to each other are inserted one after the other, so foreign keys are checked only at the end of
+    // the transaction.
     let types = Set(nodes.nodes.map(\.type))
     let leads = types.contains { type in
       catalog.entity(ofType: type)?.fields.contains { $0.target.map(types.contains) ?? false } ?? false
@@ -178,8 +185,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Marks the records as sent by the server. Each statement inserts a hundred records, because one statement for each
-  /// record would take a fifth of the time needed for a response.
+  /// Marks records as records that the server has sent. A statement inserts up to a hundred records, because a
+  /// statement for each record would take a fifth of the time that is needed for a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

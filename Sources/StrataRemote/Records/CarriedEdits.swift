@@ -2,11 +2,12 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Migrates stored edits to the columns of the current release.
+/// Moves stored edits to the columns of the current app release.
 ///
-/// Stored edits refer to columns by name. If an app update renames a column, its edits move to the new column. The new
-/// column is found through the model's migration and through `formerly`. The migration's conversions are applied to the
-/// values. `run` throws an error that names the column if an edited property no longer exists.
+/// Stored edits refer to columns by name. If an app update has renamed a column, the edits of the old column are moved
+/// to the new one, which is found through the model's migration and through `formerly`. Values that the migration
+/// converts are converted in the edits too. If an edited property no longer exists, `run` throws an error that names
+/// its column.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database
@@ -15,7 +16,7 @@ struct CarriedEdits {
     for entity in catalog.entities { try CarriedEdits(entity: entity, db: db).run() }
   }
 
-  /// The property keys of the columns, and the model version, in the release that wrote the edits.
+  /// What is known about the app release that wrote the edits: the model version, and the property key of each column.
   private struct Known {
     var version: Int?
     var keys: [String: String] = [:]
@@ -47,7 +48,7 @@ struct CarriedEdits {
     known.version.map { $0 < entity.type.schema.modelVersion } ?? false
   }
 
-  /// Returns the columns that have stored edits, conflicts or sent values.
+  /// Returns the names of the columns for which edits, conflicts or sent values are stored.
   private func columns() throws -> [String] {
     try String.fetchAll(
       db,
@@ -75,7 +76,8 @@ struct CarriedEdits {
         "an unsent edit is of the column \(column), which no property uses any more; name \(key) in formerly: or in a step that renames it, or send the edits first",
         entity: entity.name)
     }
-    // If the version that wrote the values is unknown, the necessary conversions are unknown too.
+    // If the model version of the stored values is unknown, it is also unknown which conversions they need, so none are
+    // applied.
     if known.version != nil, !conversions.isEmpty { try convert(column, field, conversions) }
     guard field.column != column else { return }
     for table in ["edits", "conflicts"] {
@@ -90,9 +92,11 @@ struct CarriedEdits {
 
   private static let ofEntity = "number IN (SELECT number FROM strata_remote_changes WHERE entity = ?)"
 
-  /// Applies a rename to `key`, and appends the operation to `conversions` if it converts the key's value.
+  /// Follows the property with the given key through one migration operation. If the operation renames the property,
+  /// `key` is replaced. If it converts the property's value, the operation is appended to `conversions`.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if the operation drops or moves the value.
+  /// - Throws: ``RemoteError`` with the code `store` if the operation drops the property or moves its value, so that
+  ///   the edits cannot be kept.
   private func follow(_ operation: MigrationOperation, _ key: inout String, _ conversions: inout [MigrationOperation])
     throws
   {
@@ -111,7 +115,7 @@ struct CarriedEdits {
     }
   }
 
-  /// Converts the stored values of a column: the bases of edits, the sent values, and both sides of conflicts.
+  /// Converts all stored values of a column: the bases of edits, the sent values, and both sides of conflicts.
   private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
     guard case .attribute(let place) = field.source else { return }
     func converted(_ stored: DatabaseValue) throws -> DatabaseValue {
@@ -128,8 +132,8 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // All values are read before any value is written, because a converted value can equal a value that is not
-      // converted yet.
+      // All values are read before the first value is written, because a converted value can equal an original value,
+      // which would then be converted twice.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")
@@ -146,7 +150,7 @@ struct CarriedEdits {
 }
 
 extension MigrationOperation {
-  /// The key whose value the operation converts, or `nil` if the operation converts no value.
+  /// The key of the property whose value the operation converts, or `nil` if it converts no value.
   fileprivate var key: String? {
     switch self {
     case .convert(let path, _), .replaceNull(let path, _): path.firstKey

@@ -2,24 +2,26 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each transition is one function,
+/// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each transition is one method,
 /// which runs in the caller's transaction. Docs/Refresh.md has a table of the transitions.
 ///
-/// The triggers (``ChangeTriggers``) insert changes, and return a refused change to the queue when its record is
-/// edited. A lease (``SendingLease``) prevents a second sender from sending the same change, whatever the state.
+/// Changes are inserted by the triggers (``ChangeTriggers``), which also return a refused change to the queue when its
+/// record is edited again. In every state, a lease (``SendingLease``) prevents two senders from sending the same
+/// change.
 extension UnsentChange {
   // MARK: waiting → sending
 
-  /// The content of a request.
+  /// The content of a request that sends the change.
   struct Content {
     let verb: String
     let body: Data?
     let headers: HTTPHeaders
-    /// The values in the body, by column.
+    /// The values in the body, by column name. They are stored as sent values, which later serve as a merge base.
     let values: [String: DatabaseValue]
   }
 
-  /// Stores the request of the change under a new idempotency key.
+  /// Stores the request for sending the change, with a new idempotency key, so that the same request can be repeated
+  /// after a crash or a lost response.
   ///
   /// - Parameter request: the number of the request.
   func storeRequest(_ content: Content, number request: Int64, _ db: Database) throws -> UnsentChange {
@@ -29,7 +31,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // A deletion keeps the previously sent values, because the server may have them.
+    // If the request is a deletion, the values sent before are kept, because the server may have received them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -42,7 +44,7 @@ extension UnsentChange {
     return stored
   }
 
-  /// Sets the reason why the change is waiting, unless the change has an error.
+  /// Stores the reason why the change waits to be sent, for display. A change with an error keeps the error's reason.
   func setReason(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
@@ -50,7 +52,7 @@ extension UnsentChange {
 
   // MARK: sending → waiting
 
-  /// Discards the stored request. The next attempt creates a new request.
+  /// Discards the stored request, so that the next attempt creates a new one.
   ///
   /// - Parameter keepsSent: whether the sent values are kept, because the server may have received them.
   func discardRequest(_ db: Database, keepsSent: Bool = false) throws {
@@ -64,7 +66,8 @@ extension UnsentChange {
 
   // MARK: sending → sending
 
-  /// Records a failed attempt. The request is kept, because the server may have received it.
+  /// Stores that an attempt has failed. The request is kept for the next attempt, because the server may have received
+  /// it.
   ///
   /// - Parameter time: the earliest time of the next attempt, in seconds since 1970, or `nil` for no delay.
   func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {
@@ -74,7 +77,7 @@ extension UnsentChange {
         """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
   }
 
-  /// Delays all changes of an account, because a server's rate limit applies to all requests of the account.
+  /// Delays all changes of an account, because a server's rate limit applies to all requests of the account together.
   static func postponeAll(of account: String, until time: Double, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -85,7 +88,8 @@ extension UnsentChange {
 
   // MARK: sending → uncertain
 
-  /// Marks the change as uncertain, because the outcome of sending a new record is unknown.
+  /// Marks the change, which creates a record, as uncertain, because it is unknown whether the server has created the
+  /// record.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, status = ?, not_before = NULL WHERE number = ?",
@@ -96,7 +100,8 @@ extension UnsentChange {
 
   /// Marks the change as refused.
   ///
-  /// - Parameter keepsRequest: whether a retry repeats the same request, because the server may have received it.
+  /// - Parameter keepsRequest: whether the request is kept, so that a retry repeats the same request. This is necessary
+  ///   if the server may have received it.
   func refuse(_ error: RemoteError, keepsRequest: Bool = false, _ db: Database) throws {
     if !keepsRequest { try discardRequest(db) }
     try db.execute(
@@ -108,7 +113,7 @@ extension UnsentChange {
 
   // MARK: refused, uncertain → waiting
 
-  /// Returns the change to the queue. An uncertain change gets a new request.
+  /// Returns the change to the queue of changes to be sent. For an uncertain change, a new request is created.
   func retry(_ db: Database) throws {
     if state == .uncertain { try discardRequest(db) }
     try db.execute(
@@ -118,7 +123,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Removes the delay from a record's change.
+  /// Removes the delay from the change of a record, so that the change can be sent at once.
   static func clearDelay(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
@@ -127,7 +132,8 @@ extension UnsentChange {
 
   // MARK: Kind and record
 
-  /// Turns the change into an insertion, which sends the record as a new record.
+  /// Turns the change into an insertion, so that the record is sent as a new record. This is needed if the server does
+  /// not have the record.
   func becomeNew(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
@@ -142,7 +148,7 @@ extension UnsentChange {
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
   }
 
-  /// Moves the change to a different row of the same record.
+  /// Moves the change to a different row, if the record's row was replaced by another row for the same record.
   func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
@@ -150,8 +156,8 @@ extension UnsentChange {
 
   // MARK: → gone
 
-  /// Discards the request after the server has responded, and resets the attempts and the error. Remaining edits wait
-  /// to be sent.
+  /// Discards the request after the server has executed it, and resets the number of attempts and the error. Edits that
+  /// the request did not contain stay in the queue.
   func acknowledge(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(
@@ -161,7 +167,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Deletes a record's change if nothing remains to be sent.
+  /// Deletes the change of a record if nothing of it remains to be sent.
   static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: """

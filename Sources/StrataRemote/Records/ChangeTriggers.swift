@@ -2,12 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// Records the changes that the app makes to the entities' tables, with models, GRDB records or SQL.
+/// Records all changes that the app makes to the tables of the entities, whether it uses models, GRDB records or SQL.
 ///
-/// The triggers are temporary. They belong to the single writing connection, do not modify the app's schema, and
-/// disappear when the database is closed. They ignore writes that merge a server's response.
+/// The changes are recorded by temporary SQLite triggers on the only writing connection. Temporary triggers do not
+/// modify the app's schema, and disappear when the database is closed. They ignore writes that merge a response of the
+/// server.
 enum ChangeTriggers {
-  /// Creates the triggers on the writing connection.
+  /// Creates the triggers on the writing connection, which `db` must be.
   static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
     try db.execute(
       sql: """
@@ -22,7 +23,7 @@ enum ChangeTriggers {
     }
   }
 
-  /// Calls `body` with the triggers disabled, for writes that are not changes made by the app.
+  /// Calls `body` while the triggers record nothing, for writes that are not changes by the app.
   static func withoutRecording<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
     // If `body` throws, the caller rolls back the transaction, including this update.
@@ -33,8 +34,9 @@ enum ChangeTriggers {
 
   /// Returns the account for which changes are recorded on this connection.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. SQLite drops the triggers of a table
-  ///   together with the table. Edits would then go unrecorded, and the next response would overwrite them.
+  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. This happens if the app drops and
+  ///   recreates a table, because SQLite drops the triggers of a table together with the table. Without a trigger,
+  ///   edits would not be recorded, and the next response would overwrite them.
   static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
     let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
     let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -94,7 +96,7 @@ enum ChangeTriggers {
 
     private func change(_ row: String) -> String { "entity = \(name) AND record = \(row).\(key)" }
 
-    /// Returns the SQL condition that the record has unsent changes.
+    /// Returns an SQL condition that is true if the record of a row has unsent changes.
     ///
     /// No trigger statement has a conflict clause, because SQLite replaces it with the conflict clause of the statement
     /// that fired the trigger (see the documentation of `CREATE TRIGGER`).
@@ -103,13 +105,14 @@ enum ChangeTriggers {
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Returns SQL that deletes the edits that were recorded for an `INSERT` without effect on the row.
+    /// Returns SQL that deletes leftover edits of a record without unsent changes. They were recorded before an
+    /// `INSERT` that then had no effect on the row.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
 
-    /// Returns SQL that refuses unsent changes of the same record under two accounts. Otherwise the changes of one
-    /// account would be sent with the token of the other account.
+    /// Returns SQL that aborts a change of a record that has unsent changes of another account. Without this check, the
+    /// changes of one account would be sent with the token of the other.
     private func checkAccount(_ row: String) -> String {
       """
       SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
@@ -117,15 +120,15 @@ enum ChangeTriggers {
       """
     }
 
-    /// Returns the SQL condition that a column has changed. SQLite compares by collation and treats 1 and 1.0 as equal,
-    /// but every change of the stored bytes or their type counts.
+    /// Returns an SQL condition that is true if the value of a column has changed. Any change of the stored bytes or of
+    /// their type counts, although SQLite compares by collation by default, and treats 1 and 1.0 as equal.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
     }
 
-    /// Returns SQL that saves the previous values of columns as bases of the edits, unless the record is new to the
-    /// server.
+    /// Returns SQL that saves the previous values of columns as the merge bases of edits. A record that the server does
+    /// not have yet needs no bases.
     private func keep(_ row: String, where condition: String? = nil) -> String {
       entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
@@ -144,7 +147,8 @@ enum ChangeTriggers {
     private let retried = "state = 'waiting', not_before = NULL, code = NULL, reason = NULL, status = NULL"
 
     private var beforeInsert: String {
-      // A row that `INSERT OR REPLACE` replaces is deleted without firing a trigger.
+      // The old values are saved before the row is inserted, because `INSERT OR REPLACE` deletes a conflicting row
+      // without firing a trigger.
       let kept = entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
         return """
@@ -166,7 +170,8 @@ enum ChangeTriggers {
       """
     }
 
-    /// SQL that keeps the server's id if an older copy of the record, which lacks the id, replaces the row.
+    /// SQL that keeps the server's id of a record if the app replaces the row by an older copy of the record that has
+    /// no id yet.
     private var keptID: String {
       guard !entity.idIsKey else { return "" }
       let known = """
@@ -180,8 +185,8 @@ enum ChangeTriggers {
         """
     }
 
-    /// SQL that refuses nonnegative numbers as keys of new records, because the server may assign the same number to a
-    /// different record.
+    /// SQL that refuses a nonnegative number as the primary key of a new record if the key is also the server's id,
+    /// because the server may assign the same number to a different record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """
@@ -254,6 +259,6 @@ enum ChangeTriggers {
 }
 
 extension String {
-  /// The text as an SQL string literal.
+  /// The text as an SQL string literal, in quotes and with quotes inside it doubled.
   fileprivate var sqlText: String { "'" + replacingOccurrences(of: "'", with: "''") + "'" }
 }

@@ -1,10 +1,10 @@
 internal import GRDB
 internal import StrataStore
 
-/// Reads and updates the unsent local changes while a response is merged.
+/// Reads and updates the unsent changes of records while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether there are no unsent changes, in which case further queries are skipped.
+  /// Whether no record has unsent changes. The methods then return without querying the database.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -20,13 +20,14 @@ struct LocalChanges {
     ).flatMap(RemoteChange.Kind.init)
   }
 
-  /// Whether the entity has records with unsent changes.
+  /// Whether any record of an entity has unsent changes.
   func has(_ entity: MappedEntity) throws -> Bool {
     guard !isEmpty else { return false }
     return try db.exists("SELECT 1 FROM strata_remote_changes WHERE entity = ?", [entity.name])
   }
 
-  /// Returns all records of an entity that have unsent changes. One query is enough for a whole response.
+  /// Returns the primary keys of all records of an entity that have unsent changes, so that one query is enough for a
+  /// whole response.
   func records(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let records = try DatabaseValue.fetchAll(
@@ -34,7 +35,7 @@ struct LocalChanges {
     return Set(records.map { ExactValue($0) })
   }
 
-  /// Returns the server's ids of locally deleted rows.
+  /// Returns the server's ids of records that were deleted locally and whose deletion has not been sent.
   func deleted(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
     let ids = try DatabaseValue.fetchAll(
@@ -42,13 +43,14 @@ struct LocalChanges {
     return Set(ids.map { ExactValue($0) })
   }
 
-  /// Returns the bases of a record's edited columns, which are the values before the local edits.
+  /// Returns the merge base of each edited column of a record, by column name. The base is the value before the first
+  /// unsent edit.
   func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, record])
   }
 
-  /// Sets the base of a column, which is the value before the local edit. If `base` is `nil`, the column no longer
-  /// counts as edited, and its conflicts are deleted.
+  /// Sets the merge base of an edited column, which is the value before the first unsent edit. If `base` is `nil`, the
+  /// column no longer counts as edited, and its conflicts are deleted.
   func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
     guard let base else {
       try db.execute(
@@ -63,8 +65,8 @@ struct LocalChanges {
         """, [entity.name, record, field, base])
   }
 
-  /// Sets the bases of the sent columns to the sent values. A column that still has its sent value no longer counts as
-  /// changed.
+  /// Sets the merge bases of the sent columns to the sent values, because the server now has these values. A column
+  /// that still has its sent value no longer counts as edited.
   func rebase(
     _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue], to sent: [String: DatabaseValue]
   ) throws {
@@ -75,13 +77,13 @@ struct LocalChanges {
   }
 
   struct Conflict {
-    /// The name of the column.
+    /// The name of the column that has the conflict.
     let field: String
-    /// The part of the column's value that is in conflict.
+    /// The part of the column's value that both sides have changed.
     let part: ValuePart
-    /// The path that is shown to users.
+    /// The path of the value in the record, for display.
     let path: String
-    /// The base of the whole column.
+    /// The merge base of the whole column, not only of the part.
     let base: DatabaseValue
     let server: DatabaseValue
   }
@@ -96,8 +98,8 @@ struct LocalChanges {
     }
   }
 
-  /// Updates the server's value in the conflicts of a column. A conflict is deleted if both sides now have the same
-  /// value.
+  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if both sides now have the
+  /// same value.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue
@@ -113,7 +115,7 @@ struct LocalChanges {
     }
   }
 
-  /// Records a conflict, or removes all conflicts of the column if `conflict` is `nil`.
+  /// Stores a conflict of a column, or deletes all conflicts of the column if `conflict` is `nil`.
   func setConflict(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ conflict: Conflict?, account: String
   ) throws {
@@ -122,7 +124,8 @@ struct LocalChanges {
         cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ? AND field = ?",
         [entity.name, record, field])
     }
-    // An existing conflict keeps its base, which is the last value on which both sides agreed.
+    // If the same conflict is already stored, it keeps its base, because that is the last value on which both sides
+    // agreed.
     try db.execute(
       cached: """
         INSERT INTO strata_remote_conflicts (account, entity, record, field, part, path, base, server)
@@ -132,26 +135,26 @@ struct LocalChanges {
       [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
-  /// Deletes a record's change if nothing remains to be sent.
+  /// Deletes the change of a record if nothing of it remains to be sent.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     try UnsentChange.settle(entity, record, db)
   }
 }
 
 extension Database {
-  /// Whether a query returns any rows. The statement is cached.
+  /// Whether a query returns any rows. The statement is kept in the connection's statement cache.
   func exists(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
     try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: arguments) ?? false
   }
 
-  /// Returns the result of a query with two columns as a dictionary from the first column to the second. The statement
-  /// is cached.
+  /// Returns the rows of a query with two columns as a dictionary, with the first column as the key and the second as
+  /// the value. The statement is kept in the connection's statement cache.
   func pairs(_ sql: String, _ arguments: StatementArguments) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }
   }
 
-  /// Runs a statement through the connection's statement cache.
+  /// Runs a statement that is kept in the connection's statement cache.
   func execute(cached sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
     try cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
   }

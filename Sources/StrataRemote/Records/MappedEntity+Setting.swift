@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataStore
 
 extension MappedEntity {
-  /// Sets a column of a row without recording a local change.
+  /// Sets a column of a record's row. The triggers do not record this as a change by the app.
   func set(_ column: String, of record: DatabaseValue, to value: DatabaseValue, _ db: Database) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(
@@ -12,7 +12,8 @@ extension MappedEntity {
     }
   }
 
-  /// Deletes a row without recording a local change. Returns the number of deleted rows.
+  /// Deletes a record's row. The triggers do not record this as a change by the app. Returns the number of deleted
+  /// rows, which is 0 or 1.
   @discardableResult
   func delete(_ record: DatabaseValue, _ db: Database) throws -> Int {
     try ChangeTriggers.withoutRecording(db) {
@@ -22,21 +23,23 @@ extension MappedEntity {
     }
   }
 
-  /// Deletes a record's validators, and the number of the last response that was merged into the record.
+  /// Deletes what is stored about the responses for a record: its ETag, its modification time, and the number of the
+  /// latest response that was merged into it.
   func forget(_ record: DatabaseValue, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
   }
 
-  /// Returns the primary key of the record with this server id, or `nil` if there is no such record.
+  /// Returns the primary key of the record that has the given server's id, or `nil` if there is no such record.
   ///
-  /// A text id also matches a numeric column, because SQLite converts the id by the column's affinity.
+  /// A text id also finds a number in a numeric column, because SQLite converts the text according to the affinity of
+  /// the column.
   func record(withID id: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
     return try DatabaseValue.fetchOne(
       db.cachedStatement(sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?"), arguments: [id])
   }
 
-  /// Returns the server's id of a record, or `nil` if there is no such record.
+  /// Returns the server's id of a record, or `nil` if the table does not contain the record.
   func id(of record: DatabaseValue, _ db: Database) throws -> DatabaseValue? {
     let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
     return try DatabaseValue.fetchOne(
@@ -45,8 +48,8 @@ extension MappedEntity {
 }
 
 extension MappedEntity {
-  /// Returns the value for a column whose edit is discarded. This is the value before the edit, or null if that value
-  /// refers to a deleted record.
+  /// Returns the value to which a column is reset when its edit is discarded. This is the value before the edit, or
+  /// null if that value refers to a record that no longer exists.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the value must be null but the column does not allow null.
   func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws

@@ -3,14 +3,14 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Changes a record's primary key everywhere: in its own row, in rows that refer to it, and in the stored changes and
-/// validators.
+/// Changes a record's primary key in all places: in the record's row, in rows that refer to it, and in the stored
+/// changes and responses.
 struct RecordRenaming {
   private let catalog: RemoteCatalog
   private let entity: MappedEntity
   private let db: Database
 
-  /// A column that holds primary keys of the entity.
+  /// A column that contains primary keys of the entity whose record is renamed.
   private struct Reference: Hashable {
     let table: String
     let column: String
@@ -22,10 +22,10 @@ struct RecordRenaming {
     self.db = db
   }
 
-  /// Changes a record's key to a key that no row has.
+  /// Changes the primary key of a record to a key that no other row has.
   func rename(_ old: DatabaseValue, to new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
-      // Foreign keys are violated between the updates.
+      // Foreign keys are checked at the end of the transaction, because they are violated between the updates.
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       let key = entity.keyColumn.quotedDatabaseIdentifier
       try db.execute(cached: "UPDATE \(entity.quotedTable) SET \(key) = ? WHERE \(key) = ?", [new, old])
@@ -39,10 +39,10 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Replaces outdated local keys in objects by the current keys, both as primary keys and as foreign keys. A local key
-  /// is outdated if the server has assigned an id to its record.
+  /// Replaces outdated local keys in objects that the app is saving by the current keys. The local key of a record is
+  /// outdated once the server's id has replaced it. Both primary keys and foreign keys are replaced.
   ///
-  /// Numeric keys are not replaced, because a different record may now have the same number.
+  /// Numeric keys are not replaced, because the same number may now be the key of a different record.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
     guard try db.exists("SELECT 1 FROM strata_remote_ids") else { return }
     let byType = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
@@ -61,7 +61,7 @@ struct RecordRenaming {
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
         nodes.nodes[place].values[number] = try entity.value(new, number)
-        // A missing id in the object must not remove the server's id from the row.
+        // The object may still have no server's id. Its null must not overwrite the server's id in the row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
         }
@@ -69,8 +69,8 @@ struct RecordRenaming {
     }
   }
 
-  /// Deletes a row that duplicates an existing row of the same record, and redirects all references to the existing
-  /// row.
+  /// Deletes a row if another row for the same record already exists, and changes all references to the deleted row
+  /// into references to the other row.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -84,7 +84,7 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Gives a new local record a key that no server assigns.
+  /// Gives a new local record another primary key that a server never assigns.
   func moveAside(_ record: DatabaseValue) throws {
     let key = entity.keyColumn.quotedDatabaseIdentifier
     let new: DatabaseValue
@@ -99,7 +99,7 @@ struct RecordRenaming {
     try rename(record, to: new)
   }
 
-  /// Whether other rows refer to a record.
+  /// Whether any other row refers to a record.
   func isReferenced(_ record: DatabaseValue) throws -> Bool {
     for reference in try references() {
       let isOwn = reference.table.lowercased() == entity.table.name.lowercased()
@@ -126,7 +126,7 @@ struct RecordRenaming {
       try db.execute(
         cached: "UPDATE \(reference.table.quotedDatabaseIdentifier) SET \(column) = ? WHERE \(column) = ?", [new, old])
     }
-    // Bases, sent values and conflicts also contain the key.
+    // The bases, sent values and conflicts of foreign keys contain the primary key too.
     for other in catalog.entities {
       for field in other.fields where field.target == entity.number {
         try db.execute(
@@ -146,7 +146,8 @@ struct RecordRenaming {
     }
   }
 
-  /// Returns the columns that hold the key, determined from the tables' foreign keys and from the entities' relations.
+  /// Returns all columns that contain primary keys of the entity, as the foreign keys of the tables and the relations
+  /// of the entities declare.
   private func references() throws -> [Reference] {
     var found = Set<Reference>()
     let tables = try String.fetchAll(

@@ -1,17 +1,18 @@
 internal import Foundation
 internal import GRDB
 
-/// The tables that Strata adds to the app's database. They hold metadata of the server's records, and unsent changes.
+/// The tables that the library adds to the app's database. They contain the unsent changes, and what is known about the
+/// records on the server.
 ///
-/// A record without unsent changes has only a row in `strata_remote_records`. Its row in the app's table serves as the
-/// merge base.
+/// For a record without unsent changes, the only additional row is in `strata_remote_records`. The server's values are
+/// not stored again, because the record's row in the app's table has the same values and serves as the merge base.
 enum RemoteTables {
-  /// The version of the tables' format. A database with a newer version is refused.
+  /// The version of the tables' layout. A database with a newer version is refused.
   static let format = 2
 
   /// Creates the tables if they do not exist.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if a newer version of Strata created them.
+  /// - Throws: ``RemoteError`` with the code `store` if a newer version of the library created them.
   static func create(_ db: Database) throws {
     try db.execute(sql: sql)
     let found = try Int.fetchOne(db, sql: "SELECT value FROM strata_remote_meta WHERE name = 'format'")
@@ -31,27 +32,28 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Forgets deletions that are more than a day older than `time`. They are no longer needed, because no request takes
-  /// a day.
+  /// Deletes the entries about deletions that are more than a day older than `time`. Such an entry prevents a late
+  /// response from restoring the record, and no request takes a day.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Stores the number of a reset that removed all rows. Responses to earlier requests will be dropped.
+  /// Stores the number of a reset, which has removed all rows. Responses to requests with smaller numbers are dropped,
+  /// so that they do not restore the rows.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
 
-  /// Whether a request was made before the last reset.
+  /// Whether the request with the given number was sent before the latest reset.
   static func isBeforeReset(_ number: Int64, _ db: Database) throws -> Bool {
     let reset = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = 'reset'"))
     return reset.map { number < $0 } ?? false
   }
 
-  /// Stores the number of a response that was merged for an entity. Only a response with a lower number must later be
-  /// checked record by record.
+  /// Stores that the response to the request with this number was merged for an entity. If no later response has been
+  /// merged, the records of a response need not be checked one by one for newer values.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """

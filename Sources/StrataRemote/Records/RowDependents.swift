@@ -1,15 +1,15 @@
 internal import GRDB
 internal import StrataStore
 
-/// Finds the rows that refer to a row through foreign keys. Deleting the row would delete or change these rows, or
-/// would fail because of them.
+/// Finds the rows that refer to a row through foreign keys. If the row were deleted, SQLite would delete or change
+/// these rows, or refuse the deletion.
 struct RowDependents {
   private let catalog: RemoteCatalog
   private let changes: LocalChanges
   private let db: Database
   private let links: [Link]
 
-  /// A foreign key, as pairs of a column and the referenced column.
+  /// A foreign key of a table. Each of its columns is paired with the referenced column of the other table.
   private struct Link {
     let table: String
     let target: String
@@ -17,7 +17,7 @@ struct RowDependents {
     let action: String
   }
 
-  /// A row, identified by the values of all its columns.
+  /// The identity of a row in any table: the name of the table and the values of all columns.
   private struct RowIdentity: Hashable {
     let table: String
     let values: [ExactValue]
@@ -25,7 +25,7 @@ struct RowDependents {
 
   init(_ catalog: RemoteCatalog, _ changes: LocalChanges, _ db: Database) throws {
     (self.catalog, self.changes, self.db) = (catalog, changes, db)
-    // Foreign keys have no effect if SQLite does not enforce them.
+    // If SQLite does not enforce foreign keys, they neither prevent deletions nor change other rows.
     guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
       links = []
       return
@@ -39,7 +39,7 @@ struct RowDependents {
     var links: [Link] = []
     for row in rows {
       let target: String = row[2]
-      // A foreign key that does not name the referenced columns refers to the primary key.
+      // A foreign key that does not name the referenced columns refers to the primary key of the other table.
       let place: Int = row[6]
       let primary = try row[4] == nil && db.tableExists(target) ? db.primaryKey(target).columns : []
       let destination: String? = row[4] ?? (primary.indices.contains(place) ? primary[place] : nil)
@@ -49,13 +49,14 @@ struct RowDependents {
     self.links = links
   }
 
-  /// Whether a row must be kept although the server has deleted its record. A row is kept if it has unsent changes, if
-  /// a record with unsent changes refers to it, or if a foreign key prevents its deletion.
+  /// Whether a row must be kept although the server no longer has its record. This is the case if the row has unsent
+  /// changes, if a record with unsent changes refers to it, or if a foreign key prevents its deletion.
   func keeps(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }
 
-  /// Whether a record with unsent changes refers to the row. Deleting the row could then delete that record too.
+  /// Whether a record with unsent changes refers to a row. If the row were deleted, that record could be deleted with
+  /// it.
   private func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard !changes.isEmpty else { return false }
     for other in catalog.entities {
@@ -71,8 +72,8 @@ struct RowDependents {
     return false
   }
 
-  /// Whether deleting a row would be refused, at once or at the end of the transaction, or would delete or change a
-  /// record with unsent changes.
+  /// Whether deleting a row would be refused, either immediately or at the end of the transaction, or whether it would
+  /// delete or change a record with unsent changes.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"

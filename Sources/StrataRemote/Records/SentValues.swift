@@ -3,9 +3,10 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The sent values of a record while the response is outstanding. The server may or may not have received the values.
+/// The values of a record that were sent in a request whose response has not arrived. It is unknown whether the server
+/// has received them.
 struct SentValues {
-  /// The sent values, by column. Empty if no response is outstanding.
+  /// The sent values, by column name. Empty if no response is outstanding.
   let values: [String: DatabaseValue]
   private let entity: MappedEntity
   private let record: DatabaseValue
@@ -20,8 +21,8 @@ struct SentValues {
       """, [entity.name, record])
   }
 
-  /// Replaces the sent value of a column by the server's value, which the row now has. The column then has nothing left
-  /// to send.
+  /// Replaces the sent value of a column by the server's value, which is now also the value in the row. Nothing of the
+  /// column remains to be sent then.
   func replace(_ column: String, by value: DatabaseValue) throws {
     guard let known = values[column], !known.isExactly(value) else { return }
     try db.execute(
@@ -31,7 +32,8 @@ struct SentValues {
         """, [value, column, entity.name, record])
   }
 
-  /// Whether the server has the sent value. Surrounding white space is ignored, because many servers trim text.
+  /// Whether the server's value shows that the server has received the sent value. Surrounding white space is ignored,
+  /// because many servers trim text.
   private static func hasArrived(_ sent: ArchiveValue, _ server: ArchiveValue) -> Bool {
     guard case .string(let sent) = sent, case .string(let server) = server else {
       return sent == server
@@ -40,8 +42,8 @@ struct SentValues {
       == server.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Returns the last value that both sides are known to have had. This is the sent value if the server has it,
-  /// otherwise the earlier value. Objects are compared key by key.
+  /// Returns the latest value that both sides are known to have had: the sent value if the server has received it,
+  /// otherwise the value before the edit. Objects are compared key by key.
   static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
     if hasArrived(sent, server) { return sent }
     guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {

@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A stored conflict, together with the current value of the row.
+/// A conflict that is stored in the database, together with the current local value.
 struct StoredConflict {
   private let number: Int64
   private let account: String
@@ -16,7 +16,8 @@ struct StoredConflict {
   private let server: DatabaseValue
   private let local: DatabaseValue
 
-  /// Returns `nil` if the row no longer exists, or if the entity or its column is no longer mapped.
+  /// Reads a row of the table of conflicts. Returns `nil` if the record no longer exists, or if its entity or column is
+  /// no longer mapped.
   init?(_ row: Row, _ catalog: RemoteCatalog, _ db: Database) throws {
     guard let entity = catalog[row["entity"]], let field = entity.field(column: row["field"]) else { return nil }
     let record: DatabaseValue = row["record"]
@@ -66,11 +67,12 @@ struct StoredConflict {
     let now = try entity.row(record, db)?[field.slot]
     if now?.isExactly(server) ?? true { try changes.setBase(entity, record, field.column, nil) }
     try changes.settle(entity, record)
-    // Changes that waited for the resolution can be sent now.
+    // The change may have been delayed until the conflict was resolved, so the delay is removed.
     try UnsentChange.clearDelay(entity, record, db)
   }
 
-  /// Throws `store` if the server's value refers to a record that does not exist locally.
+  /// Throws an error with the code `store` if the server's value is a reference to a record that does not exist
+  /// locally.
   private func checkTarget(_ db: Database) throws {
     guard let number = field.target, let target = catalog.entity(ofType: number), !server.isNull else { return }
     guard try target.row(server, db) == nil else { return }

@@ -3,18 +3,21 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Stores the metadata of responses, by account and URL. A copy is deleted when a 304 would no longer confirm the
-/// current rows.
+/// Stores copies of responses (``HTTPCopy``), by account and URL. With a copy, the server can answer a later request
+/// with a 304, which means that nothing has changed. A copy is therefore deleted as soon as the rows no longer
+/// correspond to it.
 enum StoredCopies {
   static func fetch(account: String, url: String, _ db: Database) throws -> HTTPCopy? {
     let data = try Data.fetchOne(
       db.cachedStatement(sql: "SELECT copy FROM strata_remote_copies WHERE account = ? AND url = ?"),
       arguments: [account, url])
-    // `try?` because a copy that this version cannot read is ignored. A full request is then sent.
+    // `try?` ignores a copy that this version of the library cannot decode. A full request is then sent.
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Saves a copy, unless there is a copy from a later request.
+  /// Saves the copy of a response, unless the stored copy belongs to a later request.
+  ///
+  /// - Parameter number: the number of the request.
   static func save(
     _ copy: HTTPCopy, account: String, url: String, _ entity: MappedEntity, number: Int64, _ db: Database
   ) throws {
@@ -25,13 +28,15 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Deletes the copy for a URL if this request or an earlier request saved the copy.
+  /// Deletes the copy for a URL, unless the stored copy belongs to a later request.
+  ///
+  /// - Parameter number: the number of the request.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ? AND applied <= ?", [account, url, number])
   }
 
-  /// Deletes the copies for a URL after a change was sent to that URL (RFC 9111, section 4.4).
+  /// Deletes the copies for a URL in all accounts, after a change was sent to that URL (RFC 9111, section 4.4).
   static func forget(url: String, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE url = ?", [url])
   }
@@ -41,9 +46,9 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Returns the number of times that the copies of an entity have been deleted. If the number changes during a
-  /// request, the copy of the response is not kept, because a later 304 would confirm rows that have changed in the
-  /// meantime.
+  /// Returns how often the copies of an entity have been deleted. If this number changes while a request runs, rows
+  /// have been changed in the meantime. The copy of its response is then not saved, because a later 304 would wrongly
+  /// confirm these rows.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
@@ -56,8 +61,9 @@ enum StoredCopies {
       ["forgotten/" + entity.name])
   }
 
-  /// Deletes the copies of an entity, and of entities that refer to it, after a record was deleted. Other responses may
-  /// contain the record, and its deletion may have deleted or changed further rows through foreign keys.
+  /// Deletes the copies of an entity, and of entities that refer to it, after a record was deleted. The record may have
+  /// been part of other responses. Its deletion may also have deleted or changed rows of other entities through foreign
+  /// keys.
   static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
     var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
     while let next = waiting.popLast() {
@@ -68,7 +74,8 @@ enum StoredCopies {
     }
   }
 
-  /// Deletes the copies for all URLs except one, after a response from that URL has changed rows of the entity.
+  /// Deletes the copies of an entity for all URLs except the given one, after a response from that URL has changed rows
+  /// of the entity.
   static func forget(_ entity: MappedEntity, except url: String, account: String, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND NOT (url = ? AND account = ?)",
@@ -76,14 +83,15 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Deletes the copies of later requests, after the response to an earlier request has changed rows.
+  /// Deletes the copies of an entity that belong to requests after the given one, because the late response to the
+  /// given request has changed rows that these copies describe.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
   }
 
-  /// Deletes all copies if the mapping of entities has changed, because the next response must include the new
-  /// properties.
+  /// Deletes all copies if the mapping of entities to JSON has changed. Otherwise a 304 would prevent the new
+  /// properties from being received.
   static func checkMapping(_ catalog: RemoteCatalog, _ db: Database) throws {
     let mapping = catalog.entities.map { entity in
       let fields = entity.type.schema.fields.map { field in
@@ -98,8 +106,8 @@ enum StoredCopies {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('mapping', ?)", arguments: [mapping])
   }
 
-  /// Deletes the copies of an entity if rows have disappeared without a recorded deletion, because a 304 would not
-  /// restore those rows.
+  /// Deletes the copies of an entity if some of its rows are missing although no deletion was recorded. A 304 would not
+  /// restore these rows.
   static func checkRows(_ entity: MappedEntity, _ db: Database) throws {
     let isMissing = try db.exists(
       """

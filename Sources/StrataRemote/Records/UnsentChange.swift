@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataStore
 
-/// A row of the change queue, which represents a record with unsent changes.
+/// A record with unsent changes, as a row of the change queue.
 struct UnsentChange: Sendable {
   let number: Int64
   let account: String
   let entity: String
   let record: DatabaseValue
-  /// The server's id, or null if the server does not have the record yet.
+  /// The server's id of the record, or null if the server does not have the record yet.
   let id: DatabaseValue
   let kind: RemoteChange.Kind
   let state: RemoteChange.State
@@ -16,8 +16,8 @@ struct UnsentChange: Sendable {
   let code: String?
   let reason: String?
   let status: Int?
-  /// The stored request, or `nil` if no request is stored. The URL and the authorization are determined again
-  /// for each attempt.
+  /// The request that was stored for this change, or `nil` if there is none. The URL and the authorization are not
+  /// stored, because they are determined again for each attempt.
   let request: StoredRequest?
 
   struct StoredRequest: Sendable {
@@ -25,7 +25,8 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The request number of the first attempt, because a late response may belong to that attempt.
+    /// The number that the request had in its first attempt, because a late response may be the response to that
+    /// attempt.
     let number: Int64
 
     /// Whether the request has `If-Match`. The server then executes the request only if the record is unchanged, so the
@@ -46,7 +47,7 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // Whether the outcome of a `POST` is unknown and cannot be looked up.
+    // If this code is stored, the outcome of a `POST` is unknown, and the server cannot be asked about it.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }

@@ -3,12 +3,12 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A part of a column's value, given by a path of keys. An empty path refers to the whole value.
+/// A part of a column's value, identified by the keys that lead to it. Without keys, it is the whole value.
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
-  /// Creates a part from the leading keys of a conflict's path. The path is cut off at the first index, because a list
-  /// is always in conflict as a whole.
+  /// Creates a part from the path of a conflict, which begins with the key of the column. The path is cut off at the
+  /// first index, because a list can only be in conflict as a whole.
   init(_ path: ValuePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {
@@ -20,7 +20,7 @@ struct ValuePart: Sendable, Hashable {
 
   static let whole = ValuePart(ValuePath())
 
-  /// The JSON text that represents the part in a table column.
+  /// The keys as JSON text, which is how the part is stored in a database column.
   var text: String {
     get throws { String(decoding: try JSONWriter().write(.array(keys.map { .string($0) })), as: UTF8.self) }
   }
@@ -31,13 +31,13 @@ struct ValuePart: Sendable, Hashable {
 
   private var steps: [ArchiveValue.Step] { keys.map { .key($0) } }
 
-  /// Returns this part of a value, or `nil` if it is absent.
+  /// Returns this part of a value, or `nil` if the value does not have this part.
   func value(of whole: ArchiveValue) -> ArchiveValue? {
     steps.reduce(whole as ArchiveValue?) { value, step in value?[step] }
   }
 
-  /// Returns the value with this part replaced by the same part of `other`, or with the part removed if `other` does
-  /// not have it.
+  /// Returns the value `whole` with this part replaced by the same part of `other`. If `other` does not have the part,
+  /// it is removed.
   func replaced(in whole: ArchiveValue, by other: ArchiveValue) throws -> ArchiveValue {
     try replaced(in: whole, with: value(of: other))
   }
@@ -51,7 +51,7 @@ struct ValuePart: Sendable, Hashable {
 }
 
 extension MappedEntity {
-  /// Returns `stored` with a part replaced by the same part of `other`.
+  /// Returns the stored value of a field with one part replaced by the same part of `other`.
   func replacing(_ part: ValuePart, of stored: DatabaseValue, in field: Field, by other: DatabaseValue) throws
     -> DatabaseValue
   {

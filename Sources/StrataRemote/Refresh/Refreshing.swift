@@ -3,28 +3,29 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Requests records from the server, and merges the response into the rows.
+/// A refresh: requests records from the server, and merges the response into the rows.
 struct Refreshing: Sendable {
   let session: RemoteSession
   let entity: MappedEntity
   let request: RemoteRequest
   let account: String
-  /// Returns the primary keys of the rows that the list covers, or `nil` if the list is not limited to a subset of the
-  /// records.
+  /// For a list that contains only a subset of the records: returns the primary keys of the rows in that subset. Rows
+  /// outside of it are not deleted if they are missing from the list. `nil` if the list contains all records.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
   private struct Pages: Sendable {
     var read: ReadRecords
     var isList = true
     var count = 0
-    /// Whether all pages were fetched.
+    /// Whether all pages of the list were fetched.
     var isComplete = true
     var copy: HTTPCopy?
   }
 
   private enum Answer: Sendable {
     case fresh
-    /// The server responded with 304. The value is the copy to keep, or `nil` to keep no copy.
+    /// The server responded with 304. The value is the updated copy to save, or `nil` if the stored copy must be
+    /// deleted.
     case notModified(HTTPCopy?)
     case pages(Pages)
     case gone(RemoteError)
@@ -42,7 +43,7 @@ struct Refreshing: Sendable {
 
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
-  /// Refreshes the records, and also returns the first record as the server sent it.
+  /// Runs the refresh, and also returns the first record of the response as JSON from the server.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
     session.post(.willFetch, entity: entity.name, account: account)
     do {
@@ -90,8 +91,8 @@ struct Refreshing: Sendable {
     let applied = try AnswerWriter.write(
       pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
       isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
-    // If parts of the response were skipped, its validators must not be kept, because a later 304 would hide the
-    // skipped parts.
+    // The copy of a response is saved only if the whole response was merged. Otherwise a later 304 would hide the parts
+    // that were skipped.
     let isInFull = isCurrent && isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
     for other in session.catalog.entities {
@@ -103,7 +104,9 @@ struct Refreshing: Sendable {
     return applied
   }
 
-  /// Deletes a record that the server no longer has.
+  /// Deletes the record for which the server has returned 404 or 410.
+  ///
+  /// - Throws: the given error, if the record is not stored locally or if the mapper keeps missing records.
   private func remove(_ error: RemoteError, _ number: Int64) async throws -> RemoteRefresh {
     guard case .one(let id) = request.target, entity.mapper.missing == .delete else { throw error }
     let applied = try await session.write { db -> AppliedAnswer in
@@ -113,8 +116,7 @@ struct Refreshing: Sendable {
       try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
-    // The error is thrown only if the record was never stored. Otherwise the result reports that the record was deleted
-    // or kept.
+    // If the record was stored locally, there is no error, because the result reports whether it was deleted or kept.
     guard applied.report.total.deleted > 0 || applied.kept > 0 else { throw error }
     return RemoteRefresh(applied, pages: 0)
   }
@@ -143,10 +145,10 @@ struct Refreshing: Sendable {
     return answer
   }
 
-  /// Sends a request, with conditions if there is a known copy.
+  /// Sends a request, with the conditions of the stored copy if there is one.
   ///
-  /// - Returns: `nil` if the server responds with a 304 that does not confirm a known copy, in which case a full
-  ///   request is needed.
+  /// - Returns: `nil` if the response is a 304 that does not confirm the stored copy. A full request is needed in that
+  ///   case.
   private func answer(to request: HTTPRequest, since known: HTTPCopy?) async throws -> Answer? {
     var conditional = request
     for field in known?.conditions.fields ?? [] { conditional.headers[field.name] = field.value }
@@ -158,7 +160,7 @@ struct Refreshing: Sendable {
       return .gone(error)
     }
     guard response.status == 304 else { return try await .pages(pages(conditional, response, asked)) }
-    // If there is a next page, the 304 confirms only the first page.
+    // If there is a next page, the 304 says nothing about that page, so all pages are requested.
     guard let known, known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
       return nil
     }
@@ -168,7 +170,7 @@ struct Refreshing: Sendable {
     return .notModified(known.updated(by: response, requestedAt: asked, receivedAt: session.clock.now()))
   }
 
-  /// Returns the request with the configured headers, for comparing the fields that `Vary` names.
+  /// Returns the request with the configured headers, because `Vary` can also name headers of the configuration.
   private func completed(_ request: HTTPRequest) -> HTTPRequest { request.adding(session.configuration.headers) }
 
   private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
@@ -202,7 +204,7 @@ struct Refreshing: Sendable {
     }
     var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
     if count == 1 {
-      // Validators apply to a single page only.
+      // A copy is kept only for a list with a single page, because a 304 says nothing about further pages.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }
@@ -212,14 +214,14 @@ struct Refreshing: Sendable {
     return pages
   }
 
-  /// Returns a URL without its fragment, which is not sent.
+  /// Returns a URL without its fragment, which is not part of the request.
   private static func resource(_ url: URL) -> String {
     String(url.absoluteString.prefix { $0 != "#" })
   }
 
   // MARK: Stored copies
 
-  /// Saves the copy, or deletes the stored copy if `copy` is `nil`.
+  /// Saves the copy of the response, or deletes the stored copy if `copy` is `nil`.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")

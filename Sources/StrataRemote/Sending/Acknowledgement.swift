@@ -3,13 +3,13 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Applies the response to a sent change in one transaction. The server's values become the base of the remaining
-/// edits. The server's id replaces the local id of a new record everywhere. The change leaves the queue if nothing
-/// remains to be sent.
+/// Applies the server's response to a sent change, in one transaction. The values of the server become the merge base
+/// of edits that the request did not contain. For a new record, the server's id replaces the local id in all places. If
+/// nothing remains to be sent, the change is removed from the queue.
 struct Acknowledgement {
   let catalog: RemoteCatalog
   let entity: MappedEntity
-  /// The change as it was sent.
+  /// The change as it was when it was sent. The record may have been edited since then.
   let sent: UnsentChange
   let db: Database
 
@@ -24,7 +24,7 @@ struct Acknowledgement {
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
-    // A different process may already have applied a response to the same request.
+    // Another process may already have applied a response to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
       return nil
     }
@@ -63,8 +63,8 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // All copies are deleted, because a copy may be older than the change, or newer than this response, for example
-    // after a deletion.
+    // All stored copies of the entity are deleted, because none of them describes the rows after this change. A copy
+    // can be from before the change, or, for example after a deletion, newer than this response.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -83,7 +83,8 @@ struct Acknowledgement {
     return applied
   }
 
-  /// Returns the columns for which the response has the server's previous value instead of the sent value.
+  /// Returns the columns that the server has ignored: the response still has the previous value instead of the sent
+  /// value.
   private func ignoredColumns(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ answer: EntityNodes
   ) throws -> Set<String> {
@@ -100,27 +101,29 @@ struct Acknowledgement {
     return columns
   }
 
-  /// Sets the bases of the sent columns to the sent values. A column that still has its sent value no longer counts as
-  /// changed.
+  /// Sets the merge bases of the sent columns to the sent values. A column that still has its sent value no longer
+  /// counts as edited.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// Records the deletion of the record on the server.
+  /// Stores that the record has been deleted on the server.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
     try RemoteTables.noteApplied(entity, answered, db)
     try entity.forget(change.record, db)
     guard change.kind == .delete else {
-      // The record was created again in the meantime, so it must be sent as a new record.
+      // The record was created again locally in the meantime, so it must be sent as a new record.
       return try change.becomeNew(db)
     }
     try change.remove(db)
   }
 
-  /// - Returns: the record's current primary key.
+  /// Applies the response to a new record: the record gets the server's id.
+  ///
+  /// - Returns: the record's primary key after that, which can be the server's id.
   private func acknowledgeInsert(_ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue) throws
     -> DatabaseValue
   {
@@ -132,8 +135,8 @@ struct Acknowledgement {
     let renaming = RecordRenaming(catalog, entity, db)
     var existing = try entity.record(withID: id, db)
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
-      // The row with this id is a different new local record. The row gets a new key, because the server now uses the
-      // key of the row.
+      // The row with the server's id is a different new local record. It gets another primary key, because the server
+      // has just used its key for the sent record.
       try renaming.moveAside(other)
       existing = nil
     }
@@ -150,17 +153,19 @@ struct Acknowledgement {
     return change.record
   }
 
-  /// Handles the response to a new record that was deleted locally in the meantime. The deletion can be sent now.
+  /// Applies the response to a new record that was deleted locally after it was sent. The id is now known, so the
+  /// deletion can be sent.
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {
-    // If the id is the key, the deletion moves to the id, because a record that is created later under the old key is a
-    // different record.
+    // If the server's id is the primary key, the deletion is stored under the id. The old local key is then free for
+    // another record.
     let record = entity.idIsKey ? id : change.record
     let changes = try LocalChanges(db)
     let existing = try entity.record(withID: id, db)
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
-      // A refresh has already stored the record in this row. If the row was changed later, it is kept.
+      // A refresh has already stored the record in this row. If the row was edited after that, the row is kept, and the
+      // deletion is discarded.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known
@@ -176,7 +181,8 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves the local edits to the row that a refresh stored for the same record before this response arrived.
+  /// Moves local edits to another row. A refresh stored this row for the same record before the response to the new
+  /// record arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {
@@ -189,7 +195,7 @@ struct Acknowledgement {
     for (column, base) in edits {
       guard let field = entity.field(column: column), let value = row?[field.slot] else { continue }
       if let base = known[column] {
-        // The column was edited in both rows.
+        // The column was edited in both rows. If the values differ, this is a conflict.
         guard let kept = other?[field.slot], !kept.isExactly(value) else { continue }
         both.append(.init(field: column, part: .whole, path: field.key, base: base, server: value))
         continue
@@ -210,7 +216,8 @@ struct Acknowledgement {
     }
   }
 
-  /// Returns the values of a row's columns that are not mapped to the server.
+  /// Returns the values of a row in the columns that no mapper sends or receives, so that they can be copied to another
+  /// row.
   private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
     let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
     let names = try String.fetchAll(

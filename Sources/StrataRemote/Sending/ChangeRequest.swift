@@ -3,33 +3,36 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Creates the request for a change and stores its content, so that a repeated request is identical.
+/// Creates the request for a change, and stores its content, so that a repeated request is identical to the first one.
 struct ChangeRequest {
-  /// The next step for a change.
+  /// What to do next for a change.
   enum Outcome: Sendable {
-    /// The request is stored in the queue, either newly created or about to be repeated.
+    /// The request is stored in the queue and can be sent. `isNew` is true if it was just created, and false if an
+    /// earlier request is repeated.
     case ready(UnsentChange, isNew: Bool)
-    /// The request was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the
-    /// server's record is fetched first.
+    /// The request was sent before, but its outcome is unknown. The server's record must be fetched first, because
+    /// sending the request again could overwrite a change by another client.
     case uncertain(UnsentChange)
-    /// Nothing has to be sent.
+    /// Nothing remains to be sent for the change.
     case nothing
-    /// The change waits for a different change, or is being sent by a different store.
+    /// The change waits for another change, or another store is already sending it.
     case waits
-    /// All edits of the change are in conflict. The change waits until the conflicts are resolved.
+    /// All edits of the change are in conflict, so the change waits until the conflicts are resolved.
     case held
-    /// The record belongs to a cycle of new records with required references to each other.
+    /// The record is one of several new records that require references to each other, so none of them can be sent
+    /// first.
     case stuck
-    /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
+    /// The change is a deletion that waits for changes of other records, which still have to remove their references to
+    /// the deleted record on the server.
     case behind
-    /// The change was turned into a different kind of change, so its request must be created again.
+    /// The kind of the change has changed, for example to an insertion, so its request must be created again.
     case again
-    /// The record must be fetched first, because a condition needs a validator that is not known, or because a `PUT`
-    /// needs the whole record.
+    /// The server's record must be fetched first, because a conditional request needs an ETag or modification time that
+    /// is not known, or because a `PUT` request needs the whole record.
     case needsRecord
 
-    /// The reason why the change waits, or `nil` if it does not wait for other changes or for the resolution of a
-    /// conflict.
+    /// The reason why the change waits, for display; `nil` if it waits neither for another change nor for the
+    /// resolution of a conflict.
     var reason: String? {
       switch self {
       case .waits: "it waits for a record that it refers to, and that the server does not have yet"
@@ -43,9 +46,9 @@ struct ChangeRequest {
   let catalog: RemoteCatalog
   let entity: MappedEntity
   let change: UnsentChange
-  /// The server's record, if it was fetched for this request.
+  /// The server's record as JSON, if it was fetched for this request; otherwise `nil`.
   let fetched: ArchiveValue?
-  /// The number for a new request.
+  /// The number that a newly created request gets.
   let number: Int64
   let db: Database
 
@@ -69,7 +72,8 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // If the record were deleted on the server first, records that refer to it there could be deleted or changed.
+      // The changes of records that refer to the deleted record are sent first. Otherwise the server could delete or
+      // change those records together with this one.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:
@@ -77,8 +81,8 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // If new records form a cycle, one record is sent first without its reference, and the reference is sent
-      // afterwards.
+      // If new records refer to each other in a cycle, one of them is first sent without its reference. The reference
+      // is sent after the other records exist.
       let order = SendingOrder(catalog, db)
       for field in try order.circular(entity, change.record, row) { row[field.slot] = .null }
       guard try !waits(for: entity.fields.filter(\.isSent), row) else {
@@ -99,8 +103,8 @@ struct ChangeRequest {
         try change.becomeNew(db)
         return .again
       }
-      // `PUT` replaces the whole record, so fields that the model does not know must be copied from the server's
-      // record.
+      // `PUT` replaces the whole record. The server's record is therefore needed for copying the fields that the model
+      // does not know.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       let (found, waits) = try update(row)
       guard let found else {
@@ -131,14 +135,14 @@ struct ChangeRequest {
     return try .ready(write(content, headers), isNew: true)
   }
 
-  /// - Returns: the content to send, or `nil` if there is nothing to send now, and whether the change waits for another
-  ///   change.
+  /// - Returns: the content of the update, or `nil` if there is nothing to send now; and whether the change waits for
+  ///   another change.
   private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
     var changed: [MappedEntity.Field] = []
-    // The row to send, in which base values replace conflicting values.
+    // The values to send. In a column with a conflict, this is the merge base instead of the local value.
     var row = row
     for field in entity.fields where field.isSent {
       guard let base = bases[field.column] else { continue }
@@ -151,7 +155,7 @@ struct ChangeRequest {
       }
       if !base.isExactly(row[field.slot]) { changed.append(field) }
     }
-    // A `PUT` waits until all conflicts are resolved, because a whole record includes the conflicting values.
+    // A `PUT` request contains all values of the record, so it waits until all conflicts of the record are resolved.
     guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return (nil, false) }
     guard try !waits(for: changed, row) else { return (nil, true) }
     var before = row
@@ -164,7 +168,7 @@ struct ChangeRequest {
     } else {
       try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed)
       if body == [:] {
-        // The old and new values have the same JSON, so there is nothing to send.
+        // The old and the new values have the same JSON, so these edits need not be sent.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
           try LocalChanges(db).setBase(entity, change.record, field.column, nil)
         }
@@ -174,8 +178,9 @@ struct ChangeRequest {
     return (Content(verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed)), false)
   }
 
-  /// Throws `refused` if a merge patch cannot express a change. A merge patch removes keys that become null. Removing
-  /// the key of an optional property sets the property to nil, but removing the key of a dictionary loses the key.
+  /// Throws an error with the code `refused` if a merge patch cannot express a change, because a null in a merge patch
+  /// means that the key is removed. For an optional property, that has the same effect as null. In a dictionary,
+  /// however, a key with a null value would be lost.
   private func checkNulls(
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
@@ -199,7 +204,7 @@ struct ChangeRequest {
     return Dictionary(fields.map { ($0.column, row[$0.slot]) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether one of the fields references a new record that the server does not have yet.
+  /// Whether any of the fields refers to a new record that the server does not have yet.
   private func waits(for fields: [MappedEntity.Field], _ row: [DatabaseValue]) throws -> Bool {
     let changes = try LocalChanges(db)
     for field in fields {
@@ -240,14 +245,14 @@ struct ChangeRequest {
         value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
       body = JSONMergePatch.apply(Self.nested(value, path.components[...]), to: body)
-      // A merge patch cannot set a key to null.
+      // The null is set separately, because a merge patch cannot set a key to null.
       if value.isNull { body = Self.setNull(body, path.components[...]) }
     }
     return body
   }
 
-  /// Returns the ids of referenced records that are not stored yet, by the column of the reference. The column is null
-  /// until the record is stored.
+  /// Returns the server's ids of pending references, by column name. The column of a pending reference is null until
+  /// the referenced record is stored.
   private func awaited(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> [String: DatabaseValue] {
     guard fields.contains(where: { $0.target != nil && row[$0.slot].isNull }) else { return [:] }
     let ids = try db.pairs(
@@ -263,8 +268,8 @@ struct ChangeRequest {
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
 
-  /// Returns `whole` with the null values of `new` added where their keys are absent, because a merge patch has removed
-  /// these keys.
+  /// Returns the JSON `whole` with the nulls of `new` added again, because applying a merge patch has removed their
+  /// keys.
   private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
     guard case .object(let new) = new, case .object(var result) = whole else { return whole }
     for entry in new.entries {
@@ -285,8 +290,8 @@ struct ChangeRequest {
 
   // MARK: Conditions
 
-  /// Returns the header fields with which the server refuses the request if the record has changed (RFC 9110, section
-  /// 13). Returns no fields if no validator is known.
+  /// Returns the header fields of a conditional request, which the server refuses if the record has changed (RFC 9110,
+  /// section 13). Returns no fields if neither an ETag nor a modification time of the record is known.
   private func condition() throws -> HTTPHeaders {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT etag, modified FROM strata_remote_records WHERE entity = ? AND record = ?"),
@@ -310,19 +315,20 @@ struct ChangeRequest {
 }
 
 extension MappedEntity {
-  /// Whether a request may be repeated while the outcome of its first attempt is unknown.
+  /// Whether a request may be sent again although the outcome of its first attempt is unknown, because the server would
+  /// not execute it twice.
   func canRepeat(_ request: UnsentChange.StoredRequest) -> Bool {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 
-  /// Returns the JSON of a record that has only the given id.
+  /// Returns JSON for a record with nothing but the given id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
     values[type.attributes[id.attribute].place] = try value(stored, id.attribute)
     return try adapter.json(of: ModelRecord(shape: type.schema.fullShape, values: values), fields: [idKey])
   }
 
-  /// Returns the id in a record's JSON.
+  /// Returns the id in a record's JSON, or null if there is none.
   func idValue(in json: ArchiveValue) throws -> ArchiveValue {
     try adapter.places(ofField: idKey)?.written.first?.value(in: json) ?? .null
   }

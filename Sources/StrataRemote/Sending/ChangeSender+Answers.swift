@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Handles successful responses to changes.
+/// Handles the successful responses to requests that send changes.
 extension ChangeSender {
   func acknowledge(
     _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
@@ -14,7 +14,8 @@ extension ChangeSender {
     var nodes: EntityNodes?
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
-      // The content must be JSON, because a proxy can answer with an HTML page.
+      // A body that is not JSON may be an HTML page from a proxy, which does not prove that the server has deleted the
+      // record.
       guard (try? JSONReader().read(response.body)) != nil else {  // `try?` because the cause of the error does not matter.
         throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
       }
@@ -31,7 +32,7 @@ extension ChangeSender {
     if let id, !id.isNull { named = try entity.stored(id, entity.id.attribute) }
     if named == nil { named = try knownID(of: change, entity, request, response) }
     if id?.isNull ?? true, let root = nodes?.roots.first {
-      // A body without an id is merged under the id that is already known.
+      // If the body has no id, it is merged into the record with the id that is already known.
       if let named {
         nodes?.nodes[root].values[entity.id.attribute] = try entity.value(named, entity.id.attribute)
       } else {
@@ -53,17 +54,18 @@ extension ChangeSender {
     }
   }
 
-  /// Whether a response's `Content-Type` is JSON or missing.
+  /// Whether the `Content-Type` of a response is JSON. A response without `Content-Type` counts as JSON too.
   private static func isJSON(_ response: HTTPResponse) -> Bool {
     response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
   }
 
-  /// Returns the id of the record that a request changes, for a response whose content does not contain the id.
+  /// Returns the id of the record that a request has changed, for a response without an id in its body. For a new
+  /// record, the id is the last component of `Location`, or the key that the app has assigned.
   private func knownID(
     of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
   ) throws -> DatabaseValue? {
     guard request.method == "POST" else { return change.id.isNull ? nil : change.id }
-    // The path stays percent-encoded until it is split, because an id can contain an encoded slash.
+    // The path is split before it is decoded, because an id can contain an encoded slash.
     let path = response.headers["Location"].flatMap { URLComponents(string: $0) }?.percentEncodedPath
     if let last = path?.split(separator: "/").last, let text = last.removingPercentEncoding {
       return try entity.stored(idText: text)
@@ -73,16 +75,16 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// Converts an id from a URL path to the column's value.
+  /// Converts an id from a URL path to the form in which the column for the server's id stores it.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` if the property cannot hold the id.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if the column cannot store the id.
   func stored(idText text: String) throws -> DatabaseValue {
     let candidates: [ArchiveValue] = [
       .string(text), Int64(text).map { .int($0) } ?? .null, UUID(uuidString: text).map { .uuid($0) } ?? .null,
       URL(string: text).map { .url($0) } ?? .null,
     ]
     for candidate in candidates where !candidate.isNull {
-      // `try?` because candidates with a type that the column cannot hold are skipped.
+      // `try?` skips a candidate whose type the column cannot store.
       if let stored = try? stored(candidate, id.attribute) { return stored }
     }
     throw RemoteError(.invalidBody, "the property cannot hold the id in Location", entity: name)

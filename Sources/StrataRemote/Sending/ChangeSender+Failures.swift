@@ -7,7 +7,7 @@ internal import StrataStore
   internal import FoundationNetworking
 #endif
 
-/// Handles refused, failed and uncertain requests.
+/// Handles requests that the server has refused, that have failed, or whose outcome is unknown.
 extension ChangeSender {
   func handle(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
@@ -28,8 +28,8 @@ extension ChangeSender {
       sending.sent += 1
       post(.didSend(shown), shown)
       return .settled
-    // A 409 that follows a fetch of the current record has a different cause, such as a duplicate value, so the change
-    // is refused.
+    // A 409 counts as a change by another client only if the record was not fetched just before. Otherwise it has a
+    // different cause, such as a duplicate value, and the change is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
     default:
@@ -38,7 +38,8 @@ extension ChangeSender {
     }
   }
 
-  /// Refuses a new record that belongs to a cycle of required references.
+  /// Marks the change of a new record as refused, because the record is one of several new records that require
+  /// references to each other.
   func refuse(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws {
     let change = try await session.read { db in try UnsentChange.fetch(number, db) }
     guard let change else { return }
@@ -49,7 +50,10 @@ extension ChangeSender {
     try await refuse(change, error, shown(change), &sending)
   }
 
-  /// - Parameter keepsRequest: whether a retry repeats the same request, because the server may have received it.
+  /// Marks a change as refused.
+  ///
+  /// - Parameter keepsRequest: whether the request is kept, so that a retry repeats the same request. This is necessary
+  ///   if the server may have received it.
   func refuse(
     _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, keepsRequest: Bool = false,
     _ sending: inout RemoteSending
@@ -64,13 +68,13 @@ extension ChangeSender {
     post(.refused(shown, error), shown)
   }
 
-  /// Delays the change. The request is kept, because the server may have received it.
+  /// Delays the next attempt to send a change. The request is kept, because the server may have received it.
   ///
   /// There is no delay after `notConnected`, `cutOff`, `timedOut` and `unauthorized`, because the app decides when to
   /// call `send()` again.
   ///
-  /// - Parameter discardsRequest: whether the request is discarded if it certainly had no effect. In that case, the
-  ///   record need not be fetched before the next attempt.
+  /// - Parameter discardsRequest: whether the request is discarded if it certainly had no effect. The record then need
+  ///   not be fetched before the next attempt.
   func postpone(
     _ number: Int64, attempts: Int, because error: RemoteError? = nil, discardsRequest: Bool = false
   ) async throws {
@@ -84,7 +88,7 @@ extension ChangeSender {
       }
     let wait = max(delay * session.clock.random(), error?.retryAfter?.seconds ?? 0)
     let time = hasAnswer ? session.clock.now().addingTimeInterval(wait).timeIntervalSince1970 : nil
-    // A separate task is used because the failure must be stored even if the current task is cancelled.
+    // A separate task is used, so that the failure is stored even if the current task is cancelled.
     try await Task { [session, account] in
       try await session.write { db in
         let change = try UnsentChange.fetch(number, db)
@@ -97,7 +101,7 @@ extension ChangeSender {
     }.value
   }
 
-  /// Marks a new record as uncertain, unless it is already marked.
+  /// Marks the change of a new record as uncertain, unless it is already marked.
   func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
@@ -111,11 +115,11 @@ extension ChangeSender {
 }
 
 extension RemoteError {
-  /// Whether the failed request certainly had no effect.
+  /// Whether the failed request certainly had no effect on the server.
   fileprivate var hadNoEffect: Bool {
     switch code {
     case .unauthorized: true
-    // Any other error may have occurred after the request was sent.
+    // For any other underlying error, the request may have reached the server.
     case .notConnected: underlyingError.map(Self.isBeforeSending) ?? true
     case .unavailable: status == 429
     default: false
@@ -129,7 +133,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether the error concerns only the record of the request. Changes of other records can then still be sent.
+  /// Whether the error concerns only the record in the request. Changes of other records can then still be sent.
   var isOfOneRecord: Bool {
     switch code {
     case .refused, .invalidConfiguration, .invalidBody: return true
@@ -143,7 +147,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether only this request failed. Other requests may then succeed.
+  /// Whether the error concerns only this request. Other requests may then succeed.
   var isOfOneRequest: Bool {
     switch code {
     case .unavailable: status != 429

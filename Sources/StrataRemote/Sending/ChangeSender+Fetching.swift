@@ -3,23 +3,23 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Fetches the server's version of a changed record: before sending a change without a validator, after a conflict, and
-/// when the outcome of a request is unknown.
+/// Fetches the server's version of a changed record: before a change is sent without a known ETag or modification time,
+/// after a conflict, and when the outcome of a request is unknown.
 extension ChangeSender {
-  /// Fetches and merges the record of a change whose outcome is unknown. The change's request is discarded, and the
-  /// next attempt creates a new request.
+  /// Fetches and merges the record of a change whose outcome is unknown. After that, the stored request is discarded,
+  /// so that the next attempt creates a new one from the remaining edits.
   ///
-  /// - Returns: the record, or `nil` if the change must wait or has been settled.
+  /// - Returns: the server's record, or `nil` if the change must wait or nothing more can be sent for it.
   func settled(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
     guard let record = try await fetch(number, entity, &sending) else { return nil }
-    // Merging needs the values that were sent, so the request is discarded only afterwards.
+    // The request is discarded only after the merge, because the merge needs the values that were sent.
     try await session.write { db in try UnsentChange.fetch(number, db)?.discardRequest(db) }
     return record
   }
 
-  /// Looks up a new record whose id was assigned locally and whose `POST` has an unknown outcome.
+  /// Looks up a new record on the server, if its id was assigned by the app and the outcome of its `POST` is unknown.
   ///
   /// - Returns: `false` if the server does not have the record. Otherwise the change has been acknowledged, or
   ///   postponed if the response could not be read.
@@ -44,15 +44,16 @@ extension ChangeSender {
       let applied = try await acknowledge(change, entity, post, response, number, asked)
       note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
-      // A response that cannot be read does not settle the change.
+      // A response that cannot be read does not show whether the server has the record, so the change is postponed.
       try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
     }
     return true
   }
 
-  /// Fetches the record of a change and merges it.
+  /// Fetches the record of a change and merges it into the row.
   ///
-  /// - Returns: the record if the change can be sent, or `nil` if the change was postponed, refused or settled.
+  /// - Returns: the server's record if the change can be sent, or `nil` if the change was postponed, refused or
+  ///   settled.
   func fetch(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -63,7 +64,8 @@ extension ChangeSender {
       session: session, entity: entity, request: .one(id).with(.reload), account: account)
     do {
       if change.kind == .delete {
-        // The row is deleted locally. The fetched record only shows whether the record has changed on the server since.
+        // The row was deleted locally, so nothing can be merged. The fetched record only shows whether it has been
+        // changed on the server since the deletion.
         let changed = try await fetchDeleted(change, entity, refreshing.url)
         guard changed.isEmpty else {
           let error = RemoteError(
@@ -77,7 +79,7 @@ extension ChangeSender {
       } else {
         let (refresh, record) = try await refreshing.fetch()
         sending.conflicts += refresh.conflicts
-        // The server no longer has the record, and the record has local changes that were not sent.
+        // The server no longer has the record, although the record still has unsent local changes.
         if refresh.ids.isEmpty {
           throw RemoteError(.notFound, "the server no longer has the record", status: 404)
         }
@@ -86,7 +88,8 @@ extension ChangeSender {
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
-        // The record may have been created again in the meantime.
+        // If the request is a different one, the record may have been created again in the meantime, and the error does
+        // not apply to it.
         guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
           return
         }
@@ -96,7 +99,7 @@ extension ChangeSender {
     } catch let error as RemoteError {
       switch error.code {
       case .invalidBody, .tooLarge:
-        // A response that cannot be read does not settle the change.
+        // A response that cannot be read does not show the server's version of the record, so the change is postponed.
         try await postpone(number, attempts: change.attempts + 1, because: error)
         post(.sendFailed(shown, error), shown)
         return nil
@@ -111,10 +114,10 @@ extension ChangeSender {
     }
   }
 
-  /// Fetches a record that was deleted locally, and stores its validators.
+  /// Fetches a record that was deleted locally, and stores its ETag and modification time for the deletion request.
   ///
-  /// - Returns: the keys of the fields that have changed on the server since the deletion. Fields that now have a value
-  ///   sent by this client are not included.
+  /// - Returns: the keys of the fields that have been changed on the server since the deletion. A field whose value was
+  ///   sent by this client is not included.
   func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
     let asked = session.clock.now()
     let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
@@ -128,8 +131,8 @@ extension ChangeSender {
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
-      // If the row has been created again in the meantime, storing the validators would hide server changes that were
-      // never merged.
+      // The ETag and modification time are stored only for a deletion. If the row has been created again in the
+      // meantime, they would hide changes on the server that were never merged.
       guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
       else { return [] }
       try db.execute(
@@ -153,9 +156,11 @@ extension ChangeSender {
     }
   }
 
-  /// Returns the path for a change's request, or `nil` if the server does not have the record.
+  /// Returns the path of the request for a change, or `nil` if the path needs the server's id but the server does not
+  /// have the record.
   ///
-  /// - Throws: ``RemoteError`` with the code `refused` if the path contains a property that has no value.
+  /// - Throws: ``RemoteError`` with the code `refused` if a placeholder in the path stands for a property that has no
+  ///   value.
   func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
     try await session.read { [catalog = session.catalog] db in
       let row = try entity.row(change.record, db)
@@ -183,7 +188,7 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// Returns the server's id of a changed record, or `nil` if the record has no id.
+  /// Returns the server's id of a changed record as text, or `nil` if the record has none.
   fileprivate func serverID(of change: UnsentChange, _ row: [DatabaseValue]?) throws -> String? {
     try row.flatMap { try idText($0[id.slot]) } ?? idText(change.id)
   }

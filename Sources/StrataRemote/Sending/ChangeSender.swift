@@ -3,44 +3,46 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Sends the changes in the queue, in order.
+/// Sends the changes in the queue of one account, in order.
 struct ChangeSender: Sendable {
   let session: RemoteSession
   let account: String
 
-  /// The result of handling one change.
+  /// The result of handling one change in a run.
   private enum Step: Sendable {
     case done
     case skipped
-    /// The change waits for a conflict to be resolved. Sending other changes does not unblock the change.
+    /// The change waits for the resolution of a conflict, so it is not tried again in this run, even after other
+    /// changes have been sent.
     case held
-    /// The change is a deletion that waits for the changes of records that used to refer to the deleted record.
+    /// The change is a deletion that waits for changes of other records, which still have to remove their references to
+    /// the deleted record on the server.
     case behind
-    /// The change was handled, which unblocked the changes that waited for it.
+    /// The change was handled, so that changes which waited for it can be sent now. Skipped changes are tried again.
     case freed
   }
 
-  /// The number of consecutive failed requests after which sending stops.
+  /// The number of consecutive failed requests after which a run ends, because the server probably does not work.
   private static let failuresInRow = 3
 
-  /// The result of sending one change.
+  /// The result of one change, as a task of the run returns it.
   private struct Finished: Sendable {
     let number: Int64
     let result: Result<Step, any Error>
     let sending: RemoteSending
   }
 
-  /// Sends all changes that can be sent.
+  /// Sends all changes that can be sent now.
   ///
-  /// - Throws: ``RemoteError`` if the server cannot be reached, or currently accepts no requests. Unsent changes stay
-  ///   in the queue.
+  /// - Throws: ``RemoteError`` if the server cannot be reached, or currently accepts no requests. Changes that have not
+  ///   been sent stay in the queue.
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
     var held = Set<Int64>()
     var behind = Set<Int64>()
     var active = Set<Int64>()
-    // All changes with smaller numbers have been handled.
+    // The search for the next change continues from this number, because earlier changes have been handled or skipped.
     var place: Int64 = 0
     var failure: (any Error)?
     var inRow = 0
@@ -69,13 +71,14 @@ struct ChangeSender: Sendable {
           step = found
           if step == .done || step == .freed { inRow = 0 }
         case .failure(let error as RemoteError) where error.isOfOneRequest:
-          // The failure of one request does not block the changes of other records.
+          // The failure of one request does not prevent the changes of other records from being sent.
           failure = failure ?? error
           inRow += 1
           isEnding = isEnding || inRow >= Self.failuresInRow
           step = .skipped
         case .failure(let error):
-          // This failure takes precedence over the failure of a single request. Requests in flight are completed.
+          // This failure ends the run, and is reported instead of an earlier failure of a single request. Running
+          // requests are completed first.
           failure = isEnding ? failure ?? error : error
           isEnding = true
           step = .skipped
@@ -113,7 +116,8 @@ struct ChangeSender: Sendable {
 
   private func next(from place: Int64, except others: Set<Int64>...) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
-    // Entities without a mapper belong to a different `RemoteStore`.
+    // Entities without a mapper are not included, because their changes belong to another `RemoteStore` with the same
+    // database.
     let names = session.catalog.entities.map(\.name)
     return try await session.read { [account] db in
       let cursor = try Int64.fetchCursor(
@@ -132,14 +136,14 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var fetched: ArchiveValue?
-    // The change as it was sent, if its outcome is unknown.
+    // The change as it was sent, if the outcome of the request is unknown.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
       guard let (outcome, entity) = try await prepare(number, fetched, &sending) else { return .done }
       switch outcome {
       case .nothing:
         if let uncertain {
-          // The server's record already contains the change, so the change counts as sent.
+          // The server's record already contains the change, so the earlier request was successful.
           sending.sent += 1
           let shown = RemoteChange(uncertain, columns: [])
           post(.didSend(shown), shown)
@@ -177,25 +181,25 @@ struct ChangeSender: Sendable {
         }
       }
     }
-    // The record changes on the server faster than the change can be sent. A later call sends the change.
+    // Other clients change the record faster than this change can be sent. A later call of `send()` tries again.
     try await postpone(
       number, attempts: 1,
       because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
     return .skipped
   }
 
-  /// The outcome of one request.
+  /// The result of one request.
   enum Sent: Sendable {
-    /// Nothing more is sent for this change now.
+    /// Nothing more is to be sent for this change at the moment.
     case settled
-    /// The record has changed on the server. The new version was fetched and merged, and the remaining edits are sent
-    /// next.
+    /// Another client has changed the record. The server's record was fetched and merged, and the remaining edits are
+    /// sent next.
     case changed(ArchiveValue)
-    /// The outcome is unknown. The record was fetched and merged.
+    /// The outcome of the request is unknown. The server's record was fetched and merged.
     case uncertain(ArchiveValue)
   }
 
-  /// Runs `body` and then ends the lease that ``prepare(_:_:_:)`` acquired, even if `body` throws or the task is
+  /// Runs `body`, and then ends the lease that ``prepare(_:_:_:)`` has acquired, even if `body` throws or the task is
   /// cancelled.
   private func endingLease(of number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let result: Result<Step, any Error>
@@ -244,7 +248,7 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, stored.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      // A repeated request is kept, because the server may have received an earlier attempt.
+      // If the request is a repeated one, it is kept, because the server may have received an earlier attempt.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
@@ -281,11 +285,11 @@ struct ChangeSender: Sendable {
       note(applied, of: shown, &sending)
     } catch let error as RemoteError where error.code == .invalidBody {
       let located = error.located(entity: entity.name, method: stored.verb, url: url)
-      // The response cannot be read. Fetching the record shows whether the change was made.
+      // The response cannot be read, but fetching the record shows whether the server has made the change.
       guard stored.verb == "POST" else {
         return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }
-      // Repeating the request returns the same response or a readable response.
+      // The `POST` is repeated, because the server may return a readable response next time.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
         post(.sendFailed(shown, located), shown)
@@ -296,8 +300,8 @@ struct ChangeSender: Sendable {
     return .settled
   }
 
-  /// Counts the effects of a response to a change, and posts the events. Does nothing if `applied` is `nil`, because
-  /// the change had then already left the queue.
+  /// Counts the effects of a response to a change, and posts the events. If `applied` is `nil`, nothing happens,
+  /// because the change had already left the queue.
   func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
     guard let applied else { return }
     if let error = applied.notApplied {
@@ -317,7 +321,7 @@ struct ChangeSender: Sendable {
     session.post(kind, entity: change.entity, account: account)
   }
 
-  /// The number of unreadable responses after which a change is refused.
+  /// The number of unreadable responses after which a change counts as refused.
   private static let unreadableAnswers = 5
 
   func shown(_ change: UnsentChange) async throws -> RemoteChange {
@@ -326,7 +330,7 @@ struct ChangeSender: Sendable {
 }
 
 extension UnsentChange {
-  /// The changed columns of an update. Empty for an insertion or a deletion.
+  /// Returns the names of the changed columns of an update. Empty for an insertion or a deletion.
   func columns(_ db: Database) throws -> [String] {
     guard kind == .update else { return [] }
     return try String.fetchAll(

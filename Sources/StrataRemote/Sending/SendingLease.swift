@@ -8,17 +8,18 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Ensures that only one of several stores with the same database sends a change, in one process or in several
-/// processes.
+/// Ensures that only one store sends a change at a time, if several stores in one or more processes use the same
+/// database.
 ///
-/// A lease ends when its request ends. A lease is invalid if its process has ended, or if its store was released. If a
-/// request was sent under an invalid lease, the outcome of the request is unknown.
+/// A store holds the lease of a change until the request has ended. The lease becomes invalid if the store is released
+/// or its process ends. The outcome of a request that was sent under an invalid lease is unknown.
 final class SendingLease: Sendable {
-  /// The maximum lifetime of a lease in seconds. The lifetime is limited because process identifiers are reused.
+  /// The maximum lifetime of a lease in seconds. The lifetime is limited, because the identifier of an ended process
+  /// can be reused by another process, which would then seem to hold the lease.
   private static let longest: TimeInterval = 600
   private static let live = Mutex<Set<String>>([])
 
-  /// The process identifier and a unique identifier of the store.
+  /// The owner that is stored in a lease: the process identifier, and a unique identifier of the store.
   private let owner: String
 
   init() {
@@ -28,7 +29,7 @@ final class SendingLease: Sendable {
 
   deinit { Self.live.withLock { _ = $0.remove(owner) } }
 
-  /// Acquires the lease of a change, unless a different owner holds it. Returns whether the lease was acquired.
+  /// Acquires the lease of a change, unless another owner holds a valid lease. Returns whether the lease was acquired.
   func acquire(_ number: Int64, at now: Date, _ db: Database) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT owner, until FROM strata_remote_changes WHERE number = ?"), arguments: [number])
@@ -43,7 +44,7 @@ final class SendingLease: Sendable {
     return true
   }
 
-  /// Ends the lease of a change, if the change is still in the queue.
+  /// Ends this owner's lease of a change. Does nothing if the change is no longer in the queue.
   func end(_ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET owner = NULL, until = NULL WHERE number = ? AND owner = ?",
@@ -53,7 +54,7 @@ final class SendingLease: Sendable {
   private static func isLive(_ owner: String) -> Bool {
     guard let process = owner.split(separator: " ").first.flatMap({ pid_t($0) }) else { return false }
     if process == getpid() { return live.withLock { $0.contains(owner) } }
-    // A process exists even if this process is not allowed to send it a signal.
+    // The error `EPERM` means that the process exists, although this process is not allowed to send it a signal.
     return kill(process, 0) == 0 || errno == EPERM
   }
 }

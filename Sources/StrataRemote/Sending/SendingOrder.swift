@@ -2,12 +2,12 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Determines which changes must be sent before other changes.
+/// Determines which changes must wait until other changes have been sent.
 struct SendingOrder {
   private let catalog: RemoteCatalog
   private let db: Database
 
-  /// A record in the change queue.
+  /// A record with an unsent change.
   private struct QueuedRecord: Hashable {
     let entity: Int
     let record: ExactValue
@@ -15,8 +15,9 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether a deletion must wait, because an unsent change may still have to remove a reference to the deleted record
-  /// on the server. A change that was refused with `notFound` does not delay a deletion.
+  /// Whether the deletion of a record must wait, because the unsent change of another record may still have to remove a
+  /// reference to it on the server. An update that was refused with `notFound` is ignored, because the server no longer
+  /// has its record.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     var found: Set<QueuedRecord> = []
@@ -35,11 +36,12 @@ struct SendingOrder {
     }
     found.remove(own)
     guard !found.isEmpty else { return false }
-    // If deleted records form a cycle, none of their deletions waits.
+    // If several deleted records refer to each other in a cycle, none of their deletions waits for another.
     return try !found.isSubset(of: reached(from: own) { try deleted($0, $1) })
   }
 
-  /// Returns the nullable fields through which a new record refers to other new records that refer back to it.
+  /// Returns the nullable fields of a new record that refer to other new records which directly or indirectly refer
+  /// back to it. The record can be sent without these references.
   func circular(_ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue]) throws -> [MappedEntity.Field]
   {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
@@ -52,8 +54,8 @@ struct SendingOrder {
     }
   }
 
-  /// Whether a new record belongs to a cycle of new records that refer to each other through required columns. In that
-  /// case, no record of the cycle can be sent first.
+  /// Whether a new record is part of a cycle of new records that refer to each other through columns that must not be
+  /// null. None of these records can be sent first.
   func isStuck(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     return try reached(from: own) { entity, record in
@@ -76,7 +78,9 @@ struct SendingOrder {
 
   private func isNew(_ queued: QueuedRecord) throws -> Bool { try kind(queued) == .insert }
 
-  /// Returns all records that are reachable from a record through the column values that `values` returns.
+  /// Returns all records that can be reached from a record through references.
+  ///
+  /// - Parameter values: returns the references of a record, as fields with their values.
   private func reached(
     from first: QueuedRecord, _ values: (MappedEntity, DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   ) throws -> Set<QueuedRecord> {
@@ -93,7 +97,7 @@ struct SendingOrder {
     return found
   }
 
-  /// Returns the references of a deleted record.
+  /// Returns the references that a deleted record had, as fields with their values.
   private func deleted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   {
     let changes = try LocalChanges(db)
@@ -102,7 +106,7 @@ struct SendingOrder {
     return entity.fields.compactMap { field in bases[field.column].map { (field, $0) } }
   }
 
-  /// Returns the references of a new record.
+  /// Returns the references of a new record, as fields with their values. Returns no references for any other record.
   private func inserted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
   {
     guard try LocalChanges(db).kind(entity, record) == .insert, let row = try entity.row(record, db) else { return [] }

@@ -1,17 +1,19 @@
 internal import GRDB
 
-/// Looks up the names of keys by identifier in a damaged store, as far as the index or the table can still be read.
+/// Looks up the names of keys by their identifiers in a damaged store. A name is found if either the index or the table of keys
+/// can still be read.
 struct KeyNames {
-  /// The result of looking up the name of a key.
+  /// The name of a key, as far as it is known.
   struct Name {
-    /// The name, or `nil` if it is lost.
+    /// The name, or `nil` if it cannot be read any more.
     var name: String?
-    /// The name in the index, if it differs from the name in the table.
+    /// The name in the index of the key table, if it differs from the name in the table itself; otherwise `nil`.
     var other: String?
   }
 
   private var last: (id: Int64, name: Name)?
-  /// A cache of the names in the table, by identifier. The table is read when a lookup in the index fails for the first time.
+  /// The names in the table of keys, by identifier; `nil` until the table is read. The table is read when the index does not have
+  /// an identifier for the first time.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -43,20 +45,20 @@ struct KeyNames {
   private mutating func namesOfTable(_ transaction: StoreTransaction) throws -> [Int64: String] {
     if let fromTable { return fromTable }
     var names: [Int64: String] = [:]
-    // Reads the table in ascending and then in descending order, because each direction can reach the names before the first
+    // The table is read in ascending and then in descending order, because each direction reaches the names up to the first
     // damaged page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
           transaction.db, sql: "SELECT id, name FROM \(transaction.tables.keys) NOT INDEXED ORDER BY name \(order)")
         while let row = try rows.next() {
-          // Skips a row with damaged columns.
+          // A row with damaged columns is skipped.
           guard let id: Int64 = try? row.column(0), let name: String = try? row.column(1) else { continue }
           names[id] = name
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // Names that cannot be reached stay unknown. The callers report these names.
+        // Names that cannot be reached stay unknown. The callers report them as lost.
       }
     }
     fromTable = names

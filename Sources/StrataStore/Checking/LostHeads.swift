@@ -1,11 +1,11 @@
 internal import GRDB
 internal import StrataCore
 
-/// Adds a new last revision to each key of a salvaged store whose last revision was lost or may have been lost.
+/// Adds a new last revision to each key in a salvaged store whose last revision is lost or may be lost.
 ///
-/// A program that has read the lost revision may save on the condition that no later revision exists. In the salvaged store,
-/// this condition must fail. Therefore the last remaining revision is saved again, with a number higher than any number that
-/// the key can have had.
+/// A program that has read the lost revision may later save on the condition that this revision is still the last one. The
+/// condition must fail in the salvaged store. Therefore the last remaining revision is saved again, with a number that is higher
+/// than any number that the key can have had.
 struct LostHeads {
   /// The number of keys that are processed in one transaction.
   private static let batch = 512
@@ -16,8 +16,8 @@ struct LostHeads {
   /// Saves the last remaining revision of each affected key again.
   ///
   /// - Parameters:
-  ///   - target: the salvaged store. All intact revisions have been copied, and the store's last sequence has been set.
-  ///   - count: a closure that is called after each transaction with the number of added revisions.
+  ///   - target: the salvaged store, to which all intact revisions have been copied, and whose last sequence has been set.
+  ///   - count: called after each transaction with the number of revisions added in it.
   func saveLastAgain(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
     repeat {
@@ -53,12 +53,12 @@ struct LostHeads {
     return try transaction.adopt(row, as: name, transaction.content(of: head))
   }
 
-  /// Returns the highest number that a revision of a key can have had, or `nil` if the number overflows.
+  /// Returns the highest number that any revision of a key can have had, or `nil` if the number would overflow.
   ///
   /// - Parameters:
   ///   - head: the last remaining revision of the key.
-  ///   - last: the last sequence of the store. Each revision has its own sequence, so at most `last - head.id` revisions after
-  ///     `head` were lost.
+  ///   - last: the last sequence of the store. Each revision of the store has its own sequence, so at most `last - head.id`
+  ///     revisions of the key can have been lost after `head`.
   private func highestNumber(ofKey id: Int64, _ head: StoredRow, _ last: Int64) throws -> Int64? {
     let (most, overflows) = head.seq.addingReportingOverflow(max(0, last - head.id))
     let recorded = try source.intact {

@@ -2,17 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A copy of a store that SQLite cannot open, with a repaired or replaced first page. The first page contains the size of the
-/// file and the root pages of the tables. Without the first page, no other page can be found.
+/// A copy of a store file that SQLite cannot open, in which the first page is repaired or replaced. The first page contains the
+/// size of the file and the root pages of the tables. Without the first page, no other page can be found.
 ///
-/// The first page of a new store can replace the damaged first page. The same statements create all stores in separate files,
-/// so their tables have the same root pages.
+/// The first page of a new store can replace the damaged first page. This works because all stores with a file of their own are
+/// created by the same statements, so their tables have the same root pages.
 struct RebuiltFile {
-  /// The page size of all stores in bytes.
+  /// The page size of every store file, in bytes.
   private static let pageSize = 4096
   private static let magic = Data("SQLite format 3\0".utf8)
 
-  /// The temporary folder that contains the copy and the copy's journal.
+  /// A temporary folder for the copy and its journal.
   private let folder: URL
   var path: String { folder.appending(path: "copy").path }
   private var freshPath: String { folder.appending(path: "fresh").path }
@@ -21,17 +21,17 @@ struct RebuiltFile {
     self.folder = folder
     do {
       try FileManager.default.copyItem(atPath: damaged.path, toPath: path)
-      // Copies the write-ahead log as well, because it may contain the last saves.
+      // The write-ahead log is copied too, because it may contain the last saves.
       if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
     } catch { throw StoreError.ofFile(error, "the damaged file could not be copied for the repair") }
   }
 
-  /// Opens the copy. Uses the copy's own first page if the tables can be found from it, and otherwise the first page of a new
-  /// store.
+  /// Opens the copy. The copy's own first page is used if the tables can be found with it. Otherwise the first page of a new
+  /// store is used.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if nothing indicates that the file was a store, or `damaged` if
+  /// - Throws: ``StoreError`` with the code `notAStore` if nothing in the file indicates that it was a store, or `damaged` if
   ///   essential pages other than the first page are lost.
   func open(_ opening: StoreOpening) throws -> (any DatabaseWriter, StoreTables) {
     let store = SnapshotStore(try StoreOpening(StoreOptions()).open(freshPath))
@@ -47,10 +47,10 @@ struct RebuiltFile {
     try store.close()
     let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-    // Ignores an error on closing, because it does not affect the written data.
+    // An error while closing the file is ignored, because it does not affect the data that was written.
     defer { try? file.close() }
     let size = Int(try file.seekToEnd())
-    // Fills a truncated last page and missing root pages with zeros. Such pages contain no rows.
+    // A truncated last page and missing root pages are filled with zeros. Such pages contain no rows.
     let pages = max((size + Self.pageSize - 1) / Self.pageSize, roots.max() ?? 1)
     try file.truncate(atOffset: UInt64(pages * Self.pageSize))
 
@@ -58,10 +58,11 @@ struct RebuiltFile {
     if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
       try write(Self.fitted(own, pages: pages), 1, file)
       do { return try opening.openDamaged(path, isReadOnly: false) } catch  where StoreError.isDamage(error) {
-        // The tables cannot be found from this page. Continues with the first page of a new store.
+        // The tables cannot be found with this page, so the first page of a new store is tried next.
       }
     }
-    // A page of the file counts as a root page if it is a B-tree page of the same kind (table or index) as in a new store.
+    // A page of the file counts as a root page if it is a B-tree page of the same kind (table or index) as the page with this
+    // number in a new store.
     let found = try roots.filter { root in
       let kinds: Set<UInt8> = [2, 10].contains(fresh[(root - 1) * Self.pageSize]) ? [2, 10] : [5, 13]
       return kinds.contains(try read(root, file)[0])
@@ -91,8 +92,8 @@ struct RebuiltFile {
     try file.write(contentsOf: bytes)
   }
 
-  /// Returns a copy of the first page. In its header, the number of pages is set to `pages`, and the free list is empty. This
-  /// suffices for reading.
+  /// Returns a copy of a first page whose header has the given number of pages and an empty free list. SQLite can read the file
+  /// with this header, but must not write to it.
   private static func fitted(_ page: Data, pages: Int) -> Data {
     var page = page
     func set(_ number: UInt32, _ offset: Int) {
@@ -101,12 +102,14 @@ struct RebuiltFile {
     set(UInt32(truncatingIfNeeded: pages), 28)
     set(0, 32)
     set(0, 36)
-    // SQLite uses the number of pages only if the change counter (at byte 24) equals the version-valid-for number (at byte 92).
+    // SQLite uses the number of pages in the header only if the change counter (at byte 24) equals the version-valid-for number
+    // (at byte 92).
     page.replaceSubrange(92..<96, with: page.subdata(in: 24..<28))
     return page
   }
 
-  /// Returns the page numbers of `sqlite_master`. These are the first page and, if it is an interior page, its child pages.
+  /// Returns the numbers of the pages that contain the table `sqlite_master`: the first page and, if it is an interior page, its
+  /// child pages.
   private static func schemaPages(of file: Data) -> [Int] {
     func number(_ offset: Int, _ bytes: Int) -> Int { file[offset..<offset + bytes].reduce(0) { $0 << 8 | Int($1) } }
     guard file[100] == 5 else { return [1] }

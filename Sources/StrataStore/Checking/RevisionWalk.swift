@@ -1,22 +1,24 @@
 internal import GRDB
 
-/// Iterates over all revisions in the order in which they were saved. Continues after unreadable revisions.
+/// Iterates over all revisions in a damaged store, in the order in which they were saved. Unreadable revisions are skipped and
+/// reported as losses.
 struct RevisionWalk {
   enum Step {
     case row(StoredRow)
     case lost(RevisionLoss)
   }
 
-  /// The maximum number of identifiers that are tried one by one in a single unreadable range, and in all ranges together.
-  /// Beyond these limits, the distance between tried identifiers doubles with each step.
+  /// The maximum numbers of identifiers that are tried one after the other: in a single unreadable range, and in all such ranges
+  /// together. After that, the distance to the next tried identifier doubles with each step, so that the search ends in a
+  /// reasonable time.
   private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction
   private let work: StoreWork
-  /// The identifier from which to continue, or `nil` at the end of the table.
+  /// The identifier at which the iteration continues, or `nil` after the end of the table.
   private var start: Int64? = 1
   private var triesLeft = Self.mostTriesInAll
-  /// A cache of the highest identifier known to be assigned, or `nil` before the identifier is looked up.
+  /// The highest identifier that is known to have been assigned, or `nil` until it is looked up.
   private var given: Int64?
 
   init(_ transaction: StoreTransaction, _ work: StoreWork) {
@@ -24,7 +26,7 @@ struct RevisionWalk {
     self.work = work
   }
 
-  /// Returns the next revision or loss, or `nil` at the end of the table. An unreadable part does not end the iteration.
+  /// Returns the next revision or the next loss, or `nil` at the end of the table.
   ///
   /// - Throws: `CancellationError`, or an error that is not caused by damage.
   mutating func next() throws -> Step? {
@@ -41,15 +43,15 @@ struct RevisionWalk {
 
   private static func after(_ id: Int64) -> Int64? { id == .max ? nil : id + 1 }
 
-  /// Returns the first row whose identifier is at least `id`, or `nil` if there is none.
+  /// Returns the first revision whose identifier is at least `id`, or `nil` if there is none.
   private func fetch(from id: Int64) throws -> (id: Int64, step: Step)? {
     let select = "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
-      // On a damaged page, rows may not be sorted. This check ensures that the iteration advances.
+      // The rows on a damaged page may not be sorted. Without this check, the iteration could go back and never end.
       guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
       do { return (found, .row(try StoredRow(row))) } catch {
-        // The key and the number of a damaged row are only hints, so a column that cannot be read is ignored.
+        // The key and the number of a damaged row only help to describe the loss, so a column that cannot be read is ignored.
         let key: Int64? = try? row.column(1), seq: Int64? = try? row.column(2)
         return (
           found,
@@ -66,8 +68,9 @@ struct RevisionWalk {
     } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
-  /// Finds the next identifier from which the table can be read. Tries all identifiers up to the highest assigned identifier.
-  /// The record of the highest assigned identifier may be damaged, so the search continues beyond it with doubling steps.
+  /// Finds the next identifier at which the table can be read again. First tries all identifiers up to the highest identifier
+  /// that is known to have been assigned. Higher ones may have been assigned too, because the stored highest identifier may be
+  /// damaged. The search therefore continues with steps that double each time.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
     let given = try given ?? highestGiven(first)
@@ -95,10 +98,10 @@ struct RevisionWalk {
     }
   }
 
-  /// Returns the highest identifier that is recorded outside of the table of revisions, as far as it can be read.
+  /// Returns the highest identifier that is stored outside of the table of revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
-    // These records may also be damaged, so the result is at least `first` plus the number of revisions that one page may
-    // contain.
+    // These values may be damaged too. The result is therefore at least `first` plus the number of revisions that fit on one
+    // page.
     let last = try transaction.intact { try transaction.store.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
       try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
@@ -106,7 +109,7 @@ struct RevisionWalk {
     return max(last ?? 0, head ?? 0, first.addingReportingOverflow(1000).partialValue)
   }
 
-  /// Returns the last unreadable identifier between an unreadable and a readable identifier, by bisection.
+  /// Returns the last unreadable identifier between an unreadable and a readable identifier. The boundary is found by bisection.
   private func lastUnreadable(_ unreadable: Int64, _ readable: Int64) throws -> Int64 {
     var (low, high) = (unreadable, readable)
     while high - low > 1 {
@@ -117,13 +120,14 @@ struct RevisionWalk {
   }
 }
 
-/// The loss of a damaged row, or of a range of identifiers in which no revisions can be read.
+/// The loss of a damaged row, or of a range of identifiers with no readable revisions.
 struct RevisionLoss {
-  /// The kind of loss. `revision` means a damaged row, and `file` means a range of identifiers.
+  /// What was lost: `revision` stands for a damaged row, and `file` for a range of identifiers.
   var kind: StoreFinding.Kind
-  /// The identifier of the row, or the first identifier of the range.
+  /// The identifier of the damaged row, or the first identifier of the range.
   var id: Int64
-  /// The key and the revision number of a damaged row. They may be wrong because of the damage.
+  /// The key identifier and the revision number in a damaged row, as far as they can be read. They may be wrong because of the
+  /// damage.
   var key: Int64?, seq: Int64?
   var problem: String
 
@@ -137,7 +141,7 @@ struct RevisionLoss {
 }
 
 extension RevisionLoss {
-  /// Creates the loss of a range of identifiers.
+  /// Creates the loss of a range of identifiers that begins with `first`.
   ///
   /// - Parameter last: the last identifier of the range, or `nil` if nothing after `first` can be read.
   fileprivate init(from first: Int64, to last: Int64?, _ error: any Error) {

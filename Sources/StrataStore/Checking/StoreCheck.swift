@@ -2,36 +2,36 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The thoroughness of a check.
+/// How thoroughly a store is checked.
 public enum StoreCheckLevel: Sendable, Hashable {
   /// Checks the pages of the file (`PRAGMA quick_check`), all references and definitions, and the counts that the status
   /// reports.
   case quick
-  /// Performs the `quick` checks. Also reads the contents of a random percentage of all revisions, and compares the contents
-  /// with their checksums.
+  /// Performs the `quick` checks. Also reads the contents of the given percentage of all revisions, which are chosen at random,
+  /// and compares the contents with their checksums.
   case share(percent: Double)
   /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions, counts and shared
   /// content. Also decodes every revision to an `ArchiveValue`.
   case full
 }
 
-/// The result of checking a store.
+/// The result of checking a store for damage.
 public struct StoreCheckReport: Sendable {
-  /// The level of the check.
+  /// How thoroughly the store was checked.
   public let level: StoreCheckLevel
-  /// The first 10,000 problems that were found.
+  /// The problems that were found, up to the first 10,000.
   public let findings: [StoreFinding]
-  /// The number of findings beyond the first 10,000.
+  /// The number of further problems, which are not in ``findings``.
   public let omittedFindings: Int
-  /// The number of revisions that were read.
+  /// The number of revisions whose contents were read.
   public let checkedRevisions: Int
 
-  /// Whether no problems were found.
+  /// Whether the check found no problems.
   public var isClean: Bool { findings.isEmpty }
 }
 
 extension StoreCheckReport: CustomStringConvertible {
-  /// The number of revisions read and the number of findings, in one line.
+  /// One line with the number of revisions read and the number of problems found.
   public var description: String {
     let found = findings.count + omittedFindings
     let read = "\(checkedRevisions.counting("revision")) read"
@@ -46,11 +46,11 @@ extension SnapshotStore {
   ///     let report = try await store.check(.full)
   ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
   ///
-  /// Damage is reported as a finding, not thrown as an error.
+  /// Damage is reported in the findings and not thrown as an error.
   ///
   /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, or `invalid` for a share outside 0 to 100
-  ///   percent. Throws `CancellationError` if the task was cancelled.
-  /// - Complexity: linear in the size of the file for each level. Memory holds one revision at a time.
+  ///   percent. Throws `CancellationError` if the task is cancelled.
+  /// - Complexity: linear in the size of the file, whatever the level. Only one revision is in memory at a time.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
     try await StoreWork.run { work in try StoreChecker.check(self, level, work) }
   }
@@ -105,27 +105,27 @@ final class StoreChecker {
     }
   }
 
-  /// Runs one part of the check. If damage prevents the part from continuing, adds a finding.
+  /// Runs one part of the check. If damage prevents the part from being completed, a finding is added.
   private func part(_ name: String, _ body: () throws -> Void) throws {
     try work.check()
     try reporting(.file, "\(name) could not be checked: ", body)
   }
 
-  /// Runs `body`, and adds a finding if `body` fails because of damage.
+  /// Runs `body`. If it fails because of damage, a finding is added.
   private func reporting(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
     do { try body() } catch  where StoreError.isDamage(error, transaction.db) {
       findings.add(StoreFinding(kind, what + StoreFinding.problem(error)))
     }
   }
 
-  /// Runs a part of the check that iterates over the rows of a query.
+  /// Runs one part of the check that calls `body` for each row of a query.
   private func part(_ name: String, _ sql: String, _ body: (StatementRow) throws -> Void) throws {
     try part(name) { try StatementRow.fetchCursor(transaction.db, sql: sql).forEach(body) }
   }
 
   private func checkPages(_ pragma: String) throws {
     try part("the pages") {
-      // In the app's own database, only the store's tables are checked.
+      // In a database that also has tables of the app, only the store's tables are checked.
       for name in tables.prefix.isEmpty ? [""] : tables.all.map({ "(\($0))" }) {
         for line in try transaction.db.pageProblems(pragma + name) {
           findings.add(

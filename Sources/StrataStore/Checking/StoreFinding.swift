@@ -2,17 +2,17 @@
 public struct StoreFinding: Sendable, Hashable {
   /// The part of the store that a finding concerns.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The pages of the file, as checked by SQLite.
+    /// The pages of the file, as SQLite checks them.
     case file
-    /// A reference to a row that does not exist.
+    /// A reference to a row that does not exist in the store.
     case reference
-    /// The stored counts of revisions, which the status reports.
+    /// The counts of revisions that are stored for the status, if they do not match the actual revisions.
     case count
     /// A single revision.
     case revision
     /// Content that several revisions may share.
     case content
-    /// A definition. All revisions with the same type and shape share a definition.
+    /// A definition of a type and shape, which all revisions with this type and shape share.
     case definition
     /// A label of a revision.
     case label
@@ -20,15 +20,15 @@ public struct StoreFinding: Sendable, Hashable {
 
   /// The part of the store that the finding concerns.
   public let kind: Kind
-  /// The key, if known.
+  /// The key that the problem concerns, or `nil` if it is unknown.
   public let key: String?
-  /// The number of the revision within the history of its key, if known.
+  /// The number of the revision within the history of its key, or `nil` if it is unknown.
   public let revision: Int?
-  /// The ``StoreRevision/sequence`` of the revision, if known.
+  /// The ``StoreRevision/sequence`` of the revision, or `nil` if it is unknown.
   public let sequence: Int64?
-  /// A description of the problem. It contains keys and types, but no values.
+  /// What is wrong. The text contains keys and types, but no values.
   public let problem: String
-  /// The recommended next step.
+  /// What to do next.
   public let advice: String
 
   init(
@@ -41,7 +41,7 @@ public struct StoreFinding: Sendable, Hashable {
 }
 
 extension StoreFinding: CustomStringConvertible {
-  /// The location, the problem and the recommended next step, in one line. The wording may change between releases.
+  /// One line with the location of the problem, the problem itself, and what to do next. The wording may change between releases.
   public var description: String {
     var parts: [String] = []
     if let key { parts.append("key \(key)") }
@@ -54,7 +54,7 @@ extension StoreFinding: CustomStringConvertible {
 
 /// A list of findings with a limited length, because a badly damaged store can have any number of findings.
 struct StoreFindings {
-  /// The maximum number of findings in the list. Further findings are only counted.
+  /// The maximum number of findings in the list. All further findings are only counted.
   static let most = 10_000
 
   private(set) var all: [StoreFinding] = []
@@ -68,9 +68,9 @@ struct StoreFindings {
 extension StoreFinding {
   static let salvage = "salvage the store, which brings out all that is intact, or go back to a backup"
 
-  /// Returns the finding for a revision that cannot be read.
+  /// Returns a finding for a revision that cannot be read.
   ///
-  /// - Parameter advice: the recommended next step. The default is the result of ``advice(_:)`` for the error.
+  /// - Parameter advice: what to do next. By default, ``advice(_:)`` chooses the advice for the error.
   static func ofRevision(
     _ row: StoredRow, key: String?, _ error: any Error, advice: String? = nil
   ) -> StoreFinding {
@@ -79,17 +79,19 @@ extension StoreFinding {
       advice: advice ?? Self.advice(error))
   }
 
-  /// Returns the description of an error without the key and the revision, because the finding contains them separately.
+  /// Returns the description of an error without the key and the revision, because the finding shows them in properties of its
+  /// own.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
-    // The reason of a `damaged` error ends with advice, which the finding contains separately.
+    // The reason of an error with the code `damaged` ends with advice after a semicolon. The advice is removed, because the
+    // finding has it in a property of its own.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
       error.code, reason, typeName: error.typeName, underlying: error.underlyingError
     ).description
   }
 
-  /// Returns the recommended next step after an error that occurred while reading a revision.
+  /// Returns what to do next after a revision could not be read because of the given error.
   static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:

@@ -2,7 +2,7 @@ public import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A report of the revisions that were recovered from a damaged store, and of the losses.
+/// A report of the revisions that were copied from a damaged store to a new one, and of the losses.
 public struct StoreSalvageReport: Sendable {
   /// The number of revisions in the new store.
   public let revisions: Int
@@ -11,15 +11,15 @@ public struct StoreSalvageReport: Sendable {
   /// The first 10,000 losses. A loss is a revision or label that is missing in the new store, or a revision that has a
   /// different key there.
   public let lost: [StoreFinding]
-  /// The number of losses beyond the first 10,000.
+  /// The number of further losses, which are not in ``lost``.
   public let omittedLosses: Int
 
-  /// Whether everything was recovered without loss.
+  /// Whether everything was copied without any loss.
   public var isComplete: Bool { lost.isEmpty }
 }
 
 extension StoreSalvageReport: CustomStringConvertible {
-  /// The numbers of revisions and keys in the new store, and the number of losses, in one line.
+  /// One line with the numbers of revisions and keys in the new store, and the number of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
     let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
@@ -30,16 +30,16 @@ extension StoreSalvageReport: CustomStringConvertible {
 extension SnapshotStore {
   /// Copies all intact data to a new store, and reports the losses.
   ///
-  /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage. A damaged
-  /// revision is lost, and so are all revisions that are stored as deltas of the damaged revision. If the last revision of a
-  /// key is lost or may be lost, the last remaining revision is saved again in the new store, with a number higher than any
-  /// number that the key can have had. This ensures that a save fails if its condition is ``SaveCondition/isStill(_:)`` with
-  /// the number of a lost revision. The damaged store is not changed.
+  /// Revisions keep their key, number, sequence, time, author, note and labels. The salvage continues after damage. A damaged
+  /// revision is lost, and so are all revisions that are stored only as differences from it. If the last revision of a key is
+  /// lost or may be lost, the last remaining revision is saved again in the new store, with a number higher than any number that
+  /// the key can have had. This ensures that a save fails if its condition is ``SaveCondition/isStill(_:)`` with the number of a
+  /// lost revision. The damaged store is not changed.
   ///
   /// - Parameter url: the file of the new store, which must not exist.
-  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy` or `fileSystem`, or
-  ///   `CancellationError` if the task was cancelled. If this method throws, no new file remains.
-  /// - Complexity: the cost of reading and saving all revisions. Memory holds two revisions at a time.
+  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy` or `fileSystem`, or `CancellationError`
+  ///   if the task is cancelled. If this method throws, no new file remains.
+  /// - Complexity: the cost of reading and saving all revisions. At most two revisions are in memory at a time.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(self, url, $0) }
   }
@@ -49,10 +49,11 @@ extension SnapshotStore {
     try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Salvages a file that is too damaged to be opened as a store, like the method `salvage(to:)`.
+  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, like the method
+  /// `salvage(to:)`.
   ///
-  /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder
-  /// of the new store.
+  /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder of
+  /// the new store.
   ///
   /// - Throws: the same errors as `salvage(to:)`, `notAStore` if nothing indicates that the file was a store, `damaged` if no
   ///   revision can be found any more, or `newerStore`.
@@ -105,10 +106,10 @@ struct StoreSalvage {
     try inFolder(beside: url) { try run(store, url, $0, work) }
   }
 
-  /// Runs `body` with a temporary folder next to the new store. Throws if the file of the new store or a journal of that file
+  /// Runs `body` with a temporary folder next to the new store. Throws if the new file, or a journal with its name, already
   /// exists.
   private static func inFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
-    // Refuses an existing journal, because SQLite would apply it to the new store.
+    // A journal with the name of the new file is refused, because SQLite would apply it to the new store.
     for end in ["", "-wal", "-journal"] where try FileStatus(ofPath: url.path + end) != nil { throw existing }
     return try TemporaryFiles.withFolder(beside: url, body)
   }
@@ -128,7 +129,7 @@ struct StoreSalvage {
         source: StoreTransaction(db, store, canWrite: false, isWhole: true), target: target, work: work)
       return try salvage.run()
     }
-    // Checkpoints explicitly, because closing also checkpoints but ignores errors.
+    // The write-ahead log is written to the file explicitly. Closing the store would do this too, but would ignore errors.
     try target.writer.writeWithoutTransaction { db in try db.withStoreErrors { _ = try db.checkpoint(.truncate) } }
     try target.close()
     guard try AtomicFile.place(made, at: url, isNew: true) else { throw existing }
@@ -176,7 +177,7 @@ struct StoreSalvage {
     case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
-      // Does not note the identifiers of an unreadable range, because they may never have been used.
+      // The identifiers of an unreadable range do not count, because they may never have been assigned.
       if loss.kind == .revision { highest.note(loss.id) }
     }
   }
@@ -211,8 +212,8 @@ struct StoreSalvage {
         advice: "it is in the new store under the key given here; save it under its own"))
   }
 
-  /// Returns the name of a key in the new store. This is the key's own name, unless the name is lost or a different key has the
-  /// same name. The histories of two keys are never mixed.
+  /// Returns the name that a key gets in the new store. It is the key's own name, unless that name is lost, or another key
+  /// already has it. The histories of two keys are thus never mixed.
   private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
     var name = known ?? "salvaged/\(id)"
     var number = 1
@@ -227,7 +228,7 @@ struct StoreSalvage {
 
   private mutating func copyLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
-    // Reads the labels in ascending and then in descending order, because each direction can reach the labels before the first
+    // The labels are read in ascending and then in descending order, because each direction reaches the labels up to the first
     // damaged page.
     for order in ["ASC", "DESC"] {
       do {
@@ -277,7 +278,7 @@ struct StoreSalvage {
         "the revision with the label \(name) is lost", advice: Self.advice))
   }
 
-  /// Reports revisions that the index contains but the new store lacks, because their pages are damaged.
+  /// Reports the revisions that an index still lists but that were not copied, because their pages are damaged.
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {
@@ -301,15 +302,15 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence of the new store to at least the highest sequence that may have been used. This prevents the reuse
-  /// of a lost revision's sequence.
+  /// Sets the last sequence of the new store to at least the highest sequence that may have been used, so that no new revision
+  /// gets the sequence of a lost revision.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
       } catch  where StoreError.isDamage(error, source.db) {
-        // Ignores an unreadable table, because the recorded last sequence may still be readable.
+        // A table that cannot be read is skipped, because the stored last sequence may still be readable.
       }
     }
     let recorded: Int64?

@@ -8,8 +8,8 @@ extension StoreTransaction {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// Returns the content of a revision, or `nil` for a deletion. Finds blobs by the digests in the content, because the table
-  /// of pieces may be damaged.
+  /// Returns the content of a revision, or `nil` for a deletion. Separately stored parts are found by the digests in the content,
+  /// because the table that lists them may be damaged.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -25,13 +25,14 @@ extension StoreTransaction {
       as StoreError
       where error.code == .notDecodable
     {
-      // The revision is kept, because its bytes are intact and other programs may be able to decode them.
+      // Even if the content cannot be decoded, the revision is kept. Its bytes are intact, and another program may be able to
+      // decode them.
     }
     return content
   }
 
-  /// Returns the digests in all possible references to separately stored content. Such a reference has the CBOR tag 57342 with
-  /// a byte string of 33 bytes.
+  /// Returns the digests in all byte sequences that may be references to separately stored content. Such a reference has the CBOR
+  /// tag 57342 and a byte string of 33 bytes.
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []
@@ -48,7 +49,7 @@ extension StoreTransaction {
     return found
   }
 
-  /// Copies a revision from a different store to this store. The copy keeps the sequence, number and time of the revision.
+  /// Copies a revision from another store to this store. The copy keeps the sequence, number and time of the revision.
   ///
   /// - Parameter content: the content of the revision, or `nil` for a deletion.
   /// - Returns: `true` if the revision was copied, or `false` if the key already has a revision with this number or a higher
@@ -68,10 +69,10 @@ extension StoreTransaction {
     return true
   }
 
-  /// Raises the last sequence of the store to at least `last`, so that new revisions get higher sequences.
+  /// Raises the last sequence of the store to at least `last`, so that new revisions get greater sequences.
   func setLastSequence(_ last: Int64) throws {
     try execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, tables.revisions])
-    // If the store has never had a revision, the row does not exist yet.
+    // In a store that has never had a revision, there is no row to update yet.
     guard db.changesCount == 0, last > 0 else { return }
     try execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [tables.revisions, last])
   }

@@ -2,12 +2,15 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The type affinity of a column, as defined in section 3 of SQLite's document "Datatypes In SQLite".
+/// The type affinity of a column, which determines how SQLite converts a value before it is stored. The rules are in
+/// section 3 of SQLite's document "Datatypes In SQLite".
 enum ColumnAffinity: Sendable {
   case text, numeric, integer, real, none
 
+  /// Determines the affinity of a column.
+  ///
   /// - Parameters:
-  ///   - declared: the column type in the table's declaration (section 3.1).
+  ///   - declared: the type of the column in the declaration of its table (section 3.1).
   ///   - isStrict: whether the table is `STRICT`. In such a table, a column of type `ANY` stores every value unchanged.
   init(declared: String, isStrict: Bool = false) {
     let name = declared.uppercased()
@@ -27,13 +30,13 @@ enum ColumnAffinity: Sendable {
 
   var isNumber: Bool { self == .numeric || self == .integer || self == .real }
 
-  /// Returns the value in the form in which the column stores it, according to its affinity.
+  /// Returns a value as the column will store it, after the conversion that its affinity requires.
   ///
-  /// - Throws: ``EntityError`` with the code `notStorable` if the column would change the value.
+  /// - Throws: ``EntityError`` with the code `notStorable` if the conversion would lose information.
   func stored(_ value: DatabaseValue) throws -> DatabaseValue {
     switch (self, value.storage) {
     case (.text, .int64(let number)): return String(number).databaseValue
-    // SQLite itself would convert the number to text with only 15 digits.
+    // The number is converted to text here, because SQLite itself would use only 15 digits.
     case (.text, .double(let number)): return String(number).databaseValue
     case (.real, .int64(let number)):
       guard let double = Double(exactly: number) else {

@@ -2,9 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A conversion between field values and column values.
-///
-/// Refuses values that could not be read back unchanged.
+/// Converts the values of a field to values of its column, and back. A value that could not be read back unchanged is refused.
 struct ColumnCoding: Sendable {
   indirect enum Conversion: Sendable {
     case bool, integer, float, double, string, data, url, uuid, decimal
@@ -12,17 +10,20 @@ struct ColumnCoding: Sendable {
     case archive(Any.Type)
     case json(Any.Type)
     case transform(FieldTransform, Conversion)
-    /// An SQLite value that is stored without conversion: an integer, a floating-point number, text or bytes.
+    /// The value has one of SQLite's own types (integer, floating-point number, text or bytes) and is stored as it is.
     case unconverted
   }
 
   let conversion: Conversion
   let affinity: ColumnAffinity
 
+  /// Chooses the conversion for a field.
+  ///
   /// - Parameters:
   ///   - type: the type of the field.
+  ///   - form: the form in which the mapping stores the field.
   ///   - affinity: the type affinity of the column.
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if the type does not support the form.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if values of the type cannot be stored in the form.
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
     conversion = try Self.conversion(type, form, affinity)
@@ -79,8 +80,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Whether field values are equal if and only if their column values are equal. If so, column values can be compared without
-  /// decoding.
+  /// Whether two values of the field are equal if and only if their column values are equal, so that column values can be
+  /// compared without decoding them.
   var isExact: Bool {
     switch conversion {
     case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true
@@ -90,7 +91,7 @@ struct ColumnCoding: Sendable {
 
   // MARK: Into a column
 
-  /// Returns the column value for a field value.
+  /// Returns the value to store in the column for a value of the field.
   ///
   /// - Throws: ``EntityError`` with the code `notStorable`, and any error that a transformer or the type's own code throws.
   func stored(_ value: ArchiveValue) throws -> DatabaseValue {
@@ -109,7 +110,7 @@ struct ColumnCoding: Sendable {
   {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
-      // SQLite's functions and GRDB's binding truncate text at its first NUL.
+      // A text with a NUL is refused, because SQLite's functions and GRDB's statements cut it off at the NUL.
       guard !text.utf8.contains(0) else { throw refused("a text with a NUL would be cut off there") }
       return try affinity.stored(text.databaseValue)
     }
@@ -214,12 +215,12 @@ struct ColumnCoding: Sendable {
     return String(decoding: try json(type), as: UTF8.self)
   }
 
-  /// Returns a context that skips rules and hooks, for values that are decoded only to be encoded again.
+  /// Returns a context in which no rules and hooks run, for values that are decoded only to be encoded in another form.
   private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 
   // MARK: Out of a column
 
-  /// Returns the field value for a column value.
+  /// Returns the value of the field for a value in the column.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable`, and any error that a transformer or the type's own code throws.
   func value(of stored: DatabaseValue) throws -> ArchiveValue {
@@ -290,7 +291,7 @@ struct ColumnCoding: Sendable {
     switch stored.storage {
     case .double(let number): number
     case .int64(let number): Double(exactly: number)
-    // Swift spells infinity `inf`, and SQLite spells it `Inf`.
+    // Infinity is accepted in both spellings: `inf` as in Swift, and `Inf` as in SQLite.
     case .string("inf"), .string("Inf"): .infinity
     case .string("-inf"), .string("-Inf"): -.infinity
     case .string(let text): Double(withoutLossOf: .string(text)) ?? nearest(to: text)
@@ -298,8 +299,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Returns the `Double` nearest to a decimal number in text form, or `nil` if the number is out of range. SQLite would
-  /// convert the number to the same `Double`. Returns `nil` for text without a decimal point or an exponent.
+  /// Returns the `Double` nearest to a decimal number in text form, which is also the number to which SQLite converts the text.
+  /// Returns `nil` if the number is out of range or zero, or if the text has neither a decimal point nor an exponent.
   private static func nearest(to text: String) -> Double? {
     guard text.utf8.contains(where: { ".eE".utf8.contains($0) }), ExactNumber(spelledAs: text) != nil,
       let number = Double(text), number.isFinite, number != 0
@@ -311,8 +312,8 @@ struct ColumnCoding: Sendable {
     if case .string(let text) = stored.storage {
       let date = text.utf8.count == 10 ? ISO8601.midnight(ofDay: text) : ISO8601.date(from: text, isSQL: true)
       if let date { return date }
-      // Only these forms store dates as numbers in a TEXT column. In any other form, digits such as `20260101` would be
-      // ambiguous.
+      // A number in a TEXT column is read as a date only in these two forms. In any other form, digits such as `20260101` would
+      // be ambiguous.
       guard form == .secondsSince1970 || form == .millisecondsSince1970 else { return nil }
     }
     guard let number = double(stored), number.isFinite else { return nil }

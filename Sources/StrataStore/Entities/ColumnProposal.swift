@@ -1,8 +1,8 @@
 internal import GRDB
 internal import StrataCore
 
-/// An `ALTER TABLE` statement that adds the column of a field to its table. `statement` is `nil` if the table has the column
-/// already, or if the field needs no column.
+/// Proposes an `ALTER TABLE` statement that adds the missing column of a field to its table. `statement` is `nil` if the table
+/// already has the column, or if the field needs none.
 struct ColumnProposal {
   let statement: String?
 

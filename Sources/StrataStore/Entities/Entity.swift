@@ -6,12 +6,12 @@ public import StrataCore
 /// An entity is also a `TableRecord` and a `FetchableRecord`, so it works with GRDB's query interface, associations and
 /// observation. An ``EntityStore`` saves and reads entities with their relations. See the guide in Docs/Entities.md.
 public protocol Entity: VersionedModel, TableRecord, FetchableRecord {
-  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created only once.
+  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created only once and not at each access.
   static var entityMapping: EntityMapping { get }
 }
 
 extension Entity {
-  /// The name of the table, from ``entityMapping``.
+  /// The name of the table, as declared in ``entityMapping``.
   public static var databaseTableName: String { entityMapping.table }
 
   /// Creates the model from a row. To fetch an entity that has relations, use ``EntityStore`` instead.
@@ -21,7 +21,7 @@ extension Entity {
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-// Resolves the ambiguity with GRDB's own `init(row:)` for `Decodable` types.
+// For a `Decodable` model, GRDB also has an `init(row:)`. This initializer resolves the ambiguity between the two.
 extension Entity where Self: Decodable {
   /// Creates the model from a row. To fetch an entity that has relations, use ``EntityStore`` instead.
   ///
@@ -30,15 +30,16 @@ extension Entity where Self: Decodable {
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-/// The values of a row, by column name. The `subclass` closure of an ``EntityMapping`` receives them as its argument.
+/// The values of a row, by column name. An ``EntityMapping`` can choose the subclass of an object by these values, which are the
+/// argument of its `subclass` closure.
 public struct EntityRow: Sendable {
   let table: String
   let values: [String: DatabaseValue]
 
   /// Returns the value of a column.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping contains the column, or if the column's value cannot
-  ///   be converted to `V`.
+  /// - Throws: ``EntityError`` with the code `notReadable` if no mapping of the table uses the column, or if its value cannot be
+  ///   converted to `V`.
   public func value<V: DatabaseValueConvertible>(_ type: V.Type = V.self, in column: String) throws -> V {
     guard let stored = values[column.lowercased()], let value = V.fromDatabaseValue(stored) else {
       throw EntityError(

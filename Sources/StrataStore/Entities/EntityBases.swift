@@ -1,14 +1,16 @@
 internal import GRDB
 internal import StrataCore
 
-/// The fetched states of the objects to save, which are the bases of three-way merges.
+/// The states in which the objects to save were fetched. They are the bases for three-way merges of the objects with their
+/// current rows.
 package struct EntityBases {
   private struct Visit: Hashable {
     let rows: ObjectIdentifier
     let number: Int
   }
 
-  /// How to resolve a conflict, in which a value has changed both in the row and in the object.
+  /// How a conflict is resolved. A conflict is a value that has changed both in the row and in the object since the object was
+  /// fetched.
   let conflicts: MergeOptions.ConflictHandling
   /// Whether objects overwrite their rows without a merge and without checks.
   let overwrites: Bool
@@ -17,14 +19,15 @@ package struct EntityBases {
   private var byKey: [EntityWriter.PlainKey: FetchedRows.RowReference] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
-  /// Creates empty bases, which turn off merges and checks.
+  /// Creates empty bases, with which all objects overwrite their rows without merges and checks.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Updates outdated primary keys of the objects to save, and finds the fetched states of these objects.
+  /// Replaces outdated primary keys of the objects to save by the current keys, and finds the states in which these objects were
+  /// fetched.
   ///
-  /// - Parameter given: the base that the app passed to `save`.
-  /// - Throws: ``EntityError`` with the code `clash` if `given` is not the object to save, `missingValue` if `given` has no
-  ///   primary key, or `unreadRelation`.
+  /// - Parameter given: the `base` argument that the app passed to `save`, or `nil`.
+  /// - Throws: ``EntityError`` with the code `clash` if `given` has a different primary key than the object to save,
+  ///   `missingValue` if `given` has no primary key, or `unreadRelation` if a relation was set that was not fetched.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
     _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
@@ -36,7 +39,7 @@ package struct EntityBases {
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
         guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
-        // If the app has changed the primary key of a copy, the copy is a new object and has no base.
+        // If the primary key differs from the fetched one, the app has changed a copy into a new object, which has no base.
         let key = try Self.key(of: node, catalog)
         guard try key == nil || key == Self.key(of: place.row, catalog) else { continue }
         ofNode[number] = place
@@ -61,8 +64,8 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Returns the nodes without the relations that were not read by the fetch. Throws `unreadRelation` if the app has set such a
-  /// relation.
+  /// Returns the nodes without relations that were not fetched together with their objects. Throws an error with the code
+  /// `unreadRelation` if the app has set such a relation.
   private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
     var result = nodes
     for (number, node) in nodes.nodes.enumerated() {
@@ -80,7 +83,7 @@ package struct EntityBases {
     return result
   }
 
-  /// Registers the given fetched rows and all fetched rows reachable from them, by current primary key.
+  /// Registers the given fetched rows, and all fetched rows that can be reached from them, by their current primary keys.
   private mutating func visit(
     _ places: [FetchedRows.RowReference], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
@@ -99,7 +102,8 @@ package struct EntityBases {
     for (index, place) in found.enumerated() {
       let (row, number) = (place.row, catalog.types[place.row.type].table)
       let after = try Self.key(of: nodes.nodes[index], catalog)
-      // If the key is unchanged, uses the stored value, because its form may differ from that of the property's value.
+      // If the primary key is still the same, the stored value is used, because the value of the property may have a different
+      // form.
       let today =
         before[index] == after ? catalog.tables[number].primaryKey.map { row.values[$0] } : after?.map(\.value)
       guard let key = today.flatMap({ EntityWriter.PlainKey(table: number, $0) }) else { continue }
@@ -110,36 +114,36 @@ package struct EntityBases {
 
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
-  /// Returns the fetched state of an object. Looks up the object's node first, then the primary key of its row.
+  /// Returns the state in which an object was fetched, or `nil` if it is unknown. The state is first looked up for the object
+  /// itself, and then by the primary key of its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
-      // If the node was matched with a row other than the fetched row, the fetched row is not the node's base.
+      // If the object was matched with a different row than the one that was fetched, the fetched row is not its base.
       let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
       if key == nil || known == nil || key == known { return place }
     }
     return key.flatMap { byKey[$0] }
   }
 
-  /// Returns the primary keys of the rows that a relation referred to when its object was fetched, or `nil` if any key is
-  /// unknown.
+  /// Returns the primary keys of the rows to which a relation referred when its object was fetched, or `nil` if any of these keys
+  /// is unknown.
   func links(_ place: FetchedRows.RowReference, _ relation: Int) -> [EntityWriter.PlainKey]? {
     guard let links = place.row.links[relation] else { return nil }
     let found = links.compactMap { keys[.init(rows: ObjectIdentifier(place.rows), number: $0)] }
     return found.count == links.count ? found : nil
   }
 
-  /// Returns whether objects without a base must not overwrite rows of a table.
+  /// Returns whether an object without a base is refused instead of overwriting an existing row of the table.
   func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
   // MARK: Keys
 
-  /// Returns the primary key of an object, or `nil` if the object has none.
+  /// Returns the primary key of an object, or `nil` if it has none.
   static func plainKey(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> EntityWriter.PlainKey? {
     try key(of: node, catalog).flatMap { EntityWriter.PlainKey(table: catalog.types[node.type].table, $0.map(\.value)) }
   }
 
-  /// Returns the primary key in the form in which the properties are stored, or `nil` if a key column is not mapped to a
-  /// property.
+  /// Returns the primary key of an object in its stored form, or `nil` if a column of the key is not mapped to a property.
   private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {
     let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
     var key: [ExactValue] = []
@@ -154,7 +158,7 @@ package struct EntityBases {
     try key(of: node(row, catalog), catalog)
   }
 
-  /// Returns a node that contains only the primary key of a fetched row.
+  /// Returns a node with only the primary key of a fetched row, for looking up the current key.
   private static func node(_ row: FetchedRows.Row, _ catalog: EntityCatalog) throws -> EntityNodes.Node {
     let (type, table) = (catalog.types[row.type], catalog.table(of: row.type))
     let values = try type.attributes.map { attribute -> ArchiveValue? in

@@ -6,10 +6,13 @@ package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
-  /// The check of the recorded row versions. It runs before each save and fetch.
+  /// Checks the model versions that are recorded for the rows. The check runs before each save and each fetch.
   let versions: EntityVersionCheck
 
-  /// - Parameter inserts: whether rows will be inserted. If so, each `NOT NULL` column must have a property or a default.
+  /// Checks the mappings of the given entities against their tables.
+  ///
+  /// - Parameter inserts: whether rows will be inserted. In that case, each `NOT NULL` column must have a property or a default
+  ///   value.
   /// - Throws: ``EntityError``, whose reason lists all problems.
   init(_ types: [any Entity.Type], _ db: Database, inserts: Bool) throws {
     var builder = EntityCatalogBuilder(db)
@@ -20,19 +23,19 @@ package final class EntityCatalog: Sendable {
     versions = EntityVersionCheck(tables, self.types)
   }
 
-  /// Creates the catalog of a store, and checks the recorded versions of the rows.
+  /// Creates the catalog of a store, and also checks the model versions that are recorded for the rows.
   convenience init(_ types: [any Entity.Type], checked db: Database) throws {
     try self.init(types, db, inserts: true)
     try versions.run(db)
   }
 
-  /// Returns the index of an entity, or `nil` if the store does not contain the entity.
+  /// Returns the index in ``types`` of an entity, or `nil` if the store does not contain the entity.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// Returns the index of a row's entity. This is `declared`, unless that entity's mapping chooses a subclass based on the
-  /// row's values.
+  /// Returns the index in ``types`` of the entity to which a row belongs. This is `declared`, unless the mapping of that entity
+  /// chooses a subclass by the values of the row.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -49,7 +52,7 @@ package final class EntityCatalog: Sendable {
     return number
   }
 
-  /// Returns the index of an entity.
+  /// Returns the index in ``types`` of an entity.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not contain the entity.
   func known(_ type: any VersionedModel.Type) throws -> Int {
@@ -62,21 +65,22 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Builds the contents of an ``EntityCatalog``. It checks the mappings against the models and tables, and collects all
-/// problems.
+/// Builds the contents of an ``EntityCatalog``. All mappings are checked against the models and tables, and all problems are
+/// collected instead of only the first one.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
-  /// The name of the relation that writes each column. The key is the table's index followed by the column's slot.
+  /// The name of the relation that writes each column. The key consists of the table's index and the column's index in the table
+  /// (slot).
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 
   init(_ db: Database) { self.db = db }
 
-  /// A single error that lists all problems, or `nil` if there are none.
+  /// An error that lists all problems found so far, or `nil` if there are none.
   var error: EntityError? {
     guard let first = problems.first else { return nil }
     guard problems.count > 1 else { return first }
@@ -121,7 +125,8 @@ struct EntityCatalogBuilder {
     for key in mapping.columns.keys.sorted() where mapping.relations[key] != nil {
       note(invalid("the property is a relation and has a column too"), type, key)
     }
-    // Adds the target entities of relations, because they must exist before relations are checked.
+    // The entities to which relations refer are added as well, because a relation can be checked only if its target is in the
+    // catalog.
     for field in schema.fields where mapping.relations[field.key] != nil {
       if let target = Self.shape(of: field.type).element as? any Entity.Type { waiting.append(target) }
     }
@@ -202,7 +207,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if a type contains instances of classes, because a column cannot preserve their identity.
+  /// Throws if values of a type can contain instances of model classes. A column could not preserve the identity of such
+  /// instances.
   private func checkValue(_ type: Any.Type) throws {
     let catalog = SchemaCatalog(of: type)
     guard catalog.objectTypes.isEmpty else {
@@ -213,10 +219,11 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Registers the relation that writes a column. Throws if a different relation already writes the column.
+  /// Registers the relation that writes a column. Throws if another relation already writes the column.
   ///
-  /// Only lists and list positions are registered. An attribute and both sides of a relation may share a foreign key, because a
-  /// save checks that their values agree. An inherited list is registered once for all classes of a table.
+  /// Only lists and list positions are registered. A foreign key need not be registered: an attribute and both sides of a
+  /// relation may share it, because each save checks that their values agree. A list that subclasses inherit is registered once
+  /// for all classes of a table.
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
     let place = [table, slot]
     if let other = writers[place], other != writer {
@@ -259,7 +266,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if relations do not support the field's merge policy or the model's hooks.
+  /// Throws if a relation cannot have the merge policy of its field, or cannot be used with the hooks of its model.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {
@@ -351,7 +358,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Returns the slot of the referenced column. If `column` is `nil`, this is the slot of the primary key.
+  /// Returns the slot of the referenced column, which is its index in the table. If `column` is `nil`, this is the slot of the
+  /// primary key.
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {

@@ -1,10 +1,10 @@
 internal import GRDB
 internal import StrataCore
 
-/// Writes the changed rows to the database.
+/// Writes the changed, new and deleted rows of a save to the database.
 ///
 /// The order of the writes is found by trial. An operation that violates a constraint, such as a foreign key or a unique index,
-/// is retried after the others.
+/// is tried again after the other operations.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }
@@ -15,7 +15,7 @@ struct EntityChanges {
 
     let action: Action
     let row: Int
-    /// The constraint violation of the last attempt, or `nil` if SQLite has not refused the operation.
+    /// The error of the last attempt, if SQLite refused the operation because of a constraint; otherwise `nil`.
     var error: DatabaseError?
   }
 
@@ -41,10 +41,10 @@ struct EntityChanges {
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      // Deletions run last, because other rows may first have to be removed from the lists of a deleted row.
+      // Deletions run last, because other rows may first have to be moved out of the lists of a deleted row.
       let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
       for var operation in waiting where operation.action != .delete || deletes {
-        // A deletion now could cascade to rows that this save moves to other lists.
+        // The deletion waits, because it could also delete rows that this save still has to move to other lists.
         if operation.action == .delete, !forces,
           writer.rowsLeavingLists[operation.row]?.contains(where: moving.contains) ?? false
         {
@@ -67,7 +67,7 @@ struct EntityChanges {
         }
       }
       if !deletes { left += waiting.filter { $0.action == .delete } }
-      // Reverses the order, because an operation often depends on the operation that follows it.
+      // The order is reversed, because an operation often depends on the operation after it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
@@ -93,7 +93,8 @@ struct EntityChanges {
 
   // MARK: Rows
 
-  /// Throws `missingValue` if a column that a foreign key of the row references is null.
+  /// Throws an error with the code `missingValue` if a foreign key of the row refers to a column that is null in the referenced
+  /// row.
   private func checkReferences(_ row: Int) throws {
     for (slot, reference) in writer.rows[row].references where writer.resolved(row, slot)?.isNull ?? false {
       let table = writer.table(of: reference.row)
@@ -106,7 +107,7 @@ struct EntityChanges {
 
   /// Runs an operation once.
   ///
-  /// - Returns: `true` if the operation is complete, or `false` if it must wait for another row.
+  /// - Returns: `true` if the operation is complete, or `false` if it must wait until another row is written.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
     switch operation.action {
     case .update: return try update(operation.row)
@@ -156,7 +157,7 @@ struct EntityChanges {
     let original = writer.rows[row].original ?? []
     let arguments = StatementArguments(table.primaryKey.map { original[$0] })
     try statement.execute(arguments: arguments)
-    // The database may have deleted the row already, by cascading the deletion of another row.
+    // The database may already have deleted the row, because the deletion of another row was cascaded to it.
     if db.changesCount == 0 {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
@@ -187,7 +188,7 @@ struct EntityChanges {
     var sql = "INSERT INTO \(name) DEFAULT VALUES"
     if !slots.isEmpty { sql = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))" }
     let isSupplied = isSupplied(row)
-    // In a table without rowids, only RETURNING can identify the inserted row.
+    // In a table without rowids, the inserted row can only be identified with RETURNING.
     if isSupplied, !table.hasRowID {
       sql += " RETURNING \(table.columns.indices.map(table.quoted).joined(separator: ", "))"
     }
@@ -213,7 +214,7 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Returns whether the table supplies any value of a new row, through a default or a generated column.
+  /// Returns whether the table supplies a value for any column of a new row, through a default value or a generated column.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in
@@ -222,7 +223,7 @@ struct EntityChanges {
     }
   }
 
-  /// Copies the values that the database has supplied for an inserted row.
+  /// Copies the values that the database has supplied for an inserted row to the state of the row.
   private func readBack(_ row: Int, _ supplied: Row?) {
     let table = writer.table(of: row)
     var values = writer.rows[row].values
@@ -235,13 +236,13 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Lets rows exchange unique values. For this, temporarily sets the unique columns of one row to null or to a number that no
-  /// other row has.
+  /// Lets rows exchange unique values: the unique columns of one row are temporarily set to null, or to a number that no other
+  /// row has.
   ///
-  /// - Returns: whether any column was set.
+  /// - Returns: whether any column was set, so that the other operations can be tried again.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // Tries the rows of refused updates first, then the rows of updates that still wait for other rows.
+    // The rows of refused updates are tried first, and then the rows of updates that wait for other rows.
     let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

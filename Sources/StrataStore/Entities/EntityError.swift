@@ -2,7 +2,7 @@ public import Foundation
 public import GRDB
 public import StrataCore
 
-/// An error that occurred when saving models as rows or reading rows as models, with its location.
+/// An error that occurred while models were saved as rows, or rows were read as models, with its location.
 ///
 /// Messages contain entities, key paths, tables and columns. They contain no values except integer primary keys.
 public struct EntityError: Error, Sendable {
@@ -10,7 +10,7 @@ public struct EntityError: Error, Sendable {
   public enum Code: String, Sendable, Hashable, CaseIterable {
     /// A mapping does not match its model or its table.
     case invalidMapping
-    /// The source cannot be decoded as the entity. ``EntityError/underlyingError`` is the cause.
+    /// The source, such as JSON or an archive, cannot be decoded as the entity. ``EntityError/underlyingError`` is the cause.
     case invalidSource
     /// A required column has no value: the object does not provide one, and the column has no default.
     case missingValue
@@ -18,14 +18,14 @@ public struct EntityError: Error, Sendable {
     case notStorable
     /// A column has a value that the property cannot represent.
     case notReadable
-    /// The row was changed or deleted after the saved object was fetched.
+    /// The row has been changed or deleted since the saved object was fetched, in a way that conflicts with the save.
     case conflict
-    /// An object without a ``RowBase`` would overwrite a row that is synchronized with a server. The row may be newer than the
-    /// object.
+    /// An object without a ``RowBase`` would overwrite a row that is synchronized with a server. It is unknown whether the row
+    /// has newer values than the object.
     case staleSave
-    /// A relation was set in an object that was fetched without that relation.
+    /// A relation was set in an object that had been fetched without the relation. The save would lose the related rows.
     case unreadRelation
-    /// Several keys, a unique index or the two sides of a relation identify different rows.
+    /// The primary key, a unique index or the two sides of a relation identify different rows for one object.
     case clash
     /// A constraint of the table, a foreign key or a trigger refuses the row.
     case constraint
@@ -47,12 +47,12 @@ public struct EntityError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and its remedy, without the entity, path, columns and cause that ``description`` includes.
+  /// What is wrong, and what to do about it. ``description`` also contains the entity, the path, the columns and the cause.
   public let reason: String
   /// The registered name of the model, or `nil` if the error does not concern a model.
   public let entity: String?
-  /// The keys and array indices that lead from the root of the saved value to the location of the error. Empty if the error
-  /// concerns the root itself or no value at all.
+  /// The keys and array indices that lead from the root of the saved value to the value with the error. Empty if the error
+  /// concerns the root itself, or no value at all.
   public let path: [ArchiveError.PathComponent]
   /// The name of the table, or `nil` if the error does not concern a table.
   public let table: String?
@@ -60,7 +60,7 @@ public struct EntityError: Error, Sendable {
   public let columns: [String]
   /// The primary key of the row that cannot be migrated. Empty for errors outside a migration.
   public let primaryKey: [DatabaseValue]
-  /// The cause: an `ArchiveError` or GRDB's `DatabaseError`.
+  /// The error that caused this error: an `ArchiveError` or GRDB's `DatabaseError`; `nil` if there is none.
   public let underlyingError: (any Error)?
 
   package init(
@@ -79,7 +79,7 @@ public struct EntityError: Error, Sendable {
 }
 
 extension EntityError: CustomStringConvertible, LocalizedError {
-  /// The problem, its remedy and its location, in one line. The wording may change between releases.
+  /// One line with the problem, its remedy and its location. The wording may change between releases.
   public var description: String {
     var text = reason
     var place: [String] = []
@@ -94,7 +94,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
         "row " + primaryKey.map { Int64.fromDatabaseValue($0).map(String.init) ?? "…" }.joined(separator: ", "))
     }
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-    // The text of an ArchiveError already contains its path and type.
+    // Only the reason of an ArchiveError is added, because its full description repeats the path and the type.
     if let error = underlyingError as? ArchiveError {
       text += ": \(error.reason)" + (error.underlyingError.map { ": \(StoreError.wording(of: $0))" } ?? "")
     } else if let underlyingError {
@@ -107,7 +107,8 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 }
 
 extension EntityError {
-  /// Returns a copy of the error with missing details filled in and with `path` prepended to the error's path.
+  /// Returns a copy of the error. Details that the error does not have yet are set to the given values, and `path` is inserted
+  /// before the error's own path.
   package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = [],
     primaryKey: [DatabaseValue] = []
@@ -118,7 +119,7 @@ extension EntityError {
       primaryKey: self.primaryKey.isEmpty ? primaryKey : self.primaryKey, underlying: underlyingError)
   }
 
-  /// Converts an `ArchiveError` to an ``EntityError``. Returns any other error unchanged.
+  /// Converts an `ArchiveError` to an ``EntityError`` with the given details. Returns any other error unchanged.
   static func of(
     _ error: any Error, _ code: Code, _ reason: String, entity: String?, path: [ArchiveError.PathComponent] = [],
     table: String? = nil, columns: [String] = []
@@ -148,7 +149,7 @@ extension EntityError {
 
   /// Converts a constraint violation to an ``EntityError``.
   ///
-  /// Takes the columns from SQLite's message, such as `UNIQUE constraint failed: user.email, user.team`.
+  /// The table and the columns are taken from SQLite's message, such as `UNIQUE constraint failed: user.email, user.team`.
   private static func ofConstraint(_ error: DatabaseError) -> EntityError {
     var table: String?
     var columns: [String] = []

@@ -1,31 +1,31 @@
 internal import GRDB
 package import StrataCore
 
-/// Rows decoded as records, from which models are created after the transaction. An `EntityGraph` is `Sendable`, unlike the
-/// models.
+/// Rows that have been decoded as records. Models are created from them after the transaction. Unlike models, an `EntityGraph` is
+/// `Sendable`, so it can leave the database queue.
 package struct EntityGraph: Sendable, Equatable {
   package struct Object: Sendable, Hashable {
     package let type: Int
-    /// The values of the fields. A reference contains the index of the referenced object.
+    /// The values of the object's fields. A reference contains the index of the referenced object in ``EntityGraph/objects``.
     package let record: ModelRecord
   }
 
-  /// The objects in postorder. Each object follows the objects that it refers to, except in cycles.
+  /// The objects in postorder: each object follows the objects to which it refers, except in cycles.
   let objects: [Object]
-  /// The indices in `objects` of the requested objects.
+  /// The indices of the requested objects in `objects`.
   let roots: [Int]
-  /// The number of values in referenced structures, counted once per reference. The limit of the object table is raised by this
-  /// number, because each reference to a structure decodes the structure again.
+  /// The number of values in referenced structs, counted once for each reference. A struct is decoded again for each reference to
+  /// it, so the limit on decoded values is raised by this number.
   let extraSubstitutes: Int
   let catalog: EntityCatalog
-  /// The fetched rows of the objects, or `nil` if no object's type has a ``RowBase``.
+  /// The rows from which the objects were fetched; `nil` if no object has a property of the type ``RowBase``.
   let fetched: FetchedRows?
 
   package static func == (left: EntityGraph, right: EntityGraph) -> Bool {
     left.roots == right.roots && left.objects == right.objects
   }
 
-  /// Returns the models of the roots. If several models refer to the same class instance, the instance is created only once.
+  /// Returns the models of the requested objects. If several models refer to the same object of a class, they share one instance.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` if a property cannot represent a value, or `invalid` if an object
   ///   breaks a rule of its model.
@@ -40,10 +40,10 @@ package struct EntityGraph: Sendable, Equatable {
     } catch { throw Self.failure(error, E.schema.name) }
   }
 
-  /// Runs the rules and hooks of the roots, but not of the objects that the roots refer to.
+  /// Runs the rules and hooks of the requested objects, but not of the objects to which they refer.
   ///
-  /// - Parameter body: a closure that is called for each root, with the root's index and a result. The result is the resulting
-  ///   record, or the error that a rule or hook has thrown.
+  /// - Parameter body: called for each requested object with its index in `roots`, and with the resulting record or the error
+  ///   that a rule or hook has thrown.
   func finishRoots(_ body: (Int, Result<ModelRecord, any Error>) throws -> Void) throws {
     let (table, context) = try table(finishing: .never)
     for (place, number) in roots.enumerated() {

@@ -3,29 +3,31 @@ internal import StrataCore
 
 /// Sets the foreign keys of relations, and finds the rows that are removed from lists.
 ///
-/// Both directions of a relation share one foreign key column, so a list and its elements' references to the owner must agree.
-/// A null reference does not override a list.
+/// Both directions of a relation share one foreign key column. The list of an owner and the references of its elements to the
+/// owner must therefore agree. If the reference of an element is null, the list decides.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
-  /// The foreign keys set by the to-one references of nodes. `target` is the referenced row, or `nil` for null. `node` is the
-  /// referring node.
+  /// The foreign keys that are set by the to-one relations of objects. `target` is the index of the referenced row, or `nil` for
+  /// null. `node` is the index of the node with the relation.
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
-  /// The foreign keys that lists set, with the row that owns each list.
+  /// The foreign keys that are set by lists, with the index of the row that owns the list.
   private var listed: [ForeignKeySlot: Int] = [:]
-  /// The lists that replace existing lists. A list is identified by its owner's row and the foreign key column of its elements.
+  /// The lists that replace existing lists completely. A list is identified by the row of its owner and the foreign key column of
+  /// its elements.
   private var wholeLists = Set<ForeignKeySlot>()
-  /// The rows of join tables that belong to saved lists. `row` is the index of the join table's row. `node` and `relation`
-  /// identify the list. `isListed` is false for an existing pair that no saved list contains.
+  /// The rows of join tables for the lists of many-to-many relations. `row` is the index of a join table's row. `node` and
+  /// `relation` identify the list. `isListed` is false for a row that already exists but that no saved list contains.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
-  /// The elements of each many-to-many list that replaces an existing list. The key is the list owner's row with its column in
-  /// the join table.
+  /// The elements of each many-to-many list that replaces an existing list completely. The key is the row of the list's owner,
+  /// with its column in the join table.
   private var wholePairs: [ForeignKeySlot: Set<Int>] = [:]
-  /// The pairs that are removed from a list. `element` is non-`nil` if the element's own row is deleted as well.
+  /// The pairs that are removed from many-to-many lists. `element` is the index of the element's own row if that row is deleted
+  /// too; otherwise `nil`.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// An unordered pair of rows that a join table connects. The lists of both sides share the same value.
+  /// Two rows that a join table connects, regardless of their order. The lists of both sides thus have the same pair.
   private struct Pair: Hashable {
     /// The row whose foreign key column comes first in the join table.
     let first: ForeignKeySlot
@@ -36,7 +38,7 @@ struct EntityLinker {
     }
   }
 
-  /// A foreign key column of a row.
+  /// A foreign key column in one row, identified by the indices of the row, its table and the column.
   private struct ForeignKeySlot: Hashable {
     let row: Int
     let table: Int
@@ -61,7 +63,7 @@ struct EntityLinker {
       guard let row = writer.rowOfNode[number] else { continue }
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
-        // The field's merge policy keeps the existing relation.
+        // According to the merge policy of the field, the existing relation is kept.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
@@ -86,7 +88,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Drops new rows whose only references came from lists that a later list replaced.
+  /// Drops new rows to which only superseded lists refer. A list is superseded if a later list for the same row replaces it.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -105,8 +107,8 @@ struct EntityLinker {
 
   // MARK: Bases
 
-  /// Throws `conflict` if an object refers to an object whose row was deleted, unless the fetched object already had the
-  /// reference.
+  /// Throws an error with the code `conflict` if an object refers to another object whose row has been deleted since it was
+  /// fetched. A reference that the object already had when it was fetched is allowed.
   private func checkDeleted(_ node: Int, _ row: Int, _ relation: Int, _ found: [Int]) throws {
     let deleted = found.compactMap { writer.deletedNodes[$0] }
     guard !deleted.isEmpty else { return }
@@ -119,25 +121,26 @@ struct EntityLinker {
         path: [.key(declared.key)]), node: node)
   }
 
-  /// Returns whether an object's to-one reference is saved because it has changed since the object was fetched.
+  /// Returns whether the to-one reference of an object must be saved, because it has changed since the object was fetched.
   private func isReassigned(
     _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
     _ relation: EntityType.Relation
   ) throws -> Bool {
     guard let base = writer.base(ofRow: row, node: node), !writer.rows[row].isNew else { return true }
-    // The referenced row was deleted, so the database has already cleared the reference or deleted the referring row.
+    // The referenced row has been deleted. The database has already cleared the reference or deleted the referring row, so
+    // nothing is saved.
     guard elements.count == found.count else { return false }
     guard let known = base.row.values[slot] else { return true }
     let local = elements.first.map { value($0, referenced) } ?? .null
-    // If the referenced row is inserted again, an unchanged reference must still be set.
+    // If the referenced row is inserted again, the reference must be set even though it has not changed.
     if known.isExactly(local), !(elements.first.map { writer.rows[$0].isNew } ?? false) { return false }
     let now = writer.rows[row].original?[slot]
     if known.isExactly(now) || local.map({ $0.isExactly(now) }) ?? false { return true }
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns whether a row may be moved into a list. If a concurrent change has moved the row into a different list since the
-  /// row was fetched, the conflict handling decides.
+  /// Returns whether a row may be moved into a list. If another change has moved the row into a different list since the row was
+  /// fetched, the conflict handling decides.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -147,7 +150,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns a list merged with the concurrent changes since the object was fetched, or `nil` if the existing list is kept.
+  /// Returns a list merged with the changes that others have made to it since its owner was fetched. Returns `nil` if the
+  /// existing list is kept.
   private func merged(_ list: List) throws -> List? {
     let relation = targets.relation(list.place)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -179,7 +183,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // An element added by a concurrent change is inserted after its predecessor in the existing list.
+    // An element that others have added is inserted after the element that precedes it in the existing list.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?
@@ -213,7 +217,7 @@ struct EntityLinker {
     set(row, slot, target, referenced)
   }
 
-  /// Sets a foreign key to reference the row `target`, or to null if `target` is `nil`.
+  /// Sets a foreign key so that it refers to the row `target`, or to null if `target` is `nil`.
   private func set(_ row: Int, _ slot: Int, _ target: Int?, _ referenced: Int) {
     guard let target else {
       writer.rows[row].references[slot] = nil
@@ -223,14 +227,14 @@ struct EntityLinker {
     writer.rows[row].references[slot] = .init(row: target, slot: referenced)
   }
 
-  /// Returns the value of a foreign key that references a row, or `nil` if the row's key is not known yet.
+  /// Returns the value that a foreign key must have to refer to the given row, or `nil` if the row's key is not known yet.
   private func value(_ row: Int, _ referenced: Int) -> DatabaseValue? { writer.rows[row].values[referenced] }
 
   // MARK: Lists
 
-  /// Combines lists of the same row and relation. Such lists occur if several objects have the same row.
+  /// Combines the lists of the same row and relation, which occur if several objects stand for the same row.
   ///
-  /// - Returns: the elements of the lists that a later list replaced.
+  /// - Returns: the elements of lists that a later list has replaced.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
     var superseded = Set<Int>()
     var places: [EntityTargets.RowRelation: Int] = [:]
@@ -291,7 +295,7 @@ struct EntityLinker {
     }
   }
 
-  /// Returns whether a node's object has its own value for a column.
+  /// Returns whether a node has a value of its own for a column, which comes from an attribute and not from a relation.
   private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -299,7 +303,8 @@ struct EntityLinker {
     }
   }
 
-  /// Throws `clash` if an object refers to an owner whose saved list lacks the object.
+  /// Throws an error with the code `clash` if an object refers to an owner, but the owner's saved list does not contain the
+  /// object.
   private func checkClaims() throws {
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) {
       guard let target = claim.target, listed[place] == nil,
@@ -327,18 +332,18 @@ struct EntityLinker {
     }
   }
 
-  /// Sets the position column of a list's rows to ascending values. A row that was already in the list keeps its position if
-  /// the position is greater than the previous row's.
+  /// Sets the position column of the rows in a list to ascending numbers. A row that was already in the list keeps its position,
+  /// if it is greater than the position of the row before it.
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
-    // Ignores positions in the upper half of the integer range, because later positions could overflow.
+    // Positions in the upper half of the integer range are ignored, because the positions after them could overflow.
     func position(_ row: Int) -> Int64? {
       guard stood(row), let original = writer.rows[row].original, let known = original[slot].integer, known < .max / 2
       else { return nil }
       return known
     }
-    // With `.keep`, new elements are appended after all existing elements.
+    // With `.keep`, the list does not replace the existing one, so new elements are appended after all existing elements.
     guard removed != .keep else {
       var last = existing.compactMap { writer.rows[$0].original?[slot].integer }.filter { $0 < .max / 2 }.max() ?? -1
       for row in rows where !stood(row) {
@@ -358,8 +363,8 @@ struct EntityLinker {
     }
   }
 
-  /// Sets list positions for rows that joined an ordered list through their own reference to the list's owner. These rows are
-  /// appended to the list.
+  /// Sets the positions of rows that are added to an ordered list not by the list itself, but by their own reference to its
+  /// owner. These rows are appended to the list.
   private func placeClaimed() throws {
     var coming: [(list: ForeignKeySlot, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
@@ -414,7 +419,7 @@ struct EntityLinker {
     }
     for (list, row, _, order) in coming {
       let last = ends[list] ?? -1
-      // Ignores positions in the upper half of the integer range, because later positions could overflow.
+      // Positions in the upper half of the integer range are ignored, because the positions after them could overflow.
       ends[list] = last < .max / 2 ? last + 1 : 0
       writer.rows[row].values[order] = (ends[list] ?? 0).databaseValue
     }
