@@ -37,7 +37,8 @@ extension StoreTransaction {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the result is the error.
+  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the element contains the
+  /// error instead of the revision.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
@@ -61,7 +62,7 @@ extension StoreTransaction {
 
   /// Returns the last revision of each key, sorted by the bytes of the keys.
   ///
-  /// - Returns: the keys and rows. For a damaged row, the result is the error.
+  /// - Returns: the keys and their rows. For a damaged row, the element contains the error instead of the row.
   /// - Throws: ``StoreError`` with the code `damaged` if the keys are not sorted, in which case the next page cannot be found.
   func rows(
     prefix: String, after last: Data?, limit: Int, deleted: Bool
@@ -96,7 +97,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Calls `body` with each selected row of a page of keys.
+  /// Selects a page of keys, and returns the results of `body` for each key and its selected columns.
   ///
   /// - Parameter columns: the columns to select after the columns of the key.
   private func keys<R>(

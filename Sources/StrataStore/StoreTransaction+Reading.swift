@@ -105,8 +105,8 @@ extension StoreTransaction {
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
-    // Swift strings that differ only in Unicode normalization are equal, so the dictionary returned by `labels(of:)` could not
-    // contain both.
+    // A label is refused if it differs from an existing label only in Unicode normalization. As Swift strings, the two labels
+    // are equal, so the dictionary returned by `labels(of:)` could not contain both.
     let known = try String.fetchAll(
       statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {

@@ -72,8 +72,8 @@ struct StoreTimeline {
 
   /// The state that a redo restores, or `nil` if no undone change is left.
   var undone: StoredRow? {
-    // Every change after the current state, up to the last save, restore or deletion, has been undone. Walks back from that
-    // last change to the change directly after the current state.
+    // The changes after the current state, up to the last save, restore or deletion, have been undone. Walks back from this
+    // last change until it finds the change directly after the current state, which is the change to redo.
     guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {

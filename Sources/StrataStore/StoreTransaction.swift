@@ -15,8 +15,8 @@ public final class StoreTransaction {
   let db: Database
   let store: SnapshotStore
   let canWrite: Bool
-  /// Whether this store transaction is the whole database transaction, rather than a part of the app's transaction. If so,
-  /// every definition that it reads before creating or repairing a definition is known to be committed.
+  /// Whether this store transaction is the whole database transaction, rather than a part of the app's transaction. If so, the
+  /// definitions that it reads before it creates or repairs a definition are known to be committed and can be cached.
   private let isWhole: Bool
   private var madeDefinitions = false
   /// Definitions that may be uncommitted, by identifier. They are not added to the store's cache, because the cache outlives

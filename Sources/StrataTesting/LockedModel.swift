@@ -54,7 +54,8 @@ struct LockedModel {
               + "released, delete it and record it again")
           continue
         }
-        // The names can differ, because two names can refer to the same folder on some file systems.
+        // On some file systems, two names can refer to the same folder. A schema that is recorded under a different name is
+        // therefore skipped.
         if schema.name == name { schemas.append(schema) }
       }
     }

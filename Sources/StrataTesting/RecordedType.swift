@@ -62,9 +62,10 @@ indirect enum RecordedType: Equatable {
     return Dictionary(pairs(listed) + aliases, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the name of the first enum in a type that has raw values and is not `CaseIterable`; `nil` if there is none.
+  /// Returns the name of the first enum inside the given type that has raw values but is not `CaseIterable`; `nil` if
+  /// there is none.
   ///
-  /// A type that accepts a raw value that no enum has, such as a struct of a string, is not an enum.
+  /// A type that accepts arbitrary raw values, such as a structure that wraps a string, does not count as an enum.
   static func unlistedEnum(in type: Any.Type) -> String? {
     switch TypeShape(of: type).kind {
     case .optional(let inner), .array(let inner), .set(let inner): unlistedEnum(in: inner)
@@ -83,7 +84,8 @@ indirect enum RecordedType: Equatable {
     return (type as? any RawRepresentable.Type).map { isClosed($0) } ?? false
   }
 
-  /// Returns the type in which each enum without known cases has the cases of the enum at the same place of `other`.
+  /// Returns this type with the cases of its enums filled in. If the cases of an enum are unknown, they are taken from
+  /// the enum at the same place in `other`.
   func listingCases(of other: RecordedType) -> RecordedType {
     switch (self, other) {
     case (.optional(let type), _): .optional(type.listingCases(of: other.wrapped))
@@ -219,7 +221,7 @@ indirect enum RecordedType: Equatable {
       raw == otherRaw && Self.areRead(cases, as: others)
     case (.enumeration(let raw, _), .named(let name)): raw == name
     case (.named(let name), .enumeration(let raw, cases: nil)): raw == name
-    // This is an assumption, because the coding of both types is unknown.
+    // The coding of both types is unknown. They are assumed to be compatible.
     case (.coded, .coded): true
     case (.named(let one), .named(let other)): one == other || Self.widenings[one]?.contains(other) ?? false
     default: false

@@ -123,8 +123,8 @@ struct SchemaProof<M: VersionedModel> {
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // Enums are not checked, because a lost case is always an error. Models with a hook are not checked either. Inherited keys
-    // are ignored, because superclasses have their own steps.
+    // The keys that closures change are not checked for enums, because a lost case is always an error, nor for models with a
+    // hook. Inherited keys are ignored, because superclasses have their own steps.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {

@@ -80,7 +80,7 @@ struct InputFile {
       ("a Zstandard file", [0x28, 0xB5, 0x2F, 0xFD]), ("an xar archive", Array("xar!".utf8)),
     ]
     if let known = marks.first(where: { start.starts(with: $0.1) }) { return known.0 }
-    // The end of `start` may be in the middle of a character.
+    // The end of `start` may be in the middle of a character, so up to three bytes at the end are ignored.
     let isText = (0..<4).contains { cut in
       String(data: start.dropLast(cut), encoding: .utf8).map { text in
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }

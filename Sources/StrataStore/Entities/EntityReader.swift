@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// Reads rows and all related rows, with one query per relation and depth.
+/// Reads rows and all related rows, with one query for each relation at each depth of the object graph.
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
@@ -20,7 +20,7 @@ final class EntityReader {
 
   private struct Node {
     let type: Int
-    /// The values of the record. The values of relations are null until the record is completed.
+    /// The values of the node's record. The value of a relation is null until the related rows have been read.
     var values: [ArchiveValue]
     /// For each relation, the value of the column that identifies the related rows.
     let keys: [DatabaseValue]
@@ -177,8 +177,11 @@ final class EntityReader {
     }
   }
 
-  /// Returns whether a relation is read. A relation is read if its key is included, or if its property is a non-optional to-one
-  /// relation.
+  /// Returns whether a relation is read. If the caller listed the relations to read, other relations are not read, except a
+  /// to-one relation whose property is not optional.
+  ///
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the relation is not read and its entity has no ``RowBase``
+  ///   property.
   private func reads(_ relation: EntityType.Relation, of entity: EntityType) throws -> Bool {
     guard let included, !included.contains(relation.key) else { return true }
     guard relation.isOptional || relation.shape != .one else { return true }
@@ -230,8 +233,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // A structure is decoded once for each foreign key that refers to it. These additional values raise the limit of the object
-    // table.
+    // A structure is decoded once for each foreign key that refers to it, so its values may be decoded several times. The limit
+    // on the size of the object table is raised by the number of these values.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {

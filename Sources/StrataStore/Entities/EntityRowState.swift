@@ -19,11 +19,13 @@ struct EntityRowState {
   var values: [DatabaseValue?]
   /// The slots whose values are copied from other rows. These values take precedence over `values`.
   var references: [Int: Reference] = [:]
-  /// The slots for which a node other than the row's first node has a value.
+  /// The slots for which the row's second or a later node has a value. Used to report contradictory values
+  /// of nodes that have the same row.
   var slotsOfLaterNodes = Set<Int>()
   /// The first node that was assigned to the row, or `nil` if there is none.
   var node: Int?
-  /// Whether the row exists in the table, with its original or its new values.
+  /// Whether the row exists in the table, with its original or its new values. False for a new row that has
+  /// not been inserted yet.
   var isWritten: Bool
   /// The index of the row that owns the list from which this row is removed.
   var owner: Int?

@@ -12,7 +12,7 @@ package final class EntityWriter {
   private(set) var nodes: EntityNodes
   /// The names of the keys that may be used to find existing rows, or `nil` for all keys.
   let matching: Set<String>?
-  /// The fetched states of complete objects.
+  /// The states in which complete objects were fetched. They are the bases for merging the objects with their rows.
   let bases: EntityBases
   var rows: [EntityRowState] = []
   /// The index in `rows` of each node's row, or `nil` for a node without a row.
@@ -127,7 +127,7 @@ package final class EntityWriter {
     return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
   }
 
-  /// Returns the column slots of an existing row that must be updated.
+  /// Returns the slots of the columns that must be updated in an existing row.
   func changedSlots(_ row: Int) -> [Int] {
     table(of: row).columns.indices.filter { slot in
       guard let value = resolved(row, slot) else { return rows[row].references[slot] != nil }
@@ -194,7 +194,7 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Records the written columns in case several nodes have the same row.
+    // Records the columns that a second or later node of the row writes, so that contradictory values can be reported.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
       // Columns that no earlier node has set are set to the incoming value.
@@ -246,7 +246,8 @@ package final class EntityWriter {
       throw clash("two objects are of one row, and differ; save one of them, or make them agree")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
-      // Values that are equal under the collation of the index are the same key.
+      // A value that equals the existing value under the collation of a unique index is the same key, so the existing value is
+      // kept.
       for key in type.keys {
         guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
         let collation = key.collations[place]

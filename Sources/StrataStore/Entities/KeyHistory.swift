@@ -15,8 +15,8 @@ struct KeyHistory {
   /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
-  /// Creates the history of a row's class and superclasses. Former keys declared in fields are treated as if a last step
-  /// renamed them.
+  /// Creates the history of a row's class and superclasses. If the table has an unused column with the name of a field's
+  /// former key, the key is treated as if a final step renamed it.
   init(_ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]) {
     for level in schema.superclasses.reversed() + [schema] {
       for step in level.migration?.steps ?? [] where step.fromVersion >= part.version(of: level) {

@@ -57,7 +57,8 @@ struct RowUpgrader {
       if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
         let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
         if case .archive = target.coding.conversion {
-          // Migration steps receive archived records in the versions that the archives contain.
+          // Migration steps receive an archived record in the version that its archive contains, so the archive is decoded
+          // without using the type of the property.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
@@ -102,7 +103,7 @@ struct RowUpgrader {
     (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
   }
 
-  /// Returns the columns of a row that the upgrade changes, with their new values.
+  /// Upgrades a row, and returns the columns that change, with their new values.
   ///
   /// - Parameter row: the values of the row, by slot.
   /// - Throws: ``EntityError`` with the primary key of the row.
@@ -209,8 +210,8 @@ struct RowUpgrader {
       return (value, nil)
     }
     let stored = try column.coding.stored(value)
-    // An archive of an older version equals its upgraded form after decoding. Therefore, values that are not in the current
-    // form are compared exactly.
+    // After decoding, an archive of an older version equals its upgraded form, so a comparison of decoded values would not find
+    // a change. Values that are not in the current form are therefore compared exactly.
     let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
     return (value, isSame ? nil : stored)
   }

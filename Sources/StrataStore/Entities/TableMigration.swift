@@ -68,7 +68,8 @@ struct TableMigration {
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// Returns the parts of the table, with the recorded versions. Versions without a record are taken from the registration.
+  /// Returns the parts of the table, with the recorded versions. If the database does not record a version, the version is
+  /// taken from the registration.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {

@@ -244,7 +244,8 @@ struct StorePruner {
       let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.withStoreErrors {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-          // In other modes, which the app's own database may use, free pages stay in the file and later saves reuse them.
+          // Only the mode 2 (incremental) frees pages here. In other modes, which the app's own database may use, free pages
+          // stay in the file and later saves reuse them.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
             let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
           else { return (before, before, 0) }
@@ -256,7 +257,7 @@ struct StorePruner {
       }
       try shortenJournal()
       guard after < before else {
-        // The file itself is truncated only when the log is checkpointed.
+        // The file itself is truncated only when the log is checkpointed, so the log is checkpointed here.
         if store.journal != nil { _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }

@@ -15,7 +15,8 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Rewrites kept revisions of a key that are deltas of revisions to remove, in ascending order.
+  /// Rewrites the revisions of a key that are kept but are stored as deltas of revisions to remove. Proceeds in ascending
+  /// order.
   ///
   /// - Parameters:
   ///   - removed: the identifiers of the revisions to remove.
@@ -86,7 +87,8 @@ extension StoreTransaction {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
   }
 
-  /// Returns a revision that is stored as a delta, with its content without the head. Does not change `inflations`.
+  /// Returns the row of a revision that is stored as a delta, and the revision's content without its first bytes (the head),
+  /// which its definition contains. Does not change `inflations`.
   ///
   /// - Parameter bytes: the content of the base, without its head.
   /// - Throws: ``StoreError`` with the code `damaged`, or `ArchiveError` if the compressed data is damaged.

@@ -41,7 +41,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
     /// save.
     var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    /// The value of ``StoreSignal/saves`` at the last failure, or `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` before the read that failed last. The next call waits until this value changes or the
+    /// poll interval elapses. `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, last: Result<Int64, any Error>) {

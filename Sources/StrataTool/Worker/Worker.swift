@@ -179,8 +179,8 @@ struct Worker {
 
   // MARK: Inputs and failures
 
-  /// Returns the input for a part of a request. A range can be a member of a stream. In that case, the input is an
-  /// archive with the list of the member's models.
+  /// Returns the input for a part of a request. If the part is a byte range that contains one member of a stream,
+  /// the input is an archive whose value is the array of the member's models.
   private func file(_ part: WorkerRequest.Part) throws -> InputFile {
     switch part {
     case .bytes(let data): return InputFile(named: "the archive", content: data)
@@ -192,7 +192,8 @@ struct Worker {
     }
   }
 
-  /// - Returns: an archive of the list of the member's models, or `nil` if the data is not a member of a stream.
+  /// - Returns: an archive whose value is the array of the member's models, or `nil` if the data is not a member of
+  ///   a stream.
   private static func list(ofMember data: Data, _ limits: ArchiveLimits) throws -> Data? {
     var stamp = try Stamp(of: data)
     guard stamp.kind == .member else { return nil }
