@@ -56,15 +56,15 @@ struct StoreTimeline {
 
   private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// Returns the index of the revision whose state is repeated by the revision at index `place`. Returns `place` if the
-  /// revision repeats no state, or if the repeated revision was pruned.
+  /// Returns the index in `rows` of the revision whose state is repeated by the revision at index `place`. Returns `place` if
+  /// the revision repeats no state, or if the repeated revision was pruned.
   private func state(_ place: Int) -> Int {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
-  /// Returns the index of the state that the revision at index `place` replaced, or `nil` for the first revision. Also returns
-  /// `nil` for an undo or redo whose repeated revision was pruned, because the revision before an undo is the undone revision,
-  /// not an earlier state.
+  /// Returns the index in `rows` of the state that the revision at index `place` replaced, or `nil` for the first revision.
+  /// Also returns `nil` for an undo or redo whose repeated revision was pruned, because the revision before an undo is the
+  /// undone revision, not an earlier state.
   private func stateSavedOver(_ place: Int) -> Int? { place == 0 || isUndoOrRedo(place) ? nil : state(place - 1) }
 
   /// The state that an undo restores, or `nil` if there is none.

@@ -23,8 +23,8 @@ public final class StoreTransaction {
   /// the transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The pending changes to the stored counts, by definition. `revisions` counts all revisions, and `heads` counts the last
-  /// revisions of keys.
+  /// The pending changes to the stored counts, by the identifier of the definition. `revisions` counts all revisions, and
+  /// `heads` counts the last revisions of keys.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
   /// The error of a save that failed after it had already changed a table. This error makes the whole transaction fail.
   private var failure: (any Error)?

@@ -9,7 +9,7 @@ struct GoldenArchive {
   private let model: any VersionedModel.Type
   private let given: [String: [ArchiveValue]]
 
-  /// - Parameter given: values for the fields of generated records, by model and key.
+  /// - Parameter given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
   /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive cannot be decoded.

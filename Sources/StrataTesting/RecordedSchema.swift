@@ -28,7 +28,7 @@ package struct RecordedSchema: Codable, Equatable {
   }
 
   package struct Case: Codable, Equatable {
-    /// The types of the associated values, by key.
+    /// The types of the case's associated values, by the keys of the values.
     package var payload: [String: String]
     package var formerly: [String]?
   }

@@ -491,7 +491,8 @@ struct EntityLinker {
     release(row, slot, order)
   }
 
-  /// Removes a row from a list by setting the row's foreign key and position to null.
+  /// Removes a row from a list by setting the row's foreign key to null. Also sets the row's position to null if the position
+  /// column allows it.
   private func release(_ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?) {
     writer.rows[row].values[slot] = .null
     if case .kept(let position)? = order, !writer.table(of: row).columns[position].isNotNull {

@@ -57,8 +57,9 @@ extension EntityTable {
     }
   }
 
-  /// Calls `body` with an SQL table expression that contains the tuples, preceded by a column with the index of each tuple. If
-  /// the tuples exceed SQLite's limit on the number of arguments, they are split, and `body` is called for each part.
+  /// Calls `body` with an SQL table expression that has a row for each tuple: the index of the tuple in `tuples`, followed by
+  /// the values of the tuple. If the tuples exceed SQLite's limit on the number of arguments, `body` is called several times,
+  /// each time with a part of the tuples.
   func forEachTuple(
     _ tuples: [[DatabaseValue]], _ db: Database, _ body: (String, StatementArguments) throws -> Void
   ) throws {

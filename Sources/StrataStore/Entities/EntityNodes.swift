@@ -9,7 +9,7 @@ package struct EntityNodes: Sendable {
   package enum Link: Sendable {
     /// The source does not contain the relation.
     case absent
-    /// The indices of the referenced nodes. Empty if the reference is null.
+    /// The indices of the referenced nodes in the graph. Empty if the reference is null.
     case nodes([Int])
   }
 
@@ -66,8 +66,8 @@ package struct EntityNodes: Sendable {
   let isWhole: Bool
   /// Whether merge policies apply to existing rows. If false, the saved values replace the existing values.
   package let merges: Bool
-  /// The default values that the source's mapping declares for absent attributes of new rows. The key is the entity's index,
-  /// and the array contains one element per attribute.
+  /// The default values that the source's mapping declares for absent attributes of new rows. The key is the index of the
+  /// entity in the catalog, and the array contains one element per attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// Creates the nodes of a source.

@@ -10,7 +10,7 @@ final class EntityReader {
   // Skips the exclusivity check, because a reader is used by only one task and the check for each row would take longer than
   // reading a column.
   @exclusivity(unchecked) private var nodes: [Node] = []
-  /// A map from primary keys to node indices, one dictionary per table. It contains the rows whose primary key is a single
+  /// For each table, a map from primary keys to the indices of nodes. It contains the rows whose primary key is a single
   /// integer. `known` contains all other rows.
   @exclusivity(unchecked) private var integers: [[Int64: Int]]
   @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
@@ -69,7 +69,7 @@ final class EntityReader {
 
     /// Returns a node with the column values of a row.
     ///
-    /// - Parameter start: the index of the column that has slot 0.
+    /// - Parameter start: the index in the row of the column with slot 0.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
       var values: [ArchiveValue] = []
       values.reserveCapacity(shape.keys.count)
@@ -127,7 +127,7 @@ final class EntityReader {
 
   /// Returns the node of a row, and creates it if needed.
   ///
-  /// - Parameter start: the index of the column that has slot 0.
+  /// - Parameter start: the index in the row of the column with slot 0.
   private func node(_ row: StatementRow, from start: Int, _ declared: Int) throws -> Int {
     let plan = plan(declared)
     if let known = try note(row, from: start, plan) { return known }
@@ -213,7 +213,8 @@ final class EntityReader {
     var found = [[Int]](repeating: [], count: keys.count)
     try catalog.forEachLink(relation, keys, db) { index, row in
       let linked = try node(row, from: 1, relation.target)
-      // For a to-one relation, keeps only the last row, because the referenced column need not be unique.
+      // The column that a to-one relation references need not be unique, so several rows may be found. Only the last one is
+      // kept.
       if relation.removed == nil { found[index] = [linked] } else { found[index].append(linked) }
     }
     for (numbers, links) in zip(asking, found) { for number in numbers { nodes[number].links[place] = links } }

@@ -11,11 +11,11 @@ struct EntityRowState {
   }
 
   let table: Int
-  /// The index of the entity, or `nil` for a row of a join table.
+  /// The index of the entity in the catalog, or `nil` for a row of a join table.
   var type: Int?
-  /// The existing values in the database by slot, or `nil` for a new row.
+  /// The values that the row already has in the database, indexed by slot. `nil` for a new row.
   var original: [DatabaseValue]?
-  /// The new values by slot. `nil` for a slot that is not set.
+  /// The new values, indexed by slot. A value is `nil` if the save does not set the column.
   var values: [DatabaseValue?]
   /// The slots whose values are copied from other rows. These values take precedence over `values`.
   var references: [Int: Reference] = [:]
@@ -27,7 +27,7 @@ struct EntityRowState {
   /// Whether the row exists in the table, with its original or its new values. False for a new row that has
   /// not been inserted yet.
   var isWritten: Bool
-  /// The index of the row that owns the list from which this row is removed.
+  /// The index of the row that owns the list from which this row is removed, or `nil` if there is none.
   var owner: Int?
   /// Whether an existing row is to be deleted, or a new row is not to be inserted.
   var isDeleted = false

@@ -29,8 +29,8 @@ package struct EntityTable: Sendable {
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The collation of each column in each unique index. The outer key is the sorted list of lowercased column names, the inner
-  /// key a lowercased column name. Partial indexes are not included.
+  /// The unique indexes, by the sorted list of their lowercased column names. Each value contains the collations of the
+  /// columns, by lowercased column name. Partial indexes are not included.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The slots of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {

@@ -6,7 +6,7 @@ internal import StrataCore
 final class EntityTargets {
   struct RowRelation: Hashable {
     let row: Int
-    /// The index of the entity that declares the relation.
+    /// The index in the catalog of the entity that declares the relation.
     let type: Int
     /// The index of the relation among the relations of the entity `type`.
     let relation: Int

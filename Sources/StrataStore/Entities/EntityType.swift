@@ -86,7 +86,7 @@ package struct EntityType: Sendable {
   package struct Key: Sendable {
     let name: String
     package let slots: [Int]
-    /// The collation of each column in the unique index, or `nil` for the column's default collation.
+    /// The collation that the key's unique index uses for each column, or `nil` for the column's default collation.
     package let collations: [String?]
   }
 

@@ -20,7 +20,7 @@ package final class EntityWriter {
   var report = EntityReport()
   /// The nodes whose rows were deleted after the objects were fetched, with the primary keys of the rows.
   var deletedNodes: [Int: PlainKey] = [:]
-  /// The indices of rows that own a changed list.
+  /// The indices in `rows` of the rows that own a changed list.
   var touched = Set<Int>()
   /// For each row to delete, the rows that must first be removed from the lists of that row.
   var rowsLeavingLists: [Int: [Int]] = [:]

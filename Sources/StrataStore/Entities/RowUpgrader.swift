@@ -10,7 +10,7 @@ struct RowUpgrader {
     var coding: ColumnCoding
     /// Whether the column stores the value in the form of the current mapping.
     var isCurrent = false
-    /// Whether null in the column means that the key is absent, because the property cannot be nil.
+    /// Whether null in the column means that the key is absent. This is the case if the property cannot be nil.
     var nullIsAbsent = false
   }
 
@@ -33,7 +33,7 @@ struct RowUpgrader {
   ///   - table: the table, in which each column to read is assigned a slot.
   ///   - unused: the columns that are not part of any mapping.
   ///   - part: the model versions of the rows.
-  ///   - former: the columns that the app has registered, by key in the old version.
+  ///   - former: the columns that the app has registered, by the field's key in the old version.
   /// - Throws: ``EntityError`` with the code `invalidMapping` if it cannot be determined which column has the value of a key.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,

@@ -96,7 +96,7 @@ extension SnapshotStore {
 extension [RetentionRule] {
   private static let day: Int64 = 86_400_000
 
-  /// Returns the indices of the revisions that the rules keep.
+  /// Returns the indices in `times` of the revisions that the rules keep.
   ///
   /// - Parameters:
   ///   - times: the times of a key's revisions in milliseconds since 1970, oldest revision first.
@@ -120,8 +120,8 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// Returns the index of the last revision of each of the last `count` days or weeks. A day counts only once, even if its
-  /// revisions are not consecutive because the clock was set back.
+  /// Returns the indices of the last revisions of the last `count` days or weeks. `spans` contains the day or week of each
+  /// revision. A day counts only once, even if its revisions are not consecutive because the clock was set back.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
     var indices: [Int] = []

@@ -100,7 +100,7 @@ extension StoreTransaction {
     return (row, try RowDelta.apply(content, to: bytes, limits: store.options.limits))
   }
 
-  /// Returns the error for a revision that is in an index but not in the table.
+  /// Returns the error for a revision that is listed in an index of the table but is missing from the table itself.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
   }

@@ -83,8 +83,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }
-          // If all revisions have been read, continues after `newest`, because the sequences up to `newest` may have been
-          // pruned.
+          // After the last page, continues after `newest` instead of after the last revision found, because the revisions up to
+          // `newest` may have been pruned.
           self.last = .success(found.count == Self.page ? found.last?.id ?? newest : newest)
           read = found.reversed()
         } catch is CancellationError { return nil } catch {
