@@ -9,7 +9,7 @@ extension StoreTransaction {
   ///   - last: the key after which to begin. To read page by page, pass the last key of the previous page.
   ///   - limit: the maximum number of revisions to return.
   ///   - deleted: whether to include keys whose last revision is a deletion.
-  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of returned keys, plus the deleted keys between them.
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
@@ -23,7 +23,7 @@ extension StoreTransaction {
   /// - Parameters:
   ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
   ///   - limit: the maximum number of revisions to return.
-  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of returned revisions.
   public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
     try rows(since: sequence, limit: limit).map { try $0.revision.get() }

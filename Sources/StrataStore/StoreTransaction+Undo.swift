@@ -6,7 +6,7 @@ extension StoreTransaction {
   /// Only saves, restores and deletions count as changes. Revisions added by undos and redos are skipped.
   ///
   /// - Throws: ``StoreError`` with the code `nothingToUndo` if there is no earlier state, `notFound` if the key does not exist,
-  ///   `readOnly`.
+  ///   or `readOnly`.
   /// - Complexity: linear in the number of the key's revisions. Their rows are read, but their contents are not rebuilt from
   ///   deltas.
   @discardableResult
@@ -18,7 +18,7 @@ extension StoreTransaction {
   /// discards the changes that could be redone.
   ///
   /// - Throws: ``StoreError`` with the code `nothingToUndo` if no undone change is left, `notFound` if the key does not exist,
-  ///   `readOnly`.
+  ///   or `readOnly`.
   /// - Complexity: the same as ``undo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {

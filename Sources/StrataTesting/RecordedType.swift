@@ -234,8 +234,8 @@ indirect enum RecordedType: Equatable {
     let oldNames = Set(cases.values), newNames = Set(others.values)
     return cases.allSatisfy { value, name in
       guard let newName = others[value] else { return false }
-      // A case that was only renamed keeps its raw value. Its old name no longer exists, and its new name did not exist
-      // before.
+      // A case that was only renamed keeps its raw value, and counts as the same case. Its old name no longer exists,
+      // and its new name did not exist before.
       return name == newName || name.isEmpty || newName.isEmpty
         || !newNames.contains(name) && !oldNames.contains(newName)
     }

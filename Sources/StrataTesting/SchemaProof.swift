@@ -261,7 +261,7 @@ struct SchemaProof<M: VersionedModel> {
 }
 
 extension RecordedSchema.Field {
-  /// The value of the field in a new object; `nil` if no value is recorded.
+  /// The value that the field has in a new object; `nil` if no default is recorded and the field is not optional.
   fileprivate var absentValue: ArchiveValue? {
     guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
     // `try?`, because a default that is not JSON was recorded without its value.

@@ -25,7 +25,7 @@ package struct EntityTable: Sendable {
   package private(set) var primaryKey: [Int] = []
   /// The slot of the rowid, or `nil` if no slot is the rowid. If a new row has no value for the rowid, SQLite generates one.
   package private(set) var rowID: Int?
-  /// Whether the table has no primary key. Its rows are identified by the hidden rowid, which `VACUUM` can change.
+  /// Whether the table has no primary key. If so, its rows are identified by the hidden rowid, which `VACUUM` can change.
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool

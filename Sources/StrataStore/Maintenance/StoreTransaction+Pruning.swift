@@ -36,7 +36,8 @@ extension StoreTransaction {
       // Reads all revisions, even those to remove, because a key with a damaged revision is not pruned.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
       guard !removed.contains(entry.id) else { continue }
-      // Throws if this kept revision is damaged. In that case, the revisions to remove may be the only readable revisions.
+      // Throws if this kept revision is damaged. The revisions to remove may then be the only readable revisions, so they must
+      // not be removed.
       _ = try content(of: row)
       if !chain.holds(row) {
         row = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == key.head)
@@ -81,7 +82,7 @@ extension StoreTransaction {
     return bytes
   }
 
-  /// Returns the identifiers of the revisions that are stored as deltas of a revision. There may be many. If saves and
+  /// Returns the identifiers of the revisions that are stored as deltas of the given revision. There may be many: if saves and
   /// deletions alternate, a sixteenth of all revisions of the key are deltas of the first revision.
   func deltas(of id: Int64) throws -> [Int64] {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])

@@ -45,8 +45,8 @@ struct StoreChain {
 }
 
 extension StoredRow {
-  /// The maximum number of deltas in the row's chain. This is the sum of the hexadecimal digits of the row's number, counted
-  /// from 0.
+  /// The maximum number of deltas that may be applied to read the row. This is the sum of the hexadecimal digits of the row's
+  /// revision number, counted from 0.
   var mostDeltas: Int {
     var rest = seq - 1, sum = 0
     while rest > 0 {

@@ -67,7 +67,7 @@ struct StoreImportBatch {
       let revision = try transaction.saveArchive(archive, as: key, author: attribution.author, note: attribution.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
     } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
-      // These errors concern only one key. If a save was left incomplete, the transaction throws when it ends.
+      // The caught errors concern only one key. If a save was left incomplete, the transaction throws when it ends.
       return .init(file: file, outcome: .failed, key: key, message: ToolError.message(of: error))
     }
   }
