@@ -62,7 +62,7 @@ struct GoldenArchive {
     guard case .rawValue(let raw, _) = shape.kind, case .enumeration(_, nil) = RecordedType(type) else {
       return shape.parts.contains(where: refusesSamples)
     }
-    // Decodes a sample raw value. A struct accepts any raw value, but an enum does not.
+    // Returns whether the type decodes a sample raw value. A structure accepts any raw value, but an enum does not.
     func reads<T: Archivable>(_ type: T.Type) -> Bool {
       var samples = SampleValues([:], seed: 1)
       // `try?`, because an error only means that the type rejects the value.

@@ -50,7 +50,8 @@ indirect enum RecordedType: Equatable {
   /// Returns the cases of a type that conforms to `CaseIterable`; `nil` for any other type.
   private static func cases(of type: Any.Type) -> [String: String]? {
     guard let listed = type as? any (CaseIterable & RawRepresentable).Type else { return nil }
-    // The description of a case is its name, unless the type declares its own description.
+    // The description of a case is its name, unless the type declares its own description. In that case, the names are
+    // unknown.
     let hasNames = !(type is any CustomStringConvertible.Type)
     func pairs<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [(String, String)] {
       type.allCases.map { ("\($0.rawValue)", hasNames ? "\($0)" : "") }

@@ -97,8 +97,8 @@ struct InputFile {
     return StoreFile.isStore(path)
   }
 
-  /// Returns whether a file may be JSON, given the description of its format. OpenStep property lists also begin with
-  /// braces or parentheses.
+  /// Returns whether a file may be JSON, given the description of the detected format. JSON may be detected as an
+  /// OpenStep property list, because such a list can begin with a brace as well.
   static func mayBeJSON(_ found: String) -> Bool { found == "JSON" || found == "text" || found.contains("OpenStep") }
 
   var isEmpty: Bool {

@@ -189,7 +189,7 @@ struct EntityMatcher {
   }
 
   private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
-    // For each node, the row that was found by each of its keys.
+    // For each node, the rows that were found by its keys, one element per key. An element is `nil` if the key found no row.
     var hits: [Int: [Int?]] = [:]
     for (number, nodes) in Dictionary(grouping: numbers, by: { writer.nodes.nodes[$0].type })
       .sorted(by: { $0.key < $1.key })
@@ -286,7 +286,7 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the column value of a node, or `nil` if the node's value is absent or null.
+  /// Returns the value that a node stores in a column, or `nil` if the node's value is absent or null.
   private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]

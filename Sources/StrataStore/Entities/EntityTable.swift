@@ -43,7 +43,7 @@ package struct EntityTable: Sendable {
   private let known: [String: Column]
   /// Whether the table has a foreign key to itself.
   package let refersToItself: Bool
-  /// The referenced table and column of each single-column foreign key, by lowercased foreign key column name.
+  /// The referenced table and column of each single-column foreign key, by the lowercased name of the foreign key's column.
   private let references: [String: (table: String, column: String)]
 
   /// Reads the structure of a table from the database.
@@ -62,7 +62,8 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // SQLite's table information marks a generated column with a `hidden` value of 2 or 3.
+      // A generated column has a `hidden` value of 2 or 3. It counts as a column with a default, because SQLite supplies its
+      // value.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
         isNotNull: column["notnull"],
@@ -123,7 +124,8 @@ package struct EntityTable: Sendable {
     known.filter { slots[$0.key] == nil }.map(\.value).sorted { $0.name < $1.name }
   }
 
-  /// The names of NOT NULL columns that have neither a default nor a slot.
+  /// The names of the NOT NULL columns that have neither a default nor a slot. New rows would have no value for these
+  /// columns.
   var missingColumns: [String] { unusedColumns.filter { $0.isNotNull && !$0.hasDefault }.map(\.name) }
 
   /// Returns the column that a foreign key of this table references in the given table, or `nil` if this foreign key is not

@@ -104,7 +104,7 @@ package struct EntityType: Sendable {
   /// `part` for sources that may lack fields.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
-  /// Whether the entity's objects have validation rules or hooks.
+  /// Whether the entity's objects have validation rules or hooks, which run after the rows have been written.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
   /// The shape of a record that contains only the attributes.
   var shape: RecordShape

@@ -197,9 +197,9 @@ package final class EntityWriter {
     // Records the columns that a second or later node of the row writes, so that contradictory values can be reported.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
-      // Columns that no earlier node has set are set to the incoming value.
+      // In a new row, each column that no earlier node has set gets the incoming value.
       for (attribute, value) in stated where rows[row].values[attribute.slot] == nil {
-        // If the primary key is nil, the database generates the key.
+        // A primary key that is nil is not set, so that the database generates the key.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
@@ -233,7 +233,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The database has generated the primary key, so the object does not contain the key yet.
+    // The database has generated the primary key, and the object does not contain it yet. The existing key is therefore kept.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key

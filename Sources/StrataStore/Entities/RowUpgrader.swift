@@ -199,7 +199,7 @@ struct RowUpgrader {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // The column keeps an unknown case. The property gets its default when the model is read.
+        // The column keeps the unknown enum case. When the model is read, the property gets its default value.
         if case .archive = column.coding.conversion { return (value, nil) }
       }
     }

@@ -3,7 +3,8 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// Returns up to `limit` revisions of a key with numbers above `seq`, in ascending order, without their content.
+  /// Returns the revisions of a key, without their content, in ascending order. Includes only revisions with a number above
+  /// `seq`, and at most `limit` revisions.
   func outline(
     ofKey key: Int64, after seq: Int64 = 0, limit: Int = .max
   ) throws -> [(id: Int64, seq: Int64, time: Int64)] {

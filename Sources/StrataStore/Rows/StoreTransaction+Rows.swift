@@ -46,12 +46,12 @@ extension StoreTransaction {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq = ?"), [key, seq])
   }
 
-  /// Returns the last revision of a key whose number is below `seq`, or `nil` if there is none.
+  /// Returns the last revision of a key before the revision with the number `seq`, or `nil` if there is none.
   func revision(ofKey key: Int64, before seq: Int64) throws -> StoredRow? {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT 1"), [key, seq])
   }
 
-  /// Returns the revisions of a key in ascending order.
+  /// Returns the revisions of a key, in ascending order of their numbers.
   func revisions(ofKey key: Int64) throws -> [StoredRow] {
     try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
