@@ -98,7 +98,7 @@ extension RowBase: Archivable {
       return RowBase(Box(.init(rows: rows, number: Int(number))))
     }
     guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
-    // In an update or in a conversion from a dictionary, the object is a copy. It is saved independently of the original, so it
+    // An object that is decoded for an update or from a dictionary is a copy. It is saved independently of the original, so it
     // gets a separate box.
     return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
   }

@@ -33,7 +33,7 @@ extension Database {
   func pageProblems(_ check: String) throws -> [String] {
     let lines = try String.fetchAll(self, sql: "PRAGMA \(check)")
     guard lines != ["ok"] else { return [] }
-    // If the system fails to read a page, SQLite reports the page as damaged.
+    // If the system fails to read a page, SQLite reports the page as damaged, although its data may be intact.
     guard systemErrors.isEmpty else { throw StoreError.unreadable(nil) }
     return lines.isEmpty ? ["\(check) says nothing"] : lines.filter { $0 != "ok" }
   }

@@ -14,8 +14,8 @@ struct Worker {
 
   /// Answers requests until the input ends.
   ///
-  /// - Throws: `ToolError` if the input ends inside a frame or cannot be read; any error that writing the answers
-  ///   throws.
+  /// - Throws: `ToolError` if the input ends inside a frame or cannot be read, or any error thrown while writing
+  ///   the answers.
   func run(on console: Console) throws {
     var output: [UInt8] = []
     func flush() throws {
@@ -227,7 +227,7 @@ struct Worker {
   }
 
   /// Returns the answer for an operation on an archive that failed with an error. If the archive can be read to its
-  /// end, its outcome is "refused" instead of "damaged".
+  /// end, the outcome is "refused" instead of "damaged".
   private func failure(_ number: UInt64, _ error: any Error, _ file: InputFile) -> WorkerAnswer {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
