@@ -48,7 +48,7 @@ public final class SnapshotStore: Sendable {
   /// ``isReadOnly`` is true.
   ///
   /// - Throws: ``StoreError`` with the code `notAStore` if the file is not a store, `newerStore`, `readOnly` if the file does
-  ///   not exist and the options forbid creating it, `damaged`, `busy`, `fileSystem`. All checks precede the first write.
+  ///   not exist and the options forbid creating it, `damaged`, `busy` or `fileSystem`. All checks precede the first write.
   /// - Complexity: constant, regardless of the store's content. If the store has an older format, linear in the size of the
   ///   file.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {

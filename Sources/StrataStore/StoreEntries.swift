@@ -94,7 +94,7 @@ extension StoreTransaction {
   /// Calls `body` with each current value of a type, sorted by the bytes of the keys. All values come from one snapshot of the
   /// store.
   ///
-  /// - Throws: any error that `body` throws, and ``StoreError``.
+  /// - Throws: any error that `body` throws, or ``StoreError`` if a value cannot be read.
   /// - Complexity: linear in the number of keys. At most 128 rows are in memory at a time.
   public func forEach<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", _ body: (StoreEntry<T>) throws -> Void

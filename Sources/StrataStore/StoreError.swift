@@ -148,11 +148,12 @@ extension StoreError {
   /// - Parameter systemErrors: the `errno` values that the system reported for the connection's files.
   package static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
     switch code.primaryResultCode {
-    // SQLite could not extend the index file of the write-ahead log. This fails only if the disk is full.
+    // `SQLITE_IOERR_SHMSIZE` means that SQLite could not extend the index file of the write-ahead log. This fails only if the
+    // disk is full.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
       (.full, "there is no room for what is saved; nothing of this transaction was saved; make room")
-    // If the system fails to read a page, SQLite reports the page as corrupt.
+    // If the system fails to read a page, SQLite may report the page as corrupt. The system errors show that this is the cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
     // Only a damaged row can declare a size above SQLite's limit.

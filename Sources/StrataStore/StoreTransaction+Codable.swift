@@ -5,8 +5,8 @@ internal import StrataCore
 // Support for types that conform only to `Codable`, as in `ArchiveEncoder`. These types have no versions, so their values are
 // not upgraded.
 extension StoreTransaction {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. The value has no model version, so later
-  /// versions of the program decode it with the type's `init(from:)`, without migration steps.
+  /// Saves a value under a key, as a new revision. The type of the value conforms only to `Codable` and has no model version,
+  /// so later versions of the program decode it with the type's `init(from:)`, without migration steps.
   ///
   /// - Throws: the same errors as ``save(_:as:author:note:if:overNewer:)`` except `newerModel`. Throws `notEncodable` if the
   ///   type's `encode(to:)` throws, with that error as the underlying error.
@@ -23,7 +23,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns the value of a key whose type is only `Codable`.
+  /// Returns the value of a key, decoded as a type that conforms only to `Codable`.
   ///
   /// - Returns: the value, or `nil` if the key did not exist at that point or was deleted.
   /// - Throws: the same errors as ``value(_:for:at:)-(T.Type,_,_)``. Throws `notDecodable` if the type's `init(from:)` throws,
@@ -37,8 +37,8 @@ extension StoreTransaction {
 }
 
 extension SnapshotStore {
-  /// Saves a value whose type is only `Codable` under a key, as a new revision. When this method returns, the revision has been
-  /// written to disk.
+  /// Saves a value, whose type conforms only to `Codable`, under a key as a new revision. When this method returns, the
+  /// revision has been written to disk.
   ///
   /// - Throws: the same errors as ``StoreTransaction/save(_:as:author:note:if:)``.
   @_disfavoredOverload
@@ -49,9 +49,9 @@ extension SnapshotStore {
     try await write { try $0.save(value, as: key, author: author, note: note, if: condition) }
   }
 
-  /// Returns the value of a key whose type is only `Codable`, or `nil` if the key has no value.
+  /// Returns the value of a key, decoded as a type that conforms only to `Codable`. Returns `nil` if the key has no value.
   ///
-  /// - Throws: the same errors as the method of ``StoreTransaction`` with this name.
+  /// - Throws: the same errors as the method of ``StoreTransaction`` with the same name.
   @_disfavoredOverload
   public func value<T: Decodable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest

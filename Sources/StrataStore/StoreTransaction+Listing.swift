@@ -9,7 +9,7 @@ extension StoreTransaction {
   ///   - last: the key after which to begin. To read page by page, pass the last key of the previous page.
   ///   - limit: the maximum number of revisions to return.
   ///   - deleted: whether to include keys whose last revision is a deletion.
-  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of returned keys, plus the deleted keys between them.
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
@@ -23,7 +23,7 @@ extension StoreTransaction {
   /// - Parameters:
   ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
   ///   - limit: the maximum number of revisions to return.
-  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of returned revisions.
   public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
     try rows(since: sequence, limit: limit).map { try $0.revision.get() }
@@ -37,7 +37,8 @@ extension StoreTransaction {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the result is the error.
+  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the element contains the
+  /// error instead of the revision.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
@@ -61,7 +62,7 @@ extension StoreTransaction {
 
   /// Returns the last revision of each key, sorted by the bytes of the keys.
   ///
-  /// - Returns: the keys and rows. For a damaged row, the result is the error.
+  /// - Returns: the keys and their rows. For a damaged row, the element contains the error instead of the row.
   /// - Throws: ``StoreError`` with the code `damaged` if the keys are not sorted, in which case the next page cannot be found.
   func rows(
     prefix: String, after last: Data?, limit: Int, deleted: Bool
@@ -96,7 +97,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Calls `body` with each selected row of a page of keys.
+  /// Selects a page of keys, and returns the results of `body` for each key and its selected columns.
   ///
   /// - Parameter columns: the columns to select after the columns of the key.
   private func keys<R>(

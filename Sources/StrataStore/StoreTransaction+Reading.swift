@@ -6,8 +6,8 @@ extension StoreTransaction {
   /// Returns the value of a key. A value that was saved by an older version of its type is upgraded in memory.
   ///
   /// - Returns: the value, or `nil` if the key did not exist at that point or was deleted.
-  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`, `damaged`,
-  ///   `notDecodable`.
+  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `newerModel`, `damaged`
+  ///   or `notDecodable`.
   /// - Complexity: the same as decoding. An earlier revision with number n additionally needs at most ⌈log2 n⌉ + 1 DEFLATE
   ///   decompressions, and reads at most 15 rows for each hexadecimal digit of n.
   public func value<T: Archivable>(
@@ -37,14 +37,14 @@ extension StoreTransaction {
   /// Returns the metadata of a revision, without its content. A deletion is also a revision.
   ///
   /// - Returns: the metadata, or `nil` if the key did not exist at that point.
-  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, `damaged`.
+  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that does not exist, or `damaged`.
   public func revision(of key: String, at point: StorePoint = .latest) throws -> StoreRevision? {
     try row(of: key, at: point).map { try described($0, key) }
   }
 
   /// Returns all revisions of a key, oldest first. Deletions are included. Empty if the key does not exist.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of revisions. Their contents are read, but not decoded.
   public func history(of key: String) throws -> [StoreRevision] {
     guard let head = try head(of: key) else { return [] }
@@ -63,7 +63,7 @@ extension StoreTransaction {
   ///   - old: the revision to compare from.
   ///   - new: the revision to compare to. The default is the last revision.
   ///   - elements: the field that identifies the elements of arrays.
-  /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
+  /// - Throws: ``StoreError`` with the code `notFound`, `damaged` or `notDecodable`.
   /// - Complexity: the cost of reading both revisions, plus the cost of `ValueDifference`.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
@@ -98,15 +98,15 @@ extension StoreTransaction {
   /// Sets a label on a revision. A ``StorePoint`` can refer to the revision by this label. Pruning keeps labelled revisions. If
   /// another revision of the key already has this label, the label is moved.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound`, `invalid` for a name that is empty or longer than 200 bytes,
+  /// - Throws: ``StoreError`` with the code `notFound`, `invalid` for a name that is empty or longer than 200 bytes, or
   ///   `readOnly`.
   public func setLabel(_ name: String, of key: String, at point: StorePoint = .latest) throws {
     try checkCanWrite()
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
-    // Swift strings that differ only in Unicode normalization are equal, so the dictionary returned by `labels(of:)` could not
-    // contain both.
+    // A label is refused if it differs from an existing label only in Unicode normalization. As Swift strings, the two labels
+    // are equal, so the dictionary returned by `labels(of:)` could not contain both.
     let known = try String.fetchAll(
       statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
@@ -122,7 +122,7 @@ extension StoreTransaction {
 
   /// Removes a label. The revision is kept.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`.
+  /// - Throws: ``StoreError`` with the code `notFound` or `readOnly`.
   public func removeLabel(_ name: String, of key: String) throws {
     try checkCanWrite()
     try Self.checkText(name, "a label", key: key)
@@ -133,7 +133,7 @@ extension StoreTransaction {
 
   /// Returns the labels of a key, with the number of each label's revision. Empty if the key does not exist.
   ///
-  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `damaged` or `fileSystem`.
   public func labels(of key: String) throws -> [String: Int] {
     guard let head = try head(of: key) else { return [:] }
     var labels: [String: Int] = [:]

@@ -73,7 +73,7 @@ extension StoreTransaction {
   /// Deletes the value of a key by adding a revision without a value. The history of the key is kept, and
   /// ``undo(_:author:note:)`` restores the value.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound` if the key has no value, `conflict`, `readOnly`.
+  /// - Throws: ``StoreError`` with the code `notFound` if the key has no value, `conflict` or `readOnly`.
   @discardableResult
   public func delete(
     _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
@@ -89,7 +89,7 @@ extension StoreTransaction {
 
   /// Restores an earlier state of a key by saving it as a new revision. The later revisions are kept.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`, `damaged`.
+  /// - Throws: ``StoreError`` with the code `notFound`, `readOnly` or `damaged`.
   @discardableResult
   public func restore(
     _ key: String, to point: StorePoint, author: String? = nil, note: String? = nil
@@ -180,9 +180,9 @@ extension StoreTransaction {
     return pieces == row.parts.contents
   }
 
-  /// Throws `newerModel` if the last revision contains a version of a model that is newer than the version returned by `known`.
-  /// Does not throw if the new revision contains the same newer version. This occurs for a model version that a newer program
-  /// defined but this program may write.
+  /// Throws `newerModel` if the last revision contains a model version that is newer than the version that `known` returns for
+  /// this model. Does not throw if the new revision contains the same newer version. This is possible if a newer program
+  /// defined the version but this program may write it.
   private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {

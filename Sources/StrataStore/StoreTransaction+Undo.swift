@@ -6,7 +6,7 @@ extension StoreTransaction {
   /// Only saves, restores and deletions count as changes. Revisions added by undos and redos are skipped.
   ///
   /// - Throws: ``StoreError`` with the code `nothingToUndo` if there is no earlier state, `notFound` if the key does not exist,
-  ///   `readOnly`.
+  ///   or `readOnly`.
   /// - Complexity: linear in the number of the key's revisions. Their rows are read, but their contents are not rebuilt from
   ///   deltas.
   @discardableResult
@@ -18,7 +18,7 @@ extension StoreTransaction {
   /// discards the changes that could be redone.
   ///
   /// - Throws: ``StoreError`` with the code `nothingToUndo` if no undone change is left, `notFound` if the key does not exist,
-  ///   `readOnly`.
+  ///   or `readOnly`.
   /// - Complexity: the same as ``undo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
@@ -56,15 +56,15 @@ struct StoreTimeline {
 
   private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// Returns the index of the revision whose state is repeated by the revision at index `place`. Returns `place` if the
-  /// revision repeats no state, or if the repeated revision was pruned.
+  /// Returns the index in `rows` of the revision whose state is repeated by the revision at index `place`. Returns `place` if
+  /// the revision repeats no state, or if the repeated revision was pruned.
   private func state(_ place: Int) -> Int {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
 
-  /// Returns the index of the state that the revision at index `place` replaced, or `nil` for the first revision. Also returns
-  /// `nil` for an undo or redo whose repeated revision was pruned, because the revision before an undo is the undone revision,
-  /// not an earlier state.
+  /// Returns the index in `rows` of the state that the revision at index `place` replaced, or `nil` for the first revision.
+  /// Also returns `nil` for an undo or redo whose repeated revision was pruned, because the revision before an undo is the
+  /// undone revision, not an earlier state.
   private func stateSavedOver(_ place: Int) -> Int? { place == 0 || isUndoOrRedo(place) ? nil : state(place - 1) }
 
   /// The state that an undo restores, or `nil` if there is none.
@@ -72,8 +72,8 @@ struct StoreTimeline {
 
   /// The state that a redo restores, or `nil` if no undone change is left.
   var undone: StoredRow? {
-    // Every change after the current state, up to the last save, restore or deletion, has been undone. Walks back from that
-    // last change to the change directly after the current state.
+    // The changes after the current state, up to the last save, restore or deletion, have been undone. Walks back from this
+    // last change until it finds the change directly after the current state, which is the change to redo.
     guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {

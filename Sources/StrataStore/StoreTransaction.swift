@@ -15,16 +15,16 @@ public final class StoreTransaction {
   let db: Database
   let store: SnapshotStore
   let canWrite: Bool
-  /// Whether this store transaction is the whole database transaction, rather than a part of the app's transaction. If so,
-  /// every definition that it reads before creating or repairing a definition is known to be committed.
+  /// Whether this store transaction is the whole database transaction, rather than a part of the app's transaction. If so, the
+  /// definitions that it reads before it creates or repairs a definition are known to be committed and can be cached.
   private let isWhole: Bool
   private var madeDefinitions = false
   /// Definitions that may be uncommitted, by identifier. They are not added to the store's cache, because the cache outlives
   /// the transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The pending changes to the stored counts, by definition. `revisions` counts all revisions, and `heads` counts the last
-  /// revisions of keys.
+  /// The pending changes to the stored counts, by the identifier of the definition. `revisions` counts all revisions, and
+  /// `heads` counts the last revisions of keys.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
   /// The error of a save that failed after it had already changed a table. This error makes the whole transaction fail.
   private var failure: (any Error)?

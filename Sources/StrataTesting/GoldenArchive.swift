@@ -9,7 +9,7 @@ struct GoldenArchive {
   private let model: any VersionedModel.Type
   private let given: [String: [ArchiveValue]]
 
-  /// - Parameter given: values for the fields of generated records, by model and key.
+  /// - Parameter given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
   /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive cannot be decoded.
@@ -40,8 +40,8 @@ struct GoldenArchive {
     return records
   }
 
-  /// Returns the recorded schema. A type that has no sample values, such as an enum that does not list its cases, is recorded as
-  /// a type with its own coding.
+  /// Returns the recorded schema of a model. If no values can be generated for a type, such as an enum that does not list its
+  /// cases, the type is replaced by a type with its own coding.
   private static func sampled(_ schema: ModelSchema) -> RecordedSchema {
     var recorded = RecordedSchema(schema)
     for field in schema.fields where recorded.fields[field.key] != nil && refusesSamples(field.type) {
@@ -62,7 +62,7 @@ struct GoldenArchive {
     guard case .rawValue(let raw, _) = shape.kind, case .enumeration(_, nil) = RecordedType(type) else {
       return shape.parts.contains(where: refusesSamples)
     }
-    // Decodes a sample raw value. A struct accepts any raw value, but an enum does not.
+    // Returns whether the type decodes a sample raw value. A structure accepts any raw value, but an enum does not.
     func reads<T: Archivable>(_ type: T.Type) -> Bool {
       var samples = SampleValues([:], seed: 1)
       // `try?`, because an error only means that the type rejects the value.
@@ -71,12 +71,12 @@ struct GoldenArchive {
     return TypeShape.archivable(type).map { !reads($0) } ?? true
   }
 
-  /// Whether the archive contains the same values as an archive that is written today.
+  /// Opens an archive, and returns whether it contains the same values as an archive that is written today.
   ///
-  /// The values are not compared if the archive contains objects, or if a model in it was upgraded or has a hook, a rule or a
-  /// library field.
+  /// The values are not compared, and the result is true, if `isOfToday` is false, if the archive contains objects, or if a
+  /// model in it was upgraded or has a hook, a rule or a library field.
   ///
-  /// - Throws: any error of decoding the archive.
+  /// - Throws: any error thrown while decoding the archive.
   func opens(_ data: Data, isOfToday: Bool) throws -> Bool {
     func opens<M: VersionedModel>(_ model: M.Type) throws -> Bool {
       var report = DecodingReport()

@@ -14,7 +14,7 @@ struct LockedModel {
   /// - Parameters:
   ///   - modelNames: the current names of all locked models. The keys are the current and the former names.
   ///   - subclasses: the locked subclasses of the model.
-  ///   - given: values for the fields of generated records, by model and key.
+  ///   - given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(
     _ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String],
     _ subclasses: [ModelSchema], given: [String: [ArchiveValue]]
@@ -54,7 +54,8 @@ struct LockedModel {
               + "released, delete it and record it again")
           continue
         }
-        // The names can differ, because two names can refer to the same folder on some file systems.
+        // On some file systems, two names can refer to the same folder. A schema that is recorded under a different name is
+        // therefore skipped.
         if schema.name == name { schemas.append(schema) }
       }
     }
@@ -120,7 +121,7 @@ struct LockedModel {
   ///
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.
-  ///   - current: the types of the program's fields, by model and key.
+  ///   - current: the types of the program's fields, by model and key, such as `Issue.stars`.
   /// - Throws: a Foundation error if the folder cannot be read.
   func proofProblems(
     _ count: Int, _ schemas: [String: [RecordedSchema]], current: [String: RecordedType], seed: UInt64
@@ -142,7 +143,7 @@ struct LockedModel {
     return try problems(model)
   }
 
-  /// The types of the program's fields, by model and key.
+  /// The types of the model's fields in this program, each with a name such as `Issue.stars`.
   var types: [(String, RecordedType)] {
     schema.fields.map { ("\(name).\($0.key)", RecordedType($0.type)) }
   }

@@ -6,7 +6,7 @@ package struct RecordedSchema: Codable, Equatable {
   package enum Kind: String, Codable { case structure, object, enumeration }
 
   package struct Field: Codable, Equatable {
-    /// The type, as written by ``RecordedType``.
+    /// The type of the field, in the text form of ``RecordedType``.
     package var type: String
     /// The default of the field as text; `nil` if there is none.
     package var initial: String?
@@ -28,7 +28,7 @@ package struct RecordedSchema: Codable, Equatable {
   }
 
   package struct Case: Codable, Equatable {
-    /// The types of the associated values, by key.
+    /// The types of the case's associated values, by the keys of the values.
     package var payload: [String: String]
     package var formerly: [String]?
   }
@@ -164,8 +164,8 @@ extension ArchiveValue {
     return description
   }
 
-  /// Whether the value is the same in each run. Dates and UUIDs usually differ, and a record contains the version of another
-  /// model.
+  /// Whether the value is the same in each run. Dates and UUIDs usually differ between runs. Records are excluded as well,
+  /// because they contain the version of another model.
   fileprivate var isLiteral: Bool {
     switch self {
     case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .url: true
@@ -207,7 +207,8 @@ extension MigrationOperation {
 }
 
 extension JSONField {
-  /// Returns the paths, and whether there is a transformer; `nil` if the only path is the key and there is no transformer.
+  /// Returns a text with the JSON paths of a field and a note if it has a transformer. Returns `nil` if the only path is the
+  /// field's key and there is no transformer.
   fileprivate func recordedText(_ key: String) -> String? {
     let paths =
       switch source {

@@ -50,7 +50,8 @@ indirect enum RecordedType: Equatable {
   /// Returns the cases of a type that conforms to `CaseIterable`; `nil` for any other type.
   private static func cases(of type: Any.Type) -> [String: String]? {
     guard let listed = type as? any (CaseIterable & RawRepresentable).Type else { return nil }
-    // The description of a case is its name, unless the type declares its own description.
+    // The description of a case is its name, unless the type declares its own description. In that case, the names are
+    // unknown.
     let hasNames = !(type is any CustomStringConvertible.Type)
     func pairs<T: CaseIterable & RawRepresentable>(_ type: T.Type) -> [(String, String)] {
       type.allCases.map { ("\($0.rawValue)", hasNames ? "\($0)" : "") }
@@ -62,9 +63,10 @@ indirect enum RecordedType: Equatable {
     return Dictionary(pairs(listed) + aliases, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the name of the first enum in a type that has raw values and is not `CaseIterable`; `nil` if there is none.
+  /// Returns the name of the first enum inside the given type that has raw values but is not `CaseIterable`; `nil` if
+  /// there is none.
   ///
-  /// A type that accepts a raw value that no enum has, such as a struct of a string, is not an enum.
+  /// A type that accepts arbitrary raw values, such as a structure that wraps a string, does not count as an enum.
   static func unlistedEnum(in type: Any.Type) -> String? {
     switch TypeShape(of: type).kind {
     case .optional(let inner), .array(let inner), .set(let inner): unlistedEnum(in: inner)
@@ -83,7 +85,8 @@ indirect enum RecordedType: Equatable {
     return (type as? any RawRepresentable.Type).map { isClosed($0) } ?? false
   }
 
-  /// Returns the type in which each enum without known cases has the cases of the enum at the same place of `other`.
+  /// Returns this type with the cases of its enums filled in. If the cases of an enum are unknown, they are taken from
+  /// the enum at the same place in `other`.
   func listingCases(of other: RecordedType) -> RecordedType {
     switch (self, other) {
     case (.optional(let type), _): .optional(type.listingCases(of: other.wrapped))
@@ -219,7 +222,7 @@ indirect enum RecordedType: Equatable {
       raw == otherRaw && Self.areRead(cases, as: others)
     case (.enumeration(let raw, _), .named(let name)): raw == name
     case (.named(let name), .enumeration(let raw, cases: nil)): raw == name
-    // This is an assumption, because the coding of both types is unknown.
+    // The coding of both types is unknown. They are assumed to be compatible.
     case (.coded, .coded): true
     case (.named(let one), .named(let other)): one == other || Self.widenings[one]?.contains(other) ?? false
     default: false
@@ -232,8 +235,8 @@ indirect enum RecordedType: Equatable {
     let oldNames = Set(cases.values), newNames = Set(others.values)
     return cases.allSatisfy { value, name in
       guard let newName = others[value] else { return false }
-      // A case that was only renamed keeps its raw value. Its old name no longer exists, and its new name did not exist
-      // before.
+      // A case that was only renamed keeps its raw value, and counts as the same case. Its old name no longer exists,
+      // and its new name did not exist before.
       return name == newName || name.isEmpty || newName.isEmpty
         || !newNames.contains(name) && !oldNames.contains(newName)
     }

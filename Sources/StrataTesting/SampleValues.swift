@@ -16,7 +16,8 @@ struct SampleValues {
     case random
   }
 
-  /// The nesting depth at which generation fails, because models may require other models without end.
+  /// The nesting depth at which generation fails. Without this limit, generation would not end for models that require
+  /// each other.
   private static let limit = 16
 
   private let schemas: [String: [RecordedSchema]]

@@ -63,7 +63,8 @@ package struct SchemaChange {
           changes.append(
             .init("\(key): \(newType) was moved to a superclass", needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // No step is required. A step of this class would remove the value before a subclass could read it.
+          // No step of this class is required, because such a step would remove the value before a subclass could
+          // read it.
           changes.append(.init("\(key) was moved to a subclass"))
         } else {
           changes.append(.init("\(key) was removed", needsStepFor: field.isArchived ? key : nil))

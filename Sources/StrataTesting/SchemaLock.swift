@@ -50,7 +50,8 @@ public struct SchemaLock: Sendable {
     let (locked, problems) = try locked(allowsMissing: records)
     // Archives are opened only if there is no other problem. Such a problem would explain why an archive does not open.
     try fail(problems.isEmpty ? locked.flatMap { try $0.archiveProblems() } : problems)
-    // Nothing is recorded if any model has a problem, because golden archives also contain nested models.
+    // Nothing is recorded if any model has a problem, because the golden archive of a model may contain records of other
+    // models.
     if records { for model in locked { try model.record() } }
   }
 

@@ -17,8 +17,8 @@ struct SchemaProof<M: VersionedModel> {
 
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.
-  ///   - given: values for fields, by model and key.
-  ///   - current: the types of the program's fields, by model and key.
+  ///   - given: values for fields, by model and key, such as `Issue.stars`.
+  ///   - current: the types of the program's fields, by model and key, such as `Issue.stars`.
   init(
     versions: [RecordedSchema], _ schemas: [String: [RecordedSchema]], keys: [String: String],
     given: [String: [ArchiveValue]], current: [String: RecordedType], seed: UInt64
@@ -51,7 +51,7 @@ struct SchemaProof<M: VersionedModel> {
     }
   }
 
-  /// Returns the versions that other models had while the version at index `place` was in use.
+  /// Returns the versions that other models had while the version at index `place` of `versions` was in use.
   private func schemas(inside place: Int) -> [String: [RecordedSchema]] {
     let next = versions.dropFirst(place + 1).first
     return Dictionary(
@@ -77,7 +77,7 @@ struct SchemaProof<M: VersionedModel> {
 
   // MARK: Problems
 
-  /// Returns the first problem with a record of the version at index `place`; `nil` if there is none.
+  /// Returns the first problem with a record of the version at index `place` of `versions`; `nil` if there is none.
   private func problem(of record: ModelRecord, _ place: Int) -> String? {
     let upgraded: ModelRecord
     switch lossOrUpgrade(of: record, place) {
@@ -123,8 +123,8 @@ struct SchemaProof<M: VersionedModel> {
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // Enums are not checked, because a lost case is always an error. Models with a hook are not checked either. Inherited keys
-    // are ignored, because superclasses have their own steps.
+    // The keys that closures change are not checked for enums, because a lost case is always an error, nor for models with a
+    // hook. Inherited keys are ignored, because superclasses have their own steps.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {
@@ -261,7 +261,7 @@ struct SchemaProof<M: VersionedModel> {
 }
 
 extension RecordedSchema.Field {
-  /// The value of the field in a new object; `nil` if no value is recorded.
+  /// The value that the field has in a new object; `nil` if no default is recorded and the field is not optional.
   fileprivate var absentValue: ArchiveValue? {
     guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
     // `try?`, because a default that is not JSON was recorded without its value.

@@ -83,7 +83,8 @@ struct StepStub {
     }
   }
 
-  /// Returns the length of the common prefix plus the length of the common suffix of two keys, ignoring case.
+  /// Returns how alike two keys are, which is the length of their common prefix plus the length of their common
+  /// suffix, ignoring case.
   private static func likeness(_ one: String, _ other: String) -> Int {
     let one = one.lowercased(), other = other.lowercased()
     return zip(one, other).prefix { $0 == $1 }.count + zip(one.reversed(), other.reversed()).prefix { $0 == $1 }.count

@@ -5,7 +5,7 @@ internal import StrataCore
 struct ArchiveWalk {
   /// The stamp of the first member.
   private(set) var first: Stamp?
-  /// The number of models, and the total uncompressed size of their bodies in bytes.
+  /// The number of models in the file. `plainSize` is the total uncompressed size of the members' bodies in bytes.
   private(set) var count: UInt64 = 0
   private(set) var plainSize: UInt64 = 0
   private(set) var memberCount: UInt64 = 0

@@ -14,7 +14,7 @@ package struct Console {
   package var width: Int
   /// Whether standard output is a terminal.
   package var isTerminal: Bool
-  /// Whether progress is shown, because standard error is a terminal.
+  /// Whether progress is shown. This is the case if standard error is a terminal.
   package var showsProgress: Bool
   /// The environment, for `NO_COLOR` and `TERM`.
   package var environment: [String: String]

@@ -89,7 +89,7 @@ struct FileResult {
   init(_ path: String, _ error: any Error, isIntact: Bool = false) {
     let code = (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
     let message = ToolError.message(of: error)
-    // The line of output already contains the path.
+    // The line of output already contains the path, so the path is removed from the start of the message.
     let start = (path == "-" ? "standard input" : path).onOneLine + ": "
     let found = Self.outcome(code, path)
     let outcome = isIntact && found == .damaged ? .refused : found

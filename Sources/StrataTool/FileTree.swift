@@ -53,7 +53,8 @@ struct FileTree {
       if let name = String(validUTF8: bytes) {
         paths.append(start + name)
       } else {
-        // Foundation would skip this file without an error.
+        // Foundation would skip a file whose name is not UTF-8 without an error. Such a file is reported as
+        // unreadable.
         let name = String(decoding: bytes, as: UTF8.self)
         items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename it"))))
       }

@@ -80,7 +80,7 @@ struct InputFile {
       ("a Zstandard file", [0x28, 0xB5, 0x2F, 0xFD]), ("an xar archive", Array("xar!".utf8)),
     ]
     if let known = marks.first(where: { start.starts(with: $0.1) }) { return known.0 }
-    // The end of `start` may be in the middle of a character.
+    // The end of `start` may be in the middle of a character, so up to three bytes at the end are ignored.
     let isText = (0..<4).contains { cut in
       String(data: start.dropLast(cut), encoding: .utf8).map { text in
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
@@ -97,8 +97,8 @@ struct InputFile {
     return StoreFile.isStore(path)
   }
 
-  /// Returns whether a file may be JSON, given the description of its format. OpenStep property lists also begin with
-  /// braces or parentheses.
+  /// Returns whether a file may be JSON, given the description of the detected format. JSON may be detected as an
+  /// OpenStep property list, because such a list can begin with a brace as well.
   static func mayBeJSON(_ found: String) -> Bool { found == "JSON" || found == "text" || found.contains("OpenStep") }
 
   var isEmpty: Bool {

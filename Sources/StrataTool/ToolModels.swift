@@ -43,7 +43,8 @@ package struct ToolModels: Sendable {
     return ArchivedType(types[index], types, stampedAs: stamp ?? name)
   }
 
-  /// Returns the JSON mapping of a type. A key that no field reads is an error if its value would be lost.
+  /// Returns the JSON mapping of a type. A key that no field reads is an error, unless the model preserves unknown keys
+  /// or `ignoresUnknownKeys` is true.
   func adapter<T: Archivable>(_ type: T.Type, ignoresUnknownKeys: Bool) throws -> JSONAdapter<T> {
     let keeps = type._rootSchema?.keepsUnknownFields ?? false
     return try JSONAdapter(type, unknownKeys: keeps ? .capture : ignoresUnknownKeys ? .ignore : .refuse)

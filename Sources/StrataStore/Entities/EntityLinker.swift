@@ -425,8 +425,9 @@ struct EntityLinker {
     }
   }
 
-  /// Returns the owner's referenced slot and the position slot of the ordered list whose elements have this foreign key, or
-  /// `nil` if there is no such list.
+  /// Finds the ordered to-many list whose elements refer to their owner through the given foreign key. Returns the slot that
+  /// the foreign key references in the owner's table and the slot of the position in the elements' table, or `nil` if there is
+  /// no such list.
   private func orderedList(of place: ForeignKeySlot) -> (referenced: Int, order: Int)? {
     for type in catalog.types {
       for relation in type.relations {
@@ -439,8 +440,9 @@ struct EntityLinker {
     return nil
   }
 
-  /// Returns the side of a pair that owns an ordered list, with the referenced slot and the position slot. Returns `nil` if
-  /// neither side has an ordered list.
+  /// Returns the side of a many-to-many pair whose list is ordered. `referenced` is the slot that the join table's foreign key
+  /// references in the owner's table, and `order` is the slot of the position in the join table. Returns `nil` if neither side
+  /// has an ordered list.
   private func orderedPairs(of pair: Pair) -> (owner: ForeignKeySlot, referenced: Int, order: Int)? {
     for relation in catalog.types.lazy.flatMap(\.relations) {
       guard case .through(let table, .kept(let order)?, _) = relation.cardinality, table.table == pair.first.table
@@ -468,7 +470,8 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // A value that the save itself sets in the foreign key column is kept.
+          // If the save itself sets the foreign key column of the row to a new value, this value is kept instead of being
+          // cleared.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {
@@ -493,7 +496,8 @@ struct EntityLinker {
     release(row, slot, order)
   }
 
-  /// Removes a row from a list by setting the row's foreign key and position to null.
+  /// Removes a row from a list by setting the row's foreign key to null. Also sets the row's position to null if the position
+  /// column allows it.
   private func release(_ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?) {
     writer.rows[row].values[slot] = .null
     if case .kept(let position)? = order, !writer.table(of: row).columns[position].isNotNull {
@@ -583,8 +587,8 @@ struct EntityLinker {
     }
   }
 
-  /// Throws `clash` if the lists of both sides are saved and only one list contains the pair. Deletes the pairs that are
-  /// removed from a list.
+  /// Checks the pairs of all many-to-many relations. Throws `clash` if the lists of both sides are saved but only one of the
+  /// lists contains the pair. Also deletes the pairs that were removed from a list.
   private func checkPairs() throws {
     func lacks(_ end: ForeignKeySlot, _ other: ForeignKeySlot) -> Bool {
       wholePairs[end].map { !$0.contains(other.row) } ?? false

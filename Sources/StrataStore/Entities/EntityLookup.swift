@@ -11,7 +11,7 @@ extension EntityTable {
   ///   - tuples: the tuples to find. Each tuple has one value per column.
   ///   - collations: the collation of each column, or `nil` for the column's default collation.
   ///   - order: the SQL terms by which the rows of the same tuple are sorted. They refer to the table as `t`.
-  ///   - body: a closure that is called with the index of the tuple and the values of the row, by slot.
+  ///   - body: a closure that is called with the index of the tuple in `tuples` and the values of the row, indexed by slot.
   package func forEachRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
@@ -23,8 +23,8 @@ extension EntityTable {
 
   /// Calls `body` like ``forEachRow(where:in:collations:order:_:_:)``, but without creating an array for each row.
   ///
-  /// - Parameter body: a closure that is called with the index of the tuple and a row. In this row, the columns of
-  ///   ``selection`` begin at index 1.
+  /// - Parameter body: a closure that is called with the index of the tuple in `tuples` and a row of the query. The first
+  ///   column of the query is used internally, so the columns of ``selection`` begin at index 1.
   func forEachStatementRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
@@ -57,8 +57,9 @@ extension EntityTable {
     }
   }
 
-  /// Calls `body` with an SQL table expression that contains the tuples, preceded by a column with the index of each tuple. If
-  /// the tuples exceed SQLite's limit on the number of arguments, they are split, and `body` is called for each part.
+  /// Calls `body` with an SQL table expression that has a row for each tuple: the index of the tuple in `tuples`, followed by
+  /// the values of the tuple. If the tuples exceed SQLite's limit on the number of arguments, `body` is called several times,
+  /// each time with a part of the tuples.
   func forEachTuple(
     _ tuples: [[DatabaseValue]], _ db: Database, _ body: (String, StatementArguments) throws -> Void
   ) throws {
@@ -76,14 +77,14 @@ extension EntityTable {
 }
 
 extension EntityCatalog {
-  /// Calls `body` with each row that a relation of the given rows refers to.
+  /// Calls `body` with each row to which a relation refers from the rows with the given keys.
   ///
   /// - Parameters:
   ///   - keys: the values of ``EntityType/Relation/slot`` in the rows that have the relation.
   ///   - withPairs: whether to read the columns of the join table as well. If false, SQLite need not read the join table,
   ///     because an index on its two foreign keys suffices.
-  ///   - body: a closure that is called with the index of the key and a row. From index 1 on, the row has the columns of the
-  ///     entity's table, followed by those of the join table.
+  ///   - body: a closure that is called with the index of the key in `keys` and a row of the query. In this row, the columns of
+  ///     the entity's table begin at index 1, and the columns of the join table follow.
   func forEachLink(
     _ relation: EntityType.Relation, _ keys: [DatabaseValue], _ db: Database, withPairs: Bool = false,
     _ body: (Int, StatementRow) throws -> Void

@@ -13,13 +13,13 @@ public import StrataCore
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of fields, by field. Contains only fields whose column has a different name or needs a conversion. `.none`
-  /// excludes a field.
+  /// The columns of the model's fields, by the key of the field. Contains only fields whose column has a different name or
+  /// needs a conversion. The value `.none` means that the field has no column.
   public let columns: [String: EntityColumn]
   /// The keys that identify rows, in order of precedence. A key is a list of fields or relations whose columns have a unique
   /// index.
   public let keys: [(name: String, fields: [String])]
-  /// The relations to other entities, by field.
+  /// The relations to other entities, by the key of the field that contains the relation.
   public let relations: [String: EntityRelation]
   /// Whether a save discards unknown keys. A model can preserve unknown keys in archives, but a row has no columns for them.
   public let dropsUnknownFields: Bool
@@ -157,7 +157,8 @@ public struct EntityRelation: Sendable {
 
   let cardinality: Cardinality
 
-  /// A relation to one entity, through a foreign key of this table. The type of the field is the entity or an optional of it.
+  /// A relation to one entity, through a foreign key of this table. The field's type is the entity, or an optional of the
+  /// entity.
   ///
   /// - Parameters:
   ///   - column: the foreign key column of this table.

@@ -9,23 +9,23 @@ internal import StrataCore
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
-  /// A cache of the rows that existing rows refer to.
+  /// A cache of the rows to which the relations of existing rows refer before the save.
   let targets: EntityTargets
-  /// For each node, the owners of the lists that contain the node, with the slot of the node's foreign key to the owner.
-  /// Contains only nodes with a key that includes this foreign key.
+  /// For each node, the owners of the lists that contain the node. `slot` is the slot of the node's foreign key to the owner.
+  /// Contains only nodes for which this foreign key is part of a key, because such a key depends on the owner's row.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
-  /// The candidate rows for nodes without a key, by relation, including new rows.
+  /// For each relation of a row, the existing and new rows that can be matched with nodes without a complete key.
   private var candidateRows: [EntityTargets.RowRelation: [Int]] = [:]
-  /// The column values that a new row is matched by, by row and slot. They are the values of the node for which the row was
-  /// created.
+  /// For each new row, the column values of the node for which the row was created, by slot. Other nodes without a complete key
+  /// match the row if they have the same values.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// Nodes that no longer wait for the rows of other nodes, because all of these nodes are part of a cycle. Keys that depend on
-  /// the rows of other nodes are ignored.
+  /// The nodes that were part of a cycle of nodes waiting for each other's rows, and that no longer wait. Their keys that
+  /// depend on the rows of other nodes are ignored.
   private var nodesDoneWaiting = Set<Int>()
-  /// The key values of new rows, by row and by the index of the key.
+  /// The key values of new rows, by row and by the index of the key in the entity's list of keys.
   private var newKeys: [Int: [Int: [Part]]] = [:]
-  /// The rows that are assigned to a node.
+  /// The rows that are already assigned to a node.
   private var assignedRows = Set<Int>()
   /// For each node, its parent (`owner`) and the parent's relation that contains the node. Used to match nodes without a
   /// complete key.
@@ -40,7 +40,7 @@ struct EntityMatcher {
     var isNull: Bool { if case .value(let value) = self { value.value.isNull } else { false } }
   }
 
-  /// A key of a row that was assigned in this save. Later nodes with the same key get the same row.
+  /// A key of a row that was assigned to a node in this save. A later node with the same key gets the same row.
   private struct DraftKey: Hashable {
     let table: Int
     let slots: [Int]
@@ -88,14 +88,16 @@ struct EntityMatcher {
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
       guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
-      // The remaining nodes wait for each other in a cycle. If a node has a complete key, the node's waiting keys are ignored.
+      // The remaining nodes wait for each other in a cycle. A node that has a complete key is matched by that key, and its keys
+      // that wait for other nodes are ignored.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
         try !nodesDoneWaiting.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
       }
       nodesDoneWaiting.formUnion(pending)
       if pending.isEmpty {
-        // If a node waits only for its owner and the owner waits for the node, the node is inserted as a new row.
+        // If no node has a complete key, the nodes that wait only for their owner are inserted as new rows. This breaks the
+        // cycle.
         pending = try stuck.filter { node in try self.candidates(of: node).allSatisfy { $0.node == nil } }
         for node in pending { parentRelation[node] = nil }
       }
@@ -125,7 +127,8 @@ struct EntityMatcher {
     for (number, node) in nodes.enumerated() {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let children) = node.links[place] else { continue }
-        // Uses only the relation of the parent that first refers to the node, because parents form no cycles.
+        // Several nodes may refer to the same child. Only the relation of the child's `parent`, the first node that refers to
+        // it, is used, because a chain of parents cannot form a cycle.
         for child in children where parentRelation[child] == nil && nodes[child].parent == number {
           parentRelation[child] = (number, place)
         }
@@ -179,13 +182,14 @@ struct EntityMatcher {
     return .incomplete
   }
 
-  /// Returns the owner whose list sets the given foreign key of a node, or `nil` if there is none.
+  /// Returns the owner to which the given foreign key of a node refers because the owner's list contains the node, or `nil` if
+  /// there is no such owner.
   private func owner(of number: Int, _ slot: Int) -> EntityRowState.Reference? {
     owners[number]?.first { $0.slot == slot }?.owner
   }
 
   private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
-    // For each node, the row that was found by each of its keys.
+    // For each node, the rows that were found by its keys, one element per key. An element is `nil` if the key found no row.
     var hits: [Int: [Int?]] = [:]
     for (number, nodes) in Dictionary(grouping: numbers, by: { writer.nodes.nodes[$0].type })
       .sorted(by: { $0.key < $1.key })
@@ -216,7 +220,8 @@ struct EntityMatcher {
     for node in numbers { try choose(node, candidates[node] ?? [], hits[node] ?? []) }
   }
 
-  /// Returns whether a key may be used to find a node's row. The caller's list of keys restricts only nodes of the root entity.
+  /// Returns whether a key may be used to find a node's row. If the caller passed a list of keys, only these keys may be used
+  /// for nodes of the root entity. The list does not apply to nodes of other entities.
   private func counts(_ key: EntityType.Key, _ node: Int) -> Bool {
     let nodes = writer.nodes
     guard let matching = writer.matching, let root = nodes.roots.first, nodes.nodes[root].type == nodes.nodes[node].type
@@ -233,7 +238,8 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Returns the first key before index `found` whose values differ between the row and the node, or `nil` if there is none.
+    /// Returns the index of the first key before the key at index `found` for which the row and the node have different values,
+    /// or `nil` if there is no such key.
     func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
@@ -244,8 +250,9 @@ struct EntityMatcher {
           : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
       }
     }
-    // A row found by a later key is skipped if the values of an earlier key differ. Unless this save also changes the later key
-    // in the skipped row, SQLite will refuse the write because the value is not unique.
+    // A row that one key finds is skipped if the row and the node have different values for an earlier key. The skipped row
+    // still has the value of the later key, so SQLite will refuse the write as not unique unless this save also changes that
+    // value.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
       if let row, earlier(place, distinguishing: row) == nil { found = row }
@@ -279,7 +286,7 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the column value of a node, or `nil` if the node's value is absent or null.
+  /// Returns the value that a node stores in a column, or `nil` if the node's value is absent or null.
   private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
@@ -327,8 +334,8 @@ struct EntityMatcher {
     }
   }
 
-  /// Finds the rows of the nodes in a relation of one object. If two objects have the same row, the related nodes of both are
-  /// matched with the same rows.
+  /// Matches the related nodes of one object with rows. If two objects are assigned to the same row, the related nodes of both
+  /// objects are matched with the same candidate rows.
   private mutating func match(_ nodes: [Int], _ place: EntityTargets.RowRelation) throws {
     let free = candidateRows[place] ?? []
     var used = Set<Int>()
@@ -362,7 +369,7 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the slots of the columns for which a node has a value, with these values.
+  /// Returns the slots of the columns for which a node has a value, and these values.
   private func content(of number: Int) throws -> (slots: [Int], values: [ExactValue]) {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]

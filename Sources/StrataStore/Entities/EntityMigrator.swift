@@ -42,9 +42,9 @@ public struct EntityMigrator: Sendable {
 
   // MARK: Columns
 
-  /// Returns the SQL statements that add the missing columns of the registered entities to their tables, except for lists. The
-  /// statements are not run. The app can copy them into one of its migrations. If a property was renamed, the app can rename
-  /// the column instead of adding a new column.
+  /// Returns the SQL statements that add missing columns to the tables of the registered entities. No columns are proposed for
+  /// lists. The statements are not run. The app can copy them into one of its migrations. If a property was renamed, the app
+  /// can rename the column instead of adding a new column.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping`, or `database` if a table does not exist.
   public func proposedSQL(_ db: Database) throws -> [String] {

@@ -9,7 +9,7 @@ package struct EntityNodes: Sendable {
   package enum Link: Sendable {
     /// The source does not contain the relation.
     case absent
-    /// The indices of the referenced nodes. Empty if the reference is null.
+    /// The indices of the referenced nodes in the graph. Empty if the reference is null.
     case nodes([Int])
   }
 
@@ -27,12 +27,13 @@ package struct EntityNodes: Sendable {
     /// The indices of the attributes that are absent because the source contains unknown enum cases for them. The source's
     /// defaults for absent values do not apply to these attributes.
     package var unknownCases: Set<Int> = []
-    /// Whether the values are already merged. If so, merge policies are skipped.
+    /// Whether the values have already been merged with the values of the existing row. If so, merge policies are skipped.
     package var isMerged = false
-    /// The fetched state of a complete object's row, or `nil` if the object has no ``RowBase``.
+    /// For a complete object, its ``RowBase``, which contains the state of its row at the time of the fetch. `nil` if the
+    /// object has no ``RowBase``.
     var rowBase: RowBase.Box?
-    /// The node decoded as each subclass of its entity, by the subclass's index. Empty if the source specifies the class. Once
-    /// the row has been found, the row's class determines which subclass is used.
+    /// The node decoded as each subclass of its entity, by the index of the subclass in the catalog. Empty if the source
+    /// specifies the class. Once the row has been found, the row's class determines which subclass is used.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -65,8 +66,8 @@ package struct EntityNodes: Sendable {
   let isWhole: Bool
   /// Whether merge policies apply to existing rows. If false, the saved values replace the existing values.
   package let merges: Bool
-  /// The default values that the source's mapping declares for absent attributes of new rows. The key is the entity's index,
-  /// and the array contains one element per attribute.
+  /// The default values that the source's mapping declares for absent attributes of new rows. The key is the index of the
+  /// entity in the catalog, and the array contains one element per attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// Creates the nodes of a source.
@@ -147,7 +148,8 @@ package struct EntityNodes: Sendable {
     return result
   }
 
-  /// Splits the nodes into consecutive parts of at most `count` nodes. Does not split the nodes if any node is not a root.
+  /// If all nodes are roots, splits them into consecutive parts of at most `count` nodes. Otherwise returns all nodes as a
+  /// single part.
   package func parts(of count: Int) -> [EntityNodes] {
     guard nodes.count > count, nodes.count == roots.count else { return [self] }
     return stride(from: 0, to: nodes.count, by: count).map { start in
@@ -173,7 +175,7 @@ package struct EntityNodes: Sendable {
     var nodes: [Node] = []
     private var waiting: [(node: Int, part: FieldParts.Part?)] = []
     private var known: [Int: Int] = [:]
-    /// A cache of the subclasses of each entity that are stored in the same table, by entity index.
+    /// For each entity, by its index in the catalog, a cache of the subclasses that are stored in the same table.
     private var subclasses: [Int: [Int]] = [:]
 
     init(catalog: EntityCatalog, parts: FieldParts, trace: ((EntityTrace) -> Void)?) {
@@ -326,14 +328,15 @@ package struct EntityNodes: Sendable {
         let index = type.attributes.firstIndex { $0.place == place }
         let written = index.map { type.attributes[$0] }.flatMap { $0.isWritten ? $0 : nil }
         var value = index.map { nodes[node].values[$0] } ?? part.slots[place]
-        // A partial value cannot be completed without a row, so it is reported unchanged.
+        // If a partial value cannot be completed without the values of an existing row, the trace shows it unchanged.
         if written != nil { value = value.map { (try? merging.completed($0)) ?? $0 } }
         trace(
           EntityTrace(
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
             raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
-            // A partial value cannot be stored without a row, so `stored` is `nil`.
+            // `stored` is `nil` if the value is partial, because a partial value cannot be stored without an existing row to
+            // complete it.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }

@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// Reads rows and all related rows, with one query per relation and depth.
+/// Reads rows and all related rows, with one query for each relation at each depth of the object graph.
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
@@ -10,7 +10,7 @@ final class EntityReader {
   // Skips the exclusivity check, because a reader is used by only one task and the check for each row would take longer than
   // reading a column.
   @exclusivity(unchecked) private var nodes: [Node] = []
-  /// A map from primary keys to node indices, one dictionary per table. It contains the rows whose primary key is a single
+  /// For each table, a map from primary keys to the indices of nodes. It contains the rows whose primary key is a single
   /// integer. `known` contains all other rows.
   @exclusivity(unchecked) private var integers: [[Int64: Int]]
   @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
@@ -20,7 +20,7 @@ final class EntityReader {
 
   private struct Node {
     let type: Int
-    /// The values of the record. The values of relations are null until the record is completed.
+    /// The values of the node's record. The value of a relation is null until the related rows have been read.
     var values: [ArchiveValue]
     /// For each relation, the value of the column that identifies the related rows.
     let keys: [DatabaseValue]
@@ -69,7 +69,7 @@ final class EntityReader {
 
     /// Returns a node with the column values of a row.
     ///
-    /// - Parameter start: the index of the column that has slot 0.
+    /// - Parameter start: the index in the row of the column with slot 0.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
       var values: [ArchiveValue] = []
       values.reserveCapacity(shape.keys.count)
@@ -127,7 +127,7 @@ final class EntityReader {
 
   /// Returns the node of a row, and creates it if needed.
   ///
-  /// - Parameter start: the index of the column that has slot 0.
+  /// - Parameter start: the index in the row of the column with slot 0.
   private func node(_ row: StatementRow, from start: Int, _ declared: Int) throws -> Int {
     let plan = plan(declared)
     if let known = try note(row, from: start, plan) { return known }
@@ -177,8 +177,11 @@ final class EntityReader {
     }
   }
 
-  /// Returns whether a relation is read. A relation is read if its key is included, or if its property is a non-optional to-one
-  /// relation.
+  /// Returns whether a relation is read. If the caller listed the relations to read, other relations are not read, except a
+  /// to-one relation whose property is not optional.
+  ///
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if the relation is not read and its entity has no ``RowBase``
+  ///   property.
   private func reads(_ relation: EntityType.Relation, of entity: EntityType) throws -> Bool {
     guard let included, !included.contains(relation.key) else { return true }
     guard relation.isOptional || relation.shape != .one else { return true }
@@ -210,7 +213,8 @@ final class EntityReader {
     var found = [[Int]](repeating: [], count: keys.count)
     try catalog.forEachLink(relation, keys, db) { index, row in
       let linked = try node(row, from: 1, relation.target)
-      // For a to-one relation, keeps only the last row, because the referenced column need not be unique.
+      // The column that a to-one relation references need not be unique, so several rows may be found. Only the last one is
+      // kept.
       if relation.removed == nil { found[index] = [linked] } else { found[index].append(linked) }
     }
     for (numbers, links) in zip(asking, found) { for number in numbers { nodes[number].links[place] = links } }
@@ -230,8 +234,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // A structure is decoded once for each foreign key that refers to it. These additional values raise the limit of the object
-    // table.
+    // A structure is decoded once for each foreign key that refers to it, so its values may be decoded several times. The limit
+    // on the size of the object table is raised by the number of these values.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {

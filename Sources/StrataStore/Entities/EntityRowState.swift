@@ -11,21 +11,23 @@ struct EntityRowState {
   }
 
   let table: Int
-  /// The index of the entity, or `nil` for a row of a join table.
+  /// The index of the entity in the catalog, or `nil` for a row of a join table.
   var type: Int?
-  /// The existing values in the database by slot, or `nil` for a new row.
+  /// The values that the row already has in the database, indexed by slot. `nil` for a new row.
   var original: [DatabaseValue]?
-  /// The new values by slot. `nil` for a slot that is not set.
+  /// The new values, indexed by slot. A value is `nil` if the save does not set the column.
   var values: [DatabaseValue?]
   /// The slots whose values are copied from other rows. These values take precedence over `values`.
   var references: [Int: Reference] = [:]
-  /// The slots for which a node other than the row's first node has a value.
+  /// The slots for which the row's second or a later node has a value. Used to report contradictory values
+  /// of nodes that have the same row.
   var slotsOfLaterNodes = Set<Int>()
   /// The first node that was assigned to the row, or `nil` if there is none.
   var node: Int?
-  /// Whether the row exists in the table, with its original or its new values.
+  /// Whether the row exists in the table, with its original or its new values. False for a new row that has
+  /// not been inserted yet.
   var isWritten: Bool
-  /// The index of the row that owns the list from which this row is removed.
+  /// The index of the row that owns the list from which this row is removed, or `nil` if there is none.
   var owner: Int?
   /// Whether an existing row is to be deleted, or a new row is not to be inserted.
   var isDeleted = false

@@ -13,7 +13,7 @@ package final class EntityServers: Sendable {
 
   /// Registers the tables of a server with the closure that updates their primary keys.
   ///
-  /// - Parameter tables: the indices of the synchronized tables.
+  /// - Parameter tables: the indices of the synchronized tables in the catalog.
   package func set(_ tables: Set<Int>, _ update: @escaping KeyUpdate) { updates.withLock { $0[tables] = update } }
 
   /// Returns whether a table is synchronized with a server. If so, its rows may be newer than the objects of the app.

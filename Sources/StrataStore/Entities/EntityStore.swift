@@ -73,9 +73,10 @@ public struct EntityStore: Sendable {
   /// - Throws: ``EntityError``, in which case nothing is written: `clash` if keys, unique indexes or the two sides of a
   ///   relation identify different rows, `notStorable` if a column cannot hold a value, `missingValue`, `constraint` if the
   ///   database refuses a row, `invalid` if the object breaks a rule of its model, `conflict` if the row was changed or deleted
-  ///   after the object was fetched, `staleSave`, `unreadRelation`, `invalidMapping` for an unknown key, `busy`, `full`,
+  ///   after the object was fetched, `staleSave`, `unreadRelation`, `invalidMapping` for an unknown key, `busy`, `full` or
   ///   `database`.
-  /// - Complexity: linear in the number of objects, with one query per key and type, and one query per relation and depth.
+  /// - Complexity: linear in the number of objects, with one query for each key of each type, and one query for each relation
+  ///   at each depth of the object graph.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -226,8 +227,8 @@ public struct EntityStore: Sendable {
   ///     optional is always read.
   /// - Throws: ``EntityError`` with the code `notReadable` if a column has a value that its property cannot represent,
   ///   `invalid` if a row breaks a rule of its model, `invalidMapping` if no entity has a relation with a given key, or if an
-  ///   entity with an unread relation has no ``RowBase`` property, `busy`, `database`.
-  /// - Complexity: linear in the number of rows read, with one query per relation and depth.
+  ///   entity with an unread relation has no ``RowBase`` property, `busy` or `database`.
+  /// - Complexity: linear in the number of rows read, with one query for each relation at each depth of the object graph.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> [E] {

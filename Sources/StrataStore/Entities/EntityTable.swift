@@ -25,12 +25,12 @@ package struct EntityTable: Sendable {
   package private(set) var primaryKey: [Int] = []
   /// The slot of the rowid, or `nil` if no slot is the rowid. If a new row has no value for the rowid, SQLite generates one.
   package private(set) var rowID: Int?
-  /// Whether the table has no primary key. Its rows are identified by the hidden rowid, which `VACUUM` can change.
+  /// Whether the table has no primary key. If so, its rows are identified by the hidden rowid, which `VACUUM` can change.
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The collation of each column in each unique index. The outer key is the sorted list of lowercased column names, the inner
-  /// key a lowercased column name. Partial indexes are not included.
+  /// The unique indexes, by the sorted list of their lowercased column names. Each value contains the collations of the
+  /// columns, by lowercased column name. Partial indexes are not included.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The slots of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {
@@ -43,7 +43,7 @@ package struct EntityTable: Sendable {
   private let known: [String: Column]
   /// Whether the table has a foreign key to itself.
   package let refersToItself: Bool
-  /// The referenced table and column of each single-column foreign key, by lowercased foreign key column name.
+  /// The referenced table and column of each single-column foreign key, by the lowercased name of the foreign key's column.
   private let references: [String: (table: String, column: String)]
 
   /// Reads the structure of a table from the database.
@@ -62,7 +62,8 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // SQLite's table information marks a generated column with a `hidden` value of 2 or 3.
+      // A generated column has a `hidden` value of 2 or 3. It counts as a column with a default, because SQLite supplies its
+      // value.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
         isNotNull: column["notnull"],
@@ -123,7 +124,8 @@ package struct EntityTable: Sendable {
     known.filter { slots[$0.key] == nil }.map(\.value).sorted { $0.name < $1.name }
   }
 
-  /// The names of NOT NULL columns that have neither a default nor a slot.
+  /// The names of the NOT NULL columns that have neither a default nor a slot. New rows would have no value for these
+  /// columns.
   var missingColumns: [String] { unusedColumns.filter { $0.isNotNull && !$0.hasDefault }.map(\.name) }
 
   /// Returns the column that a foreign key of this table references in the given table, or `nil` if this foreign key is not

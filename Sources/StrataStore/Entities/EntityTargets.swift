@@ -1,19 +1,20 @@
 internal import GRDB
 internal import StrataCore
 
-/// A cache of the rows that existing rows refer to before a save. Each relation of a row is read only once.
+/// A cache of the rows to which the relations of existing rows refer before a save. Each relation of a row is read from the
+/// database only once.
 final class EntityTargets {
   struct RowRelation: Hashable {
     let row: Int
-    /// The index of the entity that declares the relation.
+    /// The index in the catalog of the entity that declares the relation.
     let type: Int
-    /// The index of the relation in that entity.
+    /// The index of the relation among the relations of the entity `type`.
     let relation: Int
   }
 
   private let writer: EntityWriter
   private var known: [RowRelation: [Int]] = [:]
-  /// The rows of the join table, in the same order as the rows in `known`.
+  /// For each loaded relation through a join table, the rows of the join table, in the same order as the rows in `known`.
   private var knownPairs: [RowRelation: [Int]] = [:]
   private var catalog: EntityCatalog { writer.catalog }
 

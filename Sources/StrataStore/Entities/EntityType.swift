@@ -86,7 +86,7 @@ package struct EntityType: Sendable {
   package struct Key: Sendable {
     let name: String
     package let slots: [Int]
-    /// The collation of each column in the unique index, or `nil` for the column's default collation.
+    /// The collation that the key's unique index uses for each column, or `nil` for the column's default collation.
     package let collations: [String?]
   }
 
@@ -98,13 +98,13 @@ package struct EntityType: Sendable {
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
   package internal(set) var keys: [Key] = []
-  /// The schema index of the ``RowBase`` field, or `nil` if there is none.
+  /// The index of the ``RowBase`` field in the model's schema, or `nil` if there is none.
   var rowBase: Int?
-  /// The objects that merge fields by their merge policies. `whole` is for sources with complete models, `part` for partial
-  /// sources.
+  /// The objects that merge fields by their merge policies. `whole` is used for sources that contain complete models, and
+  /// `part` for sources that may lack fields.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
-  /// Whether the entity's objects have validation rules or hooks.
+  /// Whether the entity's objects have validation rules or hooks, which run after the rows have been written.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
   /// The shape of a record that contains only the attributes.
   var shape: RecordShape

@@ -4,8 +4,8 @@ internal import StrataCore
 
 /// Reads and writes the model versions of entity rows. They are recorded in a table of the app's database.
 enum EntityVersions {
-  /// A range of rows that have the same model versions, in primary key order. A table has several parts only during a
-  /// migration.
+  /// A range of the rows of a table, in primary key order. All rows of a part have the same model versions. A table has
+  /// several parts only during a migration.
   struct Part: Equatable {
     /// The model version of each class, by registered class name.
     var models: [String: Int]
@@ -74,6 +74,8 @@ final class EntityVersionCheck: Sendable {
     }
   }
 
+  /// Compares the recorded versions of all rows with the versions of the models.
+  ///
   /// - Throws: ``EntityError`` with the code `newerModel` or `unmigrated` if the version of the rows differs from the model's
   ///   version.
   /// - Complexity: one or two statements on each call, because another process can migrate the rows at any time.

@@ -32,8 +32,9 @@ extension EntityWriter {
 
   // MARK: Deleted rows
 
-  /// Drops unchanged objects whose rows were deleted after the fetch. For changed objects and roots, the conflict handling
-  /// decides.
+  /// Handles objects whose rows were deleted after the objects were fetched. An unchanged object is not saved. For a changed
+  /// object or a root, the conflict handling decides whether the row is inserted again, the object is not saved, or `conflict`
+  /// is thrown.
   func dropDeleted() throws {
     guard !nodes.merges, !bases.isEmpty else { return }
     for number in nodes.nodes.indices {
@@ -82,7 +83,8 @@ extension EntityWriter {
       if try attribute.isSame(local, known) { continue }
       let now = rows[row].original?[attribute.slot]
       if try attribute.isSame(known, now) || attribute.isSame(local, now) {
-        // If a different object of the same row has left the value unchanged, there is no clash.
+        // If the row still has its original value, no other object of this row has changed the value, so setting it is not a
+        // clash.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
@@ -116,9 +118,10 @@ extension EntityWriter {
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // A row without an object or an owner changes only its list position, so it needs no check.
+      // An existing row that is not deleted and has neither an object nor an owner changes only its position in a list, so it
+      // needs no check.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
-      // A row of a join table is treated like the owner of the list that loses the row.
+      // A row of a join table has no entity. It is checked like the row that owns the list from which it is removed.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
       let isGuarded = table.map { bases.isGuarded($0) } ?? false
       guard isGuarded || !bases.isEmpty else { continue }

@@ -12,7 +12,7 @@ package final class EntityWriter {
   private(set) var nodes: EntityNodes
   /// The names of the keys that may be used to find existing rows, or `nil` for all keys.
   let matching: Set<String>?
-  /// The fetched states of complete objects.
+  /// The states in which complete objects were fetched. They are the bases for merging the objects with their rows.
   let bases: EntityBases
   var rows: [EntityRowState] = []
   /// The index in `rows` of each node's row, or `nil` for a node without a row.
@@ -20,7 +20,7 @@ package final class EntityWriter {
   var report = EntityReport()
   /// The nodes whose rows were deleted after the objects were fetched, with the primary keys of the rows.
   var deletedNodes: [Int: PlainKey] = [:]
-  /// The indices of rows that own a changed list.
+  /// The indices in `rows` of the rows that own a changed list.
   var touched = Set<Int>()
   /// For each row to delete, the rows that must first be removed from the lists of that row.
   var rowsLeavingLists: [Int: [Int]] = [:]
@@ -127,7 +127,7 @@ package final class EntityWriter {
     return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
   }
 
-  /// Returns the column slots of an existing row that must be updated.
+  /// Returns the slots of the columns that must be updated in an existing row.
   func changedSlots(_ row: Int) -> [Int] {
     table(of: row).columns.indices.filter { slot in
       guard let value = resolved(row, slot) else { return rows[row].references[slot] != nil }
@@ -194,12 +194,12 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Records the written columns in case several nodes have the same row.
+    // Records the columns that a second or later node of the row writes, so that contradictory values can be reported.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
-      // Columns that no earlier node has set are set to the incoming value.
+      // In a new row, each column that no earlier node has set gets the incoming value.
       for (attribute, value) in stated where rows[row].values[attribute.slot] == nil {
-        // If the primary key is nil, the database generates the key.
+        // A primary key that is nil is not set, so that the database generates the key.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
@@ -233,7 +233,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The database has generated the primary key, so the object does not contain the key yet.
+    // The database has generated the primary key, and the object does not contain it yet. The existing key is therefore kept.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key
@@ -246,7 +246,8 @@ package final class EntityWriter {
       throw clash("two objects are of one row, and differ; save one of them, or make them agree")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
-      // Values that are equal under the collation of the index are the same key.
+      // A value that equals the existing value under the collation of a unique index is the same key, so the existing value is
+      // kept.
       for key in type.keys {
         guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
         let collation = key.collations[place]

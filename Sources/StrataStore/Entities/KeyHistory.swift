@@ -15,8 +15,8 @@ struct KeyHistory {
   /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
-  /// Creates the history of a row's class and superclasses. Former keys declared in fields are treated as if a last step
-  /// renamed them.
+  /// Creates the history of a row's class and superclasses. If the table has an unused column with the name of a field's
+  /// former key, the key is treated as if a final step renamed it.
   init(_ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]) {
     for level in schema.superclasses.reversed() + [schema] {
       for step in level.migration?.steps ?? [] where step.fromVersion >= part.version(of: level) {
@@ -35,12 +35,12 @@ struct KeyHistory {
     case .convert(let path, _):
       changes.append(Change(source: path.firstKey, target: path.firstKey, isConverted: path.onlyKey != nil))
     case .custom(_, let keys, _):
-      // A closure declares only the keys that it changes, but it may read any key.
+      // A closure declares only the keys that it changes. It may read any key, so `hasClosures` is set as well.
       hasClosures = true
       for key in keys ?? [] { changes.append(Change(source: key, target: key, isConverted: true)) }
     case .rename, .move, .drop, .setDefault:
       let (source, target) = (operation.effect?.sources.first, operation.effect?.targets.first)
-      // An operation on a path within a key's value changes that value.
+      // An operation on a path within a key's value changes this value, so it counts as a change of the key.
       for path in [source, target] where path?.onlyKey == nil {
         changes.append(Change(source: path?.firstKey, target: path?.firstKey))
       }

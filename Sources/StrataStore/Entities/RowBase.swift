@@ -98,7 +98,8 @@ extension RowBase: Archivable {
       return RowBase(Box(.init(rows: rows, number: Int(number))))
     }
     guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
-    // A copy of an object is saved independently of the original, so the copy gets a separate box.
+    // An object that is decoded for an update or from a dictionary is a copy. It is saved independently of the original, so it
+    // gets a separate box.
     return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
   }
 }

@@ -10,7 +10,7 @@ struct RowUpgrader {
     var coding: ColumnCoding
     /// Whether the column stores the value in the form of the current mapping.
     var isCurrent = false
-    /// Whether null in the column means that the key is absent, because the property cannot be nil.
+    /// Whether null in the column means that the key is absent. This is the case if the property cannot be nil.
     var nullIsAbsent = false
   }
 
@@ -33,7 +33,7 @@ struct RowUpgrader {
   ///   - table: the table, in which each column to read is assigned a slot.
   ///   - unused: the columns that are not part of any mapping.
   ///   - part: the model versions of the rows.
-  ///   - former: the columns that the app has registered, by key in the old version.
+  ///   - former: the columns that the app has registered, by the field's key in the old version.
   /// - Throws: ``EntityError`` with the code `invalidMapping` if it cannot be determined which column has the value of a key.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
@@ -57,7 +57,8 @@ struct RowUpgrader {
       if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
         let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
         if case .archive = target.coding.conversion {
-          // Migration steps receive archived records in the versions that the archives contain.
+          // Migration steps receive an archived record in the version that its archive contains, so the archive is decoded
+          // without using the type of the property.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
@@ -102,7 +103,7 @@ struct RowUpgrader {
     (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
   }
 
-  /// Returns the columns of a row that the upgrade changes, with their new values.
+  /// Upgrades a row, and returns the columns that change, with their new values.
   ///
   /// - Parameter row: the values of the row, by slot.
   /// - Throws: ``EntityError`` with the primary key of the row.
@@ -198,7 +199,7 @@ struct RowUpgrader {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // The column keeps an unknown case. The property gets its default when the model is read.
+        // The column keeps the unknown enum case. When the model is read, the property gets its default value.
         if case .archive = column.coding.conversion { return (value, nil) }
       }
     }
@@ -209,8 +210,8 @@ struct RowUpgrader {
       return (value, nil)
     }
     let stored = try column.coding.stored(value)
-    // An archive of an older version equals its upgraded form after decoding. Therefore, values that are not in the current
-    // form are compared exactly.
+    // After decoding, an archive of an older version equals its upgraded form, so a comparison of decoded values would not find
+    // a change. Values that are not in the current form are therefore compared exactly.
     let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
     return (value, isSame ? nil : stored)
   }

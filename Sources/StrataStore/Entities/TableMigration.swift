@@ -8,7 +8,7 @@ struct TableMigration {
 
   private let registered: [String: EntityMigrator.Registration]
   private let catalog: EntityCatalog
-  /// The index of the root entity. Its mapping determines the class of each row.
+  /// The index of the root entity in the catalog. The mapping of the root entity determines the class of each row.
   private let root: Int
   /// The schemas of the classes of all rows, including superclasses.
   private let schemas: [ModelSchema]
@@ -19,7 +19,7 @@ struct TableMigration {
   private var parts: [Part] = []
   /// Whether the database records that all rows have the current versions.
   private(set) var isRecorded = false
-  /// The upgraders by entity index, for the versions of the part that was prepared last.
+  /// The upgraders, by the index of the entity in the catalog. They are for the versions of the part that was prepared last.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
@@ -68,7 +68,8 @@ struct TableMigration {
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// Returns the parts of the table, with the recorded versions. Versions without a record are taken from the registration.
+  /// Returns the parts of the table, with the recorded versions. If the database does not record a version, the version is
+  /// taken from the registration.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {
@@ -149,7 +150,7 @@ struct TableMigration {
 
   /// Returns the values of the next rows after a primary key.
   ///
-  /// - Returns: the values of each row by slot, and whether these are the last rows.
+  /// - Returns: the values of each row, indexed by slot, and whether these are the last rows.
   private func rows(
     after: [DatabaseValue]?, upTo last: [DatabaseValue]?, _ limit: Int, _ db: Database
   ) throws -> ([[DatabaseValue]], isLast: Bool) {

@@ -84,7 +84,8 @@ final class StoreJournal: Sendable {
         guard words.count >= 8, let process = Int(words[4]), let first = Int(words[6]), let last = Int(words[7]),
           words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == index.inode, process > 0
         else { continue }
-        // Readers that use only the database file, and not the log, lock byte 123.
+        // A reader that uses only the database file, and not the log, locks byte 123. Only readers of the log, which lock bytes
+        // 124 to 127, are included.
         if last >= 124, first <= 127 { found.insert(process) }
       }
       return found.sorted()

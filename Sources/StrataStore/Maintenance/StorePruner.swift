@@ -94,7 +94,7 @@ struct StorePruner {
     var count: Int
   }
 
-  /// Returns the revisions of a key to remove.
+  /// Determines which revisions of a key are removed.
   ///
   /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision. It is then unknown which
   ///   revision must be kept.
@@ -170,9 +170,9 @@ struct StorePruner {
 
   // MARK: Long histories
 
-  /// Prunes a key in several transactions. First, kept revisions that are deltas of revisions to remove are rewritten. Then
-  /// revisions are removed in descending order, so that a delta is removed before its base. After each transaction, all
-  /// remaining revisions can be read.
+  /// Prunes a key in several transactions. First, the kept revisions that are stored as deltas of revisions to remove are
+  /// rewritten. Then the revisions to remove are deleted in descending order, so that a delta is removed before its base.
+  /// After each transaction, all remaining revisions can be read.
   private mutating func prune(_ removal: Removal, _ progress: ((StorePruneReport) -> Void)?) throws {
     let key = removal.key
     // The store compares keys by bytes, but the report's dictionary compares them by canonical equivalence. Several keys may
@@ -244,7 +244,8 @@ struct StorePruner {
       let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.withStoreErrors {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-          // In other modes, which the app's own database may use, free pages stay in the file and later saves reuse them.
+          // Only the mode 2 (incremental) frees pages here. In other modes, which the app's own database may use, free pages
+          // stay in the file and later saves reuse them.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
             let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
           else { return (before, before, 0) }
@@ -256,7 +257,7 @@ struct StorePruner {
       }
       try shortenJournal()
       guard after < before else {
-        // The file itself is truncated only when the log is checkpointed.
+        // The file itself is truncated only when the log is checkpointed, so the log is checkpointed here.
         if store.journal != nil { _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }

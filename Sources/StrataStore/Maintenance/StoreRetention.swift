@@ -23,7 +23,8 @@ public struct StorePruneReport: Sendable {
   public let isDryRun: Bool
   /// The numbers of the removed revisions, by key. Keys that differ only in Unicode normalization share an entry.
   public internal(set) var removed: [String: [Int]] = [:]
-  /// The number of remaining revisions of the keys with the prefix. In a dry run, the number that would remain.
+  /// The number of remaining revisions, counting only keys with the prefix that was passed to the prune. In a dry run, the
+  /// number of revisions that would remain.
   public internal(set) var kept = 0
   /// A finding for each key that was skipped because it is damaged. ``removed`` contains the revisions that were removed before the
   /// damage was found.
@@ -95,7 +96,7 @@ extension SnapshotStore {
 extension [RetentionRule] {
   private static let day: Int64 = 86_400_000
 
-  /// Returns the indices of the revisions that the rules keep.
+  /// Returns the indices in `times` of the revisions that the rules keep.
   ///
   /// - Parameters:
   ///   - times: the times of a key's revisions in milliseconds since 1970, oldest revision first.
@@ -105,7 +106,7 @@ extension [RetentionRule] {
     for rule in self {
       switch rule {
       case .keepLast(let count): kept.formUnion(times.indices.suffix(Swift.max(0, count)))
-      // Shifts weeks by 3 days, because January 1, 1970 was a Thursday.
+      // Shifts the days by 3, so that weeks begin on Monday. January 1, 1970 was a Thursday.
       case .daily(let count): kept.formUnion(Self.lasts(times.map { $0.floored(by: Self.day) }, count))
       case .weekly(let count):
         kept.formUnion(Self.lasts(times.map { ($0.floored(by: Self.day) + 3).floored(by: 7) }, count))
@@ -119,8 +120,8 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// Returns the index of the last revision of each of the last `count` days or weeks. A day counts only once, even if its
-  /// revisions are not consecutive because the clock was set back.
+  /// Returns the indices of the last revisions of the last `count` days or weeks. `spans` contains the day or week of each
+  /// revision. A day counts only once, even if its revisions are not consecutive because the clock was set back.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
     var indices: [Int] = []

@@ -67,7 +67,7 @@ extension StoreStatus: CustomStringConvertible {
 extension SnapshotStore {
   /// Returns statistics of the store. Uses stored counts, without reading the revisions.
   ///
-  /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `newerStore`, `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of types and of revisions that could not be upgraded.
   public func status() async throws -> StoreStatus { try await StoreWork.run { _ in try StoreStatus(of: self) } }
 

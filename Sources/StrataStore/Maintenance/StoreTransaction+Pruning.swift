@@ -3,7 +3,8 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// Returns up to `limit` revisions of a key with numbers above `seq`, in ascending order, without their content.
+  /// Returns the revisions of a key, without their content, in ascending order. Includes only revisions with a number above
+  /// `seq`, and at most `limit` revisions.
   func outline(
     ofKey key: Int64, after seq: Int64 = 0, limit: Int = .max
   ) throws -> [(id: Int64, seq: Int64, time: Int64)] {
@@ -15,7 +16,8 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Rewrites kept revisions of a key that are deltas of revisions to remove, in ascending order.
+  /// Rewrites the revisions of a key that are kept but are stored as deltas of revisions to remove. Proceeds in ascending
+  /// order.
   ///
   /// - Parameters:
   ///   - removed: the identifiers of the revisions to remove.
@@ -35,7 +37,8 @@ extension StoreTransaction {
       // Reads all revisions, even those to remove, because a key with a damaged revision is not pruned.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
       guard !removed.contains(entry.id) else { continue }
-      // Throws if this kept revision is damaged. In that case, the revisions to remove may be the only readable revisions.
+      // Throws if this kept revision is damaged. The revisions to remove may then be the only readable revisions, so they must
+      // not be removed.
       _ = try content(of: row)
       if !chain.holds(row) {
         row = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == key.head)
@@ -80,13 +83,14 @@ extension StoreTransaction {
     return bytes
   }
 
-  /// Returns the identifiers of the revisions that are stored as deltas of a revision. There may be many. If saves and
+  /// Returns the identifiers of the revisions that are stored as deltas of the given revision. There may be many: if saves and
   /// deletions alternate, a sixteenth of all revisions of the key are deltas of the first revision.
   func deltas(of id: Int64) throws -> [Int64] {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
   }
 
-  /// Returns a revision that is stored as a delta, with its content without the head. Does not change `inflations`.
+  /// Returns the row of a revision that is stored as a delta, and the revision's content without its first bytes (the head),
+  /// which its definition contains. Does not change `inflations`.
   ///
   /// - Parameter bytes: the content of the base, without its head.
   /// - Throws: ``StoreError`` with the code `damaged`, or `ArchiveError` if the compressed data is damaged.
@@ -98,7 +102,7 @@ extension StoreTransaction {
     return (row, try RowDelta.apply(content, to: bytes, limits: store.options.limits))
   }
 
-  /// Returns the error for a revision that is in an index but not in the table.
+  /// Returns the error for a revision that is listed in an index of the table but is missing from the table itself.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
   }

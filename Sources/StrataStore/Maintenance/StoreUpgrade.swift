@@ -85,7 +85,7 @@ extension SnapshotStore {
   ///
   /// - Parameter types: the types of the current program. A model type also covers its optional type, and arrays, sets and
   ///   dictionaries of the model.
-  /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
+  /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy` or `fileSystem`.
   /// - Complexity: linear in the number of definitions, plus the revisions that an earlier upgrade failed to rewrite.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
     try await StoreWork.run { _ in try StoreUpgrader(self, types).plan() }

@@ -198,8 +198,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // Deltas of deltas are not rewritten, so this revision and its deltas must not need more inflations than before. Otherwise
-    // deltas of deltas could exceed the limit on inflations.
+    // This revision and its deltas must not need more inflations than before. The deltas of these deltas are not rewritten, and
+    // could otherwise exceed the limit on inflations.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)

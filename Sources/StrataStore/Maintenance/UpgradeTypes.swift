@@ -10,12 +10,12 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// Returns the type to decode archives with the given type name, or `nil` if there is none.
+  /// Returns the type that decodes archives with the given type name, or `nil` if there is none.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     ArchivedType.index(of: name, in: roots).map { roots[$0] }
   }
 
-  /// Returns the effect of an upgrade on rows that refer to a definition.
+  /// Returns the effect of an upgrade on rows that refer to a definition with the given content.
   func state(of content: Definition.Content) -> StoreUpgradePlan.State {
     guard let root = root(content.typeName) else { return .unknown }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)
@@ -36,7 +36,7 @@ struct UpgradeTypes: Sendable {
     return isOld ? .old : .current
   }
 
-  /// Returns the content, encoded in the current versions.
+  /// Decodes the content of a row, and encodes it in the current versions of its models.
   ///
   /// - Parameter shapes: a closure that returns the shapes of the newest current definition with a given stamp (type and
   ///   version).

@@ -41,7 +41,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
     /// save.
     var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    /// The value of ``StoreSignal/saves`` at the last failure, or `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` before the read that failed last. The next call waits until this value changes or the
+    /// poll interval elapses. `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, last: Result<Int64, any Error>) {
@@ -82,8 +83,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }
-          // If all revisions have been read, continues after `newest`, because the sequences up to `newest` may have been
-          // pruned.
+          // After the last page, continues after `newest` instead of after the last revision found, because the revisions up to
+          // `newest` may have been pruned.
           self.last = .success(found.count == Self.page ? found.last?.id ?? newest : newest)
           read = found.reversed()
         } catch is CancellationError { return nil } catch {

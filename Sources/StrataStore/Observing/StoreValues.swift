@@ -36,7 +36,8 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
     /// The identifier of the last returned revision. `nil` before the first revision, and `.some(nil)` if the key did not
     /// exist.
     private var last: Int64??
-    /// The value of ``StoreSignal/saves`` at the last failure, or `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` before the read that failed last. The next call waits until this value changes or the
+    /// poll interval elapses. `nil` if the last read succeeded.
     private var failed: UInt64?
 
     init(store: SnapshotStore, key: String) {
@@ -50,7 +51,8 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
     /// If the value cannot be decoded, the next call waits for the next change. If the store cannot be read, the next call
     /// waits for at most ``StoreOptions/pollInterval`` and tries again.
     ///
-    /// - Throws: ``StoreError`` with the codes of reading the value.
+    /// - Throws: ``StoreError`` if the value cannot be read, for example with the code `newerModel`, `damaged` or
+    ///   `notDecodable`.
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
         // Waits before retrying, because an immediate retry would probably fail with the same error.

@@ -31,8 +31,8 @@ struct Definition: Sendable {
     prefix = content.leavesHeadOut ? content.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? [] : []
   }
 
-  /// Returns whether a row with the same stamp can refer to this definition, without creating the row's own definition. The row
-  /// must have been encoded with exactly the shapes of this definition.
+  /// Returns whether a row with the same stamp can refer to this definition, so that no new definition is needed. This requires
+  /// that the row was encoded with exactly the shapes of this definition.
   func fits(_ row: EncodedRow, countsElements: Bool) -> Bool {
     !prefix.isEmpty && content.countsElements == countsElements && content.shapes.count == row.parts.shapes.count
       && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)

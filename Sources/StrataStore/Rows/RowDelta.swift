@@ -137,7 +137,7 @@ package enum RowDelta {
     let words = BaseWords(base)
     var copies: [Copy] = []
     var position = 0, written = 0
-    // The distance from the target to the base in the last copy. The next copy usually has the same distance.
+    // The offset in the base minus the offset in the target, for the last copy. The next copy usually has the same difference.
     var shift = 0
     while position + BaseWords.size <= target.count {
       guard let found = words.place(of: target, at: position, expected: position + shift) else {
@@ -173,7 +173,8 @@ private struct BaseWords {
 
   init(_ base: [UInt8]) {
     self.base = base
-    // In a large document, only every `step`th word is entered. This suffices, because matches are extended in both directions.
+    // In a large document, only every `step`th word is entered in the table. This suffices, because matches are extended in
+    // both directions.
     let step = max(1, base.count / Self.mostEntries)
     let bits = max(6, min(17, Int.bitWidth - (base.count / step).leadingZeroBitCount + 1))
     shift = UInt64(64 - bits)

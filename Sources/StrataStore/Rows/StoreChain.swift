@@ -15,7 +15,8 @@ struct StoreChain {
   }
 
   private var costs: [Int64: Cost] = [:]
-  /// For each number of deltas, the last revision that is read with exactly this number of deltas.
+  /// For each number of deltas, which is the index in the array, the last revision that is read with exactly this number of
+  /// deltas.
   private var last: [(id: Int64, seq: Int64)?] = []
 
   /// Returns whether a row can keep its form. A delta can keep its form if its base is in the chain and the limits on deltas
@@ -44,8 +45,8 @@ struct StoreChain {
 }
 
 extension StoredRow {
-  /// The maximum number of deltas in the row's chain. This is the sum of the hexadecimal digits of the row's number, counted
-  /// from 0.
+  /// The maximum number of deltas that may be applied to read the row. This is the sum of the hexadecimal digits of the row's
+  /// revision number, counted from 0.
   var mostDeltas: Int {
     var rest = seq - 1, sum = 0
     while rest > 0 {
@@ -81,7 +82,8 @@ extension StoreTransaction {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row, inflations: most)
     }
-    // A delta of this size always saves space, so the comparison with the whole form can be skipped.
+    // A delta of at most an eighth of the content's size always saves space, so the comparison with the whole form can be
+    // skipped.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }

@@ -8,7 +8,7 @@ struct StoredContent: Sendable {
   var key = ""
   var revision = 0
   let definition: Definition
-  /// The bytes of the row, including the head.
+  /// The bytes of the row, including its first bytes (the head), which may be stored only in the definition.
   let bytes: [UInt8]
   let contents: RowContents
 }
@@ -46,12 +46,12 @@ extension StoreTransaction {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq = ?"), [key, seq])
   }
 
-  /// Returns the last revision of a key whose number is below `seq`, or `nil` if there is none.
+  /// Returns the last revision of a key before the revision with the number `seq`, or `nil` if there is none.
   func revision(ofKey key: Int64, before seq: Int64) throws -> StoredRow? {
     try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT 1"), [key, seq])
   }
 
-  /// Returns the revisions of a key in ascending order.
+  /// Returns the revisions of a key, in ascending order of their numbers.
   func revisions(ofKey key: Int64) throws -> [StoredRow] {
     try StatementRow.all(of: statement("\(selectRow) WHERE key = ? ORDER BY seq"), [key]) { try StoredRow($0) }
   }
@@ -136,7 +136,8 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns the bytes of a row without its head. If the row is a delta, all deltas of its chain are applied.
+  /// Returns the bytes of a row without its first bytes (the head), which its definition contains. If the row is a delta, all
+  /// deltas of its chain are applied.
   ///
   /// - Parameter head: bytes to prepend to the result.
   func plainBytes(of row: StoredRow, after head: [UInt8] = []) throws -> [UInt8] {
@@ -179,7 +180,8 @@ extension StoreTransaction {
       .damaged, "a row lacks parts of its content; check the store, then salvage it", revision: Int(row.seq))
   }
 
-  /// Stores content without its head. Long content is stored as a blob, other content in the row itself.
+  /// Stores the content of a row. The given bytes do not include the head. Long content is stored as a blob, and other content
+  /// in the row itself.
   ///
   /// - Parameter most: the maximum number of inflations for reading the row. Reading a blob needs one inflation, so with 0 the
   ///   content is stored in the row regardless of its length.

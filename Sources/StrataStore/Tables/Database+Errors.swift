@@ -5,8 +5,8 @@ internal import GRDBSQLite
 /// Access to the system errors for the files of a connection. SQLite's result codes are not precise enough. SQLite reports a
 /// page that the system fails to read (`EIO`) as corruption, and only some cases of a full disk as `SQLITE_FULL`.
 extension Database {
-  /// The last `errno` values for the database file and its journal, without zeros. `sqlite3_system_errno` does not include
-  /// errors of a commit.
+  /// The last `errno` values for the database file and its journal, without zeros. They are read from the files, because
+  /// `sqlite3_system_errno` does not include errors of a commit.
   var systemErrors: [Int32] { files.map(Self.lastError).filter { $0 != 0 } }
 
   /// Resets the connection's `errno` values and runs `body`. If `body` fails, the values show whether the cause is damage or a
@@ -33,7 +33,7 @@ extension Database {
   func pageProblems(_ check: String) throws -> [String] {
     let lines = try String.fetchAll(self, sql: "PRAGMA \(check)")
     guard lines != ["ok"] else { return [] }
-    // If the system fails to read a page, SQLite reports the page as damaged.
+    // If the system fails to read a page, SQLite reports the page as damaged, although its data may be intact.
     guard systemErrors.isEmpty else { throw StoreError.unreadable(nil) }
     return lines.isEmpty ? ["\(check) says nothing"] : lines.filter { $0 != "ok" }
   }
@@ -53,7 +53,7 @@ extension Database {
 
   private static func lastError(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
     var number: Int32 = 0
-    // Some kinds of files do not support this request.
+    // Some kinds of files do not support this request. They count as files without an error.
     guard file.pointee.pMethods?.pointee.xFileControl?(file, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK else {
       return 0
     }

@@ -40,7 +40,7 @@ enum DatabaseFile {
   static func close(copy: DatabaseQueue) throws -> String? {
     let problem = try copy.writeWithoutTransaction { db in
       try db.withStoreErrors {
-        // The copy has inherited the journal mode of the source.
+        // The copy has inherited the journal mode of the source, so the mode is changed to one without a separate log.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
           throw StoreError(.fileSystem, "the copy could not be put in a single file")
         }

@@ -117,7 +117,8 @@ struct SchemaChange {
 
   /// Checks a store whose format was changed, and restores the safety copy if the store is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
-    // Uses the format recorded in the file, because a different program may have made the change, to a different format.
+    // Uses the format that the file records, because a different program may have changed the tables to a different format than
+    // this program would.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }
     let copyPath = Self.copyPath(path, format: versions.format)
     // The lock on the safety copy ensures that only one process at a time finishes the change.

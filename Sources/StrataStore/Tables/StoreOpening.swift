@@ -78,7 +78,8 @@ struct StoreOpening {
   private func checkTables(_ tables: StoreTables, _ db: Database) throws {
     let missing = try tables.all.filter { try !db.tableExists($0) }
     guard missing.isEmpty else {
-      // A file with the application ID of a store once had these tables.
+      // A file with the application ID of a store once had these tables, so it is reported as damaged and not as a different
+      // file.
       guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
         throw StoreError(.notAStore, "the file has no tables of a store")
       }

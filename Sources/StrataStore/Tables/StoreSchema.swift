@@ -8,8 +8,8 @@ package struct StoreSchema: Sendable {
     private let change: @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
 
     /// - Parameter change: a closure that is called with the prefix of the table names and a function that runs an SQL
-    ///   statement. It must preserve everything that older programs need if they may still read the store. It must throw if it
-    ///   fails.
+    ///   statement. The closure must preserve everything that older programs need if they may still read the store, and must
+    ///   throw if the change fails.
     package init(
       minimumReader: Int, minimumWriter: Int,
       change: @escaping @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void

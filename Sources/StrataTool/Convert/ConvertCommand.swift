@@ -141,7 +141,7 @@ struct ConvertCommand: ToolCommand {
       try DataFile(report).write(result.data(isTabSeparated: report.hasSuffix(".tsv")), console)
     }
     for line in result.lines {
-      // With `--report -`, standard output contains only the report.
+      // With `--report -`, standard output contains only the report, so these lines are written to standard error.
       if report == "-" { console.writeError(Data((line + "\n").utf8)) } else { try console.line(line) }
     }
     return result.count(.failed) == 0 ? 0 : 1

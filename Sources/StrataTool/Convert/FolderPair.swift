@@ -24,8 +24,8 @@ struct FolderPair: Sendable {
   /// archives.
   static func archiveName(of file: String) -> String { file + ".strata" }
 
-  /// Creates the parent folders of an archive. Throws if a parent exists and is not a folder, because a symbolic link
-  /// could point into the input folder.
+  /// Creates the parent folders of an archive. Throws if a parent exists but is not a real folder. Symbolic links are
+  /// rejected as well, because they could point into the input folder.
   func makeFolder(for archive: String) throws {
     var path = output
     for name in archive.split(separator: "/").dropLast() {

@@ -7,14 +7,15 @@ struct LegacyConversion: Sendable {
   /// The type of the root, if the root is an object or a dictionary.
   var type: String?
   var modelVersion: Int?
-  /// The top key whose value becomes the root.
+  /// The top-level key whose value becomes the root.
   var key: String?
   /// The new names of classes, by the old name.
   var newNames: [String: String] = [:]
   /// The limits on the work for a single file.
   var limits = ArchiveLimits()
 
-  /// The encoder, which pads archives for readers with the default limits, regardless of the limits of this conversion.
+  /// The encoder, which pads archives so that readers with the default limits can open them, even if this conversion
+  /// has other limits.
   private var encoder: ArchiveEncoder {
     var limits = limits
     limits.maxWorkPerByte = ArchiveLimits().maxWorkPerByte
@@ -54,8 +55,8 @@ struct LegacyConversion: Sendable {
     }
   }
 
-  /// Returns the value of the requested key. If no key was requested, returns the value of the only top key, or an
-  /// object of all top keys if there are several.
+  /// Returns the value of the requested top-level key. If no key was requested, returns the value of the only top-level
+  /// key, or an object with the values of all top-level keys if there are several.
   private func root(of keyed: KeyedArchive) throws -> ArchiveValue {
     if let key {
       guard let value = keyed.top[key] else {
@@ -130,7 +131,8 @@ struct LegacyConversion: Sendable {
     return ObjectGraph(objects: objects, root: renumbered(graph.root, order))
   }
 
-  /// Recursion is safe, because plain values cannot be nested deeper than the limits for reading allow.
+  /// Returns the value with its references renumbered. The recursion is safe, because plain values cannot be nested
+  /// deeper than the limits for reading allow.
   private static func renumbered(_ value: ArchiveValue, _ order: GraphOrder) -> ArchiveValue {
     value.mapReferences { .reference(order.number(of: $0) ?? -1) }
   }

@@ -17,7 +17,7 @@ struct ClassCensus {
 
   /// The classes, sorted by the bytes of their names.
   private(set) var classes: [Entry] = []
-  /// The number of objects in the table.
+  /// The number of objects in the object table.
   private(set) var objectCount = 0
 
   init(_ list: PropertyList) {

@@ -8,10 +8,10 @@ struct GraphJSON {
   private struct Frame {
     let keys: [String]?
     let values: [ArchiveValue]
-    /// Whether `values` alternates between keys and values.
+    /// Whether `values` contains the keys and values of a map, alternating.
     let isPairs: Bool
     let end: String
-    /// Whether any text precedes the first value.
+    /// Whether a member precedes the first value, so that a comma is needed between them.
     let hasHead: Bool
     var next = 0
   }

@@ -9,7 +9,7 @@ struct GraphOrder {
   let top: [(key: String, value: ArchiveValue)]
   /// The number of each object in the document, or `nil` if the object is unreachable.
   private(set) var numbers: [Int?]
-  /// The indices of malformed objects.
+  /// The indices of malformed objects in `objects`.
   let malformed: Set<Int>
 
   init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)], malformed: Set<Int> = []) {

@@ -54,7 +54,7 @@ struct LegacyDocument {
     }
   }
 
-  /// The values of the top keys and the referenced objects, in document order.
+  /// The values of the top-level keys and the referenced objects, in document order.
   private var graph: GraphOrder {
     switch content {
     case .keyed(let archive, _):
@@ -93,7 +93,7 @@ struct LegacyDocument {
     return rows
   }
 
-  /// The values of the top keys, together with the referenced objects.
+  /// The values of the top-level keys, together with the referenced objects.
   var value: ArchiveValue {
     switch content {
     case .keyed(let archive, _):

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Two documents, converted for a comparison key by key.
+/// Two documents, converted so that they can be compared key by key.
 struct Comparison {
   private(set) var old: ArchiveValue
   private(set) var new: ArchiveValue

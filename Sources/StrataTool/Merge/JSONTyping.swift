@@ -3,7 +3,8 @@ internal import StrataCore
 
 /// Converts JSON values to the types that an archive has at the same paths.
 struct JSONTyping {
-  /// The first non-null value of each field, by type name and key, for examples that have null in the field.
+  /// The first non-null value of each field, by type name and key. This value serves as the example if the field is
+  /// null in the example.
   private var fields: [String: [String: ArchiveValue]] = [:]
   /// Whether a string that cannot be parsed as the archive's type is an error. Otherwise the string is kept.
   let isStrict: Bool
@@ -152,7 +153,8 @@ struct JSONTyping {
     }
   }
 
-  /// Returns an example for all values, or `nil` if the values are of different kinds or are all null.
+  /// Returns a value that serves as the example for all elements of an array, or `nil` if the given values are of
+  /// different kinds or are all null.
   private static func common(_ values: [ArchiveValue]) -> ArchiveValue? {
     func name(_ value: ArchiveValue) -> String {
       if case .record(let record) = value { "record " + record.typeName } else { value.kind }

@@ -132,7 +132,8 @@ struct MergeCommand: ToolCommand {
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
-  /// Merges by the model of the local document if the program has that model, and otherwise by values.
+  /// Merges the documents. If the program has the model of the local document, the merge uses this model. Otherwise,
+  /// the documents are merged value by value.
   private func merged(_ options: MergeOptions, _ console: Console) throws -> MergeResult {
     let file = try InputFile(DataFile(local), console)
     if let model = try model(of: file, console.models) {

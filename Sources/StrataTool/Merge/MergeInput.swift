@@ -19,7 +19,8 @@ struct MergeInput {
   let localValue: ArchiveValue
   let base: ArchiveValue?
   let server: ArchiveValue
-  /// The types whose records were objects of a graph.
+  /// The converted object graphs of the documents. It contains the types whose records become objects again in
+  /// the merged document.
   let objects: ObjectTree
 
   init(local localFile: InputFile, base basePath: String?, server source: Source, _ console: Console) throws {

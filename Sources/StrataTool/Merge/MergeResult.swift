@@ -3,10 +3,10 @@ internal import StrataCore
 
 /// The result of a merge by values or by a model.
 struct MergeResult {
-  /// The values in which the paths of `--policy` are looked up.
+  /// The values in which the paths of `--policy` are looked up, to warn about paths that do not exist.
   let values: [ArchiveValue]
   let report: MergeReport
-  /// The text that follows the counts.
+  /// The text that is printed after the counts of the merge report.
   var note = ""
   /// Returns the merged document in a format, which by default is the format of the local document.
   let data: (MergedDocument.Format?) throws -> Data

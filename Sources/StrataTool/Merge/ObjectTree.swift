@@ -2,7 +2,8 @@ internal import StrataCore
 
 /// Converts graphs of objects to trees, and the trees back to graphs.
 struct ObjectTree {
-  /// The names of the types whose records were objects of a graph.
+  /// The names of the types whose records were objects in a graph that was converted to a tree. ``graph(_:)`` converts
+  /// records of these types back to objects.
   private(set) var types = Set<String>()
 
   /// Returns the value with each reference replaced by the referenced object. In a stream, each model has its own
@@ -16,8 +17,8 @@ struct ObjectTree {
     return try graph.asTree()
   }
 
-  /// Returns a graph in which records that were objects of a graph are objects again. Returns the value unchanged if it
-  /// contains no such records.
+  /// Returns the value as a graph in which the records of the types in ``types`` are objects. Returns the value
+  /// unchanged if it contains no such records.
   func graph(_ value: ArchiveValue) -> ArchiveValue {
     guard !types.isEmpty else { return value }
     var objects: [ArchiveValue] = []
@@ -53,7 +54,7 @@ extension ObjectGraph {
         defer { level -= 1 }
         return try unfold(objects[number], path)
       case .graph: return value
-      // Elements of sets and keys of maps have no path.
+      // The elements of sets and the keys of maps have no path of their own, so the path of the container is used.
       case .set, .map: return try value.mapInside { try unfold($0, path) }
       default:
         return try value.mapSteps { value, step in

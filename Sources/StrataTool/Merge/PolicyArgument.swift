@@ -43,7 +43,7 @@ struct PolicyArgument {
 }
 
 extension ValuePath {
-  /// Returns whether the pattern matches any path in the value.
+  /// Returns whether this path, which may contain `[*]`, matches any path in the value.
   func leadsSomewhere(in value: ArchiveValue, at path: [ValuePath.Component] = []) -> Bool {
     if matches(path) { return true }
     switch value {

@@ -128,7 +128,7 @@ struct LockFolder {
   /// `nil` if there are no such changes.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
-    // If a step is a closure, it may change any key.
+    // If the recorded keys are `nil`, a closure may change any key, so no change is missing.
     guard let known = new.stepKeys else { return nil }
     // A later step may also remove a key that was removed in this version.
     let later = model.versions.filter { $0.version > new.version }.flatMap { $0.stepKeys ?? [] }

@@ -33,7 +33,8 @@ struct SchemaHTMLCommand: ToolCommand {
 extension HTMLPage {
   /// Adds a table with the recorded versions of a model.
   fileprivate mutating func add(_ model: LockFolder.Model) {
-    // The kind of the schema in each version, and the cells of its fields and cases.
+    // For each version, the cell of the schema's kind (`kinds`) and the cells of the fields and
+    // cases (`cells`).
     let kinds = model.versions.map { schema in
       SchemaCell(text: schema.kind.rawValue + (schema.superclass.map { ": " + $0 } ?? ""))
     }

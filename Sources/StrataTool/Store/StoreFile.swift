@@ -36,7 +36,7 @@ struct StoreFile: ParsableArguments {
     get throws { try ToolError.at(path) { try FileStatus(ofPath: path) != nil } }
   }
 
-  /// Returns whether a database is a store. This includes a store that cannot be opened.
+  /// Returns whether a database is a store. Also returns true for a store that cannot be opened.
   static func isStore(_ path: String) -> Bool {
     var options = StoreOptions()
     options.isReadOnly = true

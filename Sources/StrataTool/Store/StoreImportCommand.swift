@@ -39,7 +39,7 @@ struct StoreImportCommand: ToolCommand {
         let batch = StoreImportBatch(&rest, root: root, prefix: prefix, console)
         let results = try batch.save(in: store, attribution)
         report.results += results
-        // Results are printed only after they have been written to disk.
+        // The results of a batch are printed only after its files have been written to disk.
         console.clearProgress()
         if !self.store.json { for result in results { try console.line(result.line) } }
       }

@@ -40,7 +40,7 @@ extension StoreRevision {
     return (modelVersion.map { "\(typeName)@\($0)" } ?? typeName).onOneLine
   }
 
-  /// The action on one line, such as `saved  issue/7  revision 3`.
+  /// The action and its revision on one line, such as `saved  issue/7  revision 3`.
   var line: String {
     let verb =
       switch action {

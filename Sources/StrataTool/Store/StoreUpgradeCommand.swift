@@ -23,7 +23,7 @@ struct StoreUpgradeCommand: ToolCommand {
 
   func run(on console: Console) throws -> Int32 {
     let before = try store.use(.reads) { try $0.status() }
-    // Opening a store for writing upgrades its tables.
+    // Opening a store for writing upgrades its tables, so a dry run does not open it for writing.
     let status = try dryRun ? before : store.use(.writes) { try $0.status() }
     let models = ModelsOfStore(status)
     try store.show(

@@ -67,7 +67,7 @@ struct ByteRange {
       let reason = response.status == 200 ? "; it does not support range requests" : ""
       throw ToolError("\(location): the server responded with status \(response.status)\(reason)")
     }
-    // RFC 9110 §15.3.7 allows a server to send a different range than the requested one.
+    // RFC 9110 §15.3.7 allows a server to send a different range than the requested one, so the range is checked.
     guard isWhole || response.headers["Content-Range"]?.hasPrefix("bytes \(offset)-") == true else {
       throw ToolError("\(location): the server sent a different range than the requested one")
     }

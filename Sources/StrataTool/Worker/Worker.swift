@@ -14,8 +14,8 @@ struct Worker {
 
   /// Answers requests until the input ends.
   ///
-  /// - Throws: `ToolError` if the input ends inside a frame or cannot be read; any error that writing the answers
-  ///   throws.
+  /// - Throws: `ToolError` if the input ends inside a frame or cannot be read, or any error thrown while writing
+  ///   the answers.
   func run(on console: Console) throws {
     var output: [UInt8] = []
     func flush() throws {
@@ -179,8 +179,8 @@ struct Worker {
 
   // MARK: Inputs and failures
 
-  /// Returns the input for a part of a request. A range can be a member of a stream. In that case, the input is an
-  /// archive with the list of the member's models.
+  /// Returns the input for a part of a request. If the part is a byte range that contains one member of a stream,
+  /// the input is an archive whose value is the array of the member's models.
   private func file(_ part: WorkerRequest.Part) throws -> InputFile {
     switch part {
     case .bytes(let data): return InputFile(named: "the archive", content: data)
@@ -192,7 +192,8 @@ struct Worker {
     }
   }
 
-  /// - Returns: an archive of the list of the member's models, or `nil` if the data is not a member of a stream.
+  /// - Returns: an archive whose value is the array of the member's models, or `nil` if the data is not a member of
+  ///   a stream.
   private static func list(ofMember data: Data, _ limits: ArchiveLimits) throws -> Data? {
     var stamp = try Stamp(of: data)
     guard stamp.kind == .member else { return nil }
@@ -226,7 +227,7 @@ struct Worker {
   }
 
   /// Returns the answer for an operation on an archive that failed with an error. If the archive can be read to its
-  /// end, its outcome is "refused" instead of "damaged".
+  /// end, the outcome is "refused" instead of "damaged".
   private func failure(_ number: UInt64, _ error: any Error, _ file: InputFile) -> WorkerAnswer {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)

@@ -10,7 +10,7 @@ struct WorkerRequest {
     case merge = 4
     case stamp = 5
 
-    /// The number of parts that a request can have.
+    /// The number of parts that a request for this operation can have.
     var partCounts: ClosedRange<Int> {
       switch self {
       case .verify, .upgrade, .stamp: 1...1
