@@ -50,7 +50,7 @@ public final class SnapshotStore: Sendable {
   ///   format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
     guard url.isFileURL else {
-      throw StoreError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file; make one with URL(filePath:)")
+      throw StoreError(.fileSystem, "the URL “\(url.absoluteString)” is not a file URL; make one with URL(filePath:)")
     }
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }

@@ -39,10 +39,10 @@ struct History: Sendable, CustomTestStringConvertible {
     faulty("a closure truncates a text", fault: "the step from 1 to 2 changes title") { record in
       record["title"] = record["title"]?.stringValue.map { .string(String($0.prefix(40))) }
     },
-    faulty("a closure fails for null", fault: "failed to tidy up") { record in
+    faulty("a closure fails for null", fault: "the operation “tidy up” of the step") { record in
       guard record["note"]?.stringValue != nil else { throw CocoaError(.featureUnsupported) }
     },
-    faulty("a closure fails for an empty text", fault: "failed to tidy up") { record in
+    faulty("a closure fails for an empty text", fault: "the operation “tidy up” of the step") { record in
       guard record["title"]?.stringValue?.first != nil else { throw CocoaError(.featureUnsupported) }
     },
     faulty(
@@ -83,7 +83,7 @@ struct History: Sendable, CustomTestStringConvertible {
       [[note], [], [FieldInfo("memo", String?.self)]], [.custom("nothing") { _ in }],
       [.rename("note", to: "memo").ifPresent]),
     History(
-      "a conversion fails for some values", fault: "failed to convert a value to an integer",
+      "a conversion fails for some values", fault: "the operation “convert a value to an integer” of the step",
       [[title], [FieldInfo("title", Int.self)]],
       [.convert("title", .toInteger)]),
     History(

@@ -382,7 +382,7 @@ struct StoreCommandTests {
   @Test("Limits are those of other commands")
   func limitsAndWaiting() throws {
     try scene.save("k", "[1, 2, 3, 4, 5]")
-    scene.run("show", "k", "--max-values", "3").expectFailure("more values")
+    scene.run("show", "k", "--max-values", "3").expectFailure("more than 3 values")
     #expect(scene.run("show", "k", "--wait=-1").code == 64)
   }
 }

@@ -215,7 +215,8 @@ extension ArchiveError {
   package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {
     ArchiveError(
       .newerModel,
-      "written by version \(found) of the model, but this program supports only versions up to \(schema.modelVersion); update it",
+      "the data was written by version \(found) of the model, but this program supports only versions up to "
+        + "\(schema.modelVersion); update the program",
       typeName: schema.name, foundVersion: found, supportedVersion: schema.modelVersion)
   }
 }
@@ -231,7 +232,7 @@ extension GzipHeader {
   /// Reads the header of an archive.
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
-      throw ArchiveError(.notAnArchive, "the data has no bytes; an archive has at least a header", byteOffset: 0)
+      throw ArchiveError(.notAnArchive, "the data is empty; an archive has at least a header", byteOffset: 0)
     }
     try self.init(at: 0, in: archive, fileOffset: 0)
   }

@@ -202,7 +202,7 @@ package struct MemberReader: ~Copyable {
         work += head.count
         guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many places in the file look like archive members but are not",
+            .limitExceeded, "too many byte sequences in the file resemble archive members",
             byteOffset: place + index)
         }
         // Without a valid header, the bytes are not a member, and the search continues.

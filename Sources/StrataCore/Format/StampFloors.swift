@@ -59,7 +59,8 @@ package struct StampFloors: Sendable, Hashable {
   init(payload: RawSpan, fileOffset: Int) throws {
     var position = 0
     func damage() -> ArchiveError {
-      ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
+      ArchiveError(
+        .damaged, "the list of version floors in the gzip header is invalid", byteOffset: fileOffset + position)
     }
     // Readers search the list for each record definition, so its size is limited.
     guard payload.byteCount <= Self.limit else { throw damage() }

@@ -90,7 +90,7 @@ extension Merge {
     let after = try patch(before)
     guard case .object = after else {
       throw ArchiveError(
-        .mergeFailed, "the result of the patch is not an object of the model", typeName: schema.name)
+        .mergeFailed, "the result of the patch is not an object of the model type", typeName: schema.name)
     }
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
@@ -118,7 +118,7 @@ extension Merge {
     guard let state, let record = state.base else { return }
     do { base = try state.read(record, type, PartReader(graph, .mergedArchive)) } catch {
       throw ArchiveError(
-        .mergeFailed, "the server's value from the last merge can no longer be read", typeName: schema.name,
+        .mergeFailed, "the server's value from the last merge cannot be decoded", typeName: schema.name,
         underlying: error)
     }
     isBaseRemembered = true

@@ -88,7 +88,7 @@ extension VersionedModel {
 // make them overloads instead of redeclarations.
 extension VersionedModel {
   /// Produces a compile-time error with a suggested fix for a constant struct.
-  @available(*, unavailable, message: "a merge changes the model; declare it with var")
+  @available(*, unavailable, message: "a merge changes the model; declare the model with var")
   @_disfavoredOverload
   @discardableResult
   public func mergeValues(
@@ -96,7 +96,7 @@ extension VersionedModel {
   ) throws -> MergeReport? { nil }
 
   /// Produces a compile-time error with a suggested fix for a constant struct.
-  @available(*, unavailable, message: "a merge changes the model; declare it with var")
+  @available(*, unavailable, message: "a merge changes the model; declare the model with var")
   @_disfavoredOverload
   @discardableResult
   public func mergeValues(
@@ -104,7 +104,7 @@ extension VersionedModel {
   ) throws -> MergeReport? { nil }
 
   /// Produces a compile-time error with a suggested fix for a constant struct.
-  @available(*, unavailable, message: "a merge changes the model; declare it with var, or use mergePreview")
+  @available(*, unavailable, message: "a merge changes the model; declare the model with var, or use mergePreview")
   @_disfavoredOverload
   @discardableResult
   public func merge(

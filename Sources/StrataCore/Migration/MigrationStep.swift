@@ -46,7 +46,8 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
         // The path is moved to the outer error, because callers prepend the path of the record to it.
         let known = error as? ArchiveError
         throw ArchiveError(
-          .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation.failure)",
+          .migrationFailed,
+          "the operation “\(operation.failure)” of the step from version \(fromVersion) to \(toVersion) failed",
           path: known?.codingPath ?? [], typeName: record.typeName, foundVersion: fromVersion,
           supportedVersion: toVersion, underlying: known?.changed { $0.path = [] } ?? error)
       }

@@ -61,7 +61,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
     return Self { text in
       let text = text[...]
       if try pattern.withLock({ try $0.wholeMatch(in: text) == nil }) {
-        throw InvalidValue("has the wrong form", code: .matches)
+        throw InvalidValue("does not match the pattern", code: .matches)
       }
     }
   }
@@ -70,17 +70,23 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
 // These declarations replace the compiler's own error for an unsuitable type, which only names a missing constraint.
 extension ValidationCheck {
   /// Produces a compile-time error with a suggested fix for a value that is not a collection.
-  @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
+  @available(
+    *, unavailable,
+    message: "nonEmpty applies only to a collection or text; use .range for a number, or use .that"
+  )
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
   /// Produces a compile-time error with a suggested fix for a value that is not a collection.
-  @available(*, unavailable, message: "it checks the elements of a collection; use .range for a number, or .that")
+  @available(*, unavailable, message: "count applies only to a collection; use .range for a number, or use .that")
   @_disfavoredOverload
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
   /// Produces a compile-time error with a suggested fix for a value that is not text.
-  @available(*, unavailable, message: "it checks text; use .count for a collection, .range for a number, or .that")
+  @available(
+    *, unavailable,
+    message: "length applies only to text; use .count for a collection, .range for a number, or .that"
+  )
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
@@ -94,9 +100,9 @@ func describe(_ range: some RangeExpression) -> String { (range as? any OneSided
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
   case let range as PartialRangeThrough<Int>: "has more than \(range.upperBound) \(things)"
-  case let range as PartialRangeUpTo<Int>: "has not fewer than \(range.upperBound) \(things)"
+  case let range as PartialRangeUpTo<Int>: "has \(range.upperBound) or more \(things)"
   case let range as PartialRangeFrom<Int>: "has fewer than \(range.lowerBound) \(things)"
-  default: "has not \(describe(range)) \(things)"
+  default: "does not have \(describe(range)) \(things)"
   }
 }
 

@@ -59,7 +59,7 @@ extension FoundationValue {
     }
     let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
     guard let decimal = parts.decimal else {
-      throw ArchiveError(.damaged, "a decimal without a mantissa of 128 bits and an exponent from -128 to 127")
+      throw ArchiveError(.damaged, "a decimal has a mantissa of more than 128 bits or an exponent outside -128 to 127")
     }
     return .decimal(decimal)
   }

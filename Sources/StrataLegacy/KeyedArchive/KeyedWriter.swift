@@ -119,7 +119,7 @@ struct KeyedWriter {
         throw ArchiveError(.notEncodable, "a reference names an object that the graph does not have")
       }
       switch graph[number] {
-      case .reference: throw ArchiveError(.notEncodable, "a graph has a reference in place of an object")
+      case .reference: throw ArchiveError(.notEncodable, "an entry of a graph is a reference instead of an object")
       case .null: return try uid(of: .null, depth: depth)
       default: break
       }
@@ -169,7 +169,8 @@ struct KeyedWriter {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
     case .graph:
-      throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
+      throw ArchiveError(
+        .notEncodable, "a graph is inside another graph; move the objects of the inner graph to the outer graph")
     default:
       if let encoding = FoundationValue.encoding(of: value) { return try set(uid, to: encoding, depth: depth) }
       guard let object = try scalar(value) else {

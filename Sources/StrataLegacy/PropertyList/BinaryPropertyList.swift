@@ -270,7 +270,7 @@ struct BinaryPropertyList: ~Escapable {
 
   private static func tooMany(_ count: UInt64, _ limits: ArchiveLimits, at offset: Int) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "a collection of \(count) elements is longer than the limit of \(limits.count)",
+      .limitExceeded, "a collection of \(count) elements is longer than the limit of \(limits.count) elements",
       limit: .count, byteOffset: offset)
   }
 }

@@ -311,7 +311,7 @@ package struct EntityNodes: Sendable {
       var seen = Set<ArchiveValue>()
       for (place, element) in elements.enumerated() where !seen.insert(element).inserted {
         throw EntityNodes.failure(
-          EntityError(.invalidSource, "a duplicate element of a set"), catalog.types[nodes[node].type].name,
+          EntityError(.invalidSource, "a set has a duplicate element"), catalog.types[nodes[node].type].name,
           path(node, [.key(relation.key), .index(place)]))
       }
     }

@@ -146,7 +146,7 @@ package final class EntityWriter {
   func located(_ error: any Error, node: Int) -> any Error {
     let (path, name) = (nodes.path(of: node), catalog.types[nodes.nodes[node].type].name)
     if let error = error as? EntityError { return error.located(entity: name, path: path) }
-    return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
+    return EntityError.of(error, .invalid, "the local and incoming values cannot be merged", entity: name, path: path)
   }
 
   /// Drops nodes that are referenced only from relations that a merge leaves unchanged.

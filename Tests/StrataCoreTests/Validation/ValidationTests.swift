@@ -242,7 +242,7 @@ struct CheckTests {
   @Test(
     "Ready-made checks",
     arguments: [
-      ("", ["is empty"]), ("abcdef", ["has not 1...5 characters"]), ("ABC", ["has the wrong form"]),
+      ("", ["is empty"]), ("abcdef", ["does not have 1...5 characters"]), ("ABC", ["does not match the pattern"]),
       ("abcx", ["ends with x"]), ("abc", []),
     ])
   func texts(text: String, expected: [String]) {

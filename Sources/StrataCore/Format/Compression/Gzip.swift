@@ -94,7 +94,8 @@ package enum Gzip {
 
   static func truncation(_ fileOffset: Int) -> ArchiveError {
     ArchiveError(
-      .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
+      .truncated,
+      "the content of the archive is incomplete because part of the file is missing", byteOffset: fileOffset)
   }
 
   /// Returns empty stored blocks (RFC 1951 §3.2.4) with a total size of at least `size` bytes, and at most four bytes

@@ -12,7 +12,7 @@ final class InflateStream: @unchecked Sendable {
 
   /// The error if zlib fails. With valid arguments, zlib fails only if the system has no memory left.
   static var noMemory: ArchiveError {
-    ArchiveError(.fileSystem, "the system has no memory left for a zlib stream")
+    ArchiveError(.fileSystem, "the system does not have enough memory for a zlib stream")
   }
 
   private init() throws {

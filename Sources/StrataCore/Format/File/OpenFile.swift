@@ -221,11 +221,11 @@ package struct OpenFile: ~Copyable {
   static func path(of url: URL) throws -> String {
     let path = url.path
     guard url.isFileURL, !path.isEmpty else {
-      throw ArchiveError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file")
+      throw ArchiveError(.fileSystem, "the URL “\(url.absoluteString)” is not a file URL")
     }
     // The system would truncate the path at the zero byte without an error.
     guard !path.utf8.contains(0) else {
-      throw ArchiveError(.fileSystem, "the path of a file contains a zero byte")
+      throw ArchiveError(.fileSystem, "the file path contains a NUL character")
     }
     return path
   }

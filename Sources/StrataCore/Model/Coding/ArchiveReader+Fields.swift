@@ -116,7 +116,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -125,7 +126,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -136,7 +138,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(
@@ -147,7 +150,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -158,7 +162,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -169,7 +174,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -257,7 +263,9 @@ extension ArchiveReader {
   @usableFromInline
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
-    guard let made = made as? T else { throw ArchiveError(.invalidSchema, "the field is declared as another type") }
+    guard let made = made as? T else {
+      throw ArchiveError(.invalidSchema, "the field is declared with a different type")
+    }
     return made
   }
 
@@ -267,6 +275,6 @@ extension ArchiveReader {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
     throw ArchiveError(
       .missingValue,
-      "the key is absent; give the field a default, a step that sets it, or, in JSON, another path")
+      "the key is absent; give the field a default, add a step that sets the key, or change the path in JSON")
   }
 }

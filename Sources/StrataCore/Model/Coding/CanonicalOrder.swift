@@ -18,7 +18,7 @@ package enum CanonicalOrder {
       guard keys.0 == keys.0, keys.1 == keys.1 else { continue }
       throw ArchiveError(
         .notEncodable,
-        "two \(what) have the same archived form and would be read as one; they differ only in excluded values"
+        "two \(what) differ only in excluded values, so an archive cannot distinguish them"
       )
     }
   }

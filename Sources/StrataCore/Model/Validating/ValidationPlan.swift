@@ -53,8 +53,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     for case let key? in given.map(\.key) where places[key] == nil {
       throw ArchiveError(
         .invalidSchema,
-        "a rule names the key \(key), which the model does not declare; its keys are "
-          + schema.allKeys.joined(separator: ", "), typeName: schema.name)
+        "a rule names the undeclared key \(key); the declared keys are \(schema.allKeys.joined(separator: ", "))",
+        typeName: schema.name)
     }
     // Ties are broken by index, because the sort is not stable.
     let sorted = given.enumerated().map { (rule: $1, place: $1.key.flatMap { places[$0] } ?? .max, number: $0) }
