@@ -54,7 +54,7 @@ struct StoreCommandTests {
     let file = try other.scratch.file("text", "a text of some length, which is no database of SQLite at all")
     Run("store", "init", file).expectFailure("text: ", "not an SQLite database")
     Run("store", "init", other.scratch.url.path).expectFailure("folder")
-    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must be there")
+    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must exist")
   }
 
   @Test("A document is saved as it is, and comes back to the byte")

@@ -47,7 +47,7 @@ struct RevisionWalk {
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
       // On a damaged page, rows may not be sorted. This check ensures that the iteration advances.
-      guard found >= id else { throw StoreError(.damaged, "the revisions are not in the order of their numbers") }
+      guard found >= id else { throw StoreError(.damaged, "the revisions are not ordered by number") }
       do { return (found, .row(try StoredRow(row))) } catch {
         // The key and the number of a damaged row are only hints, so a column that cannot be read is ignored.
         let key: Int64? = try? row.column(1), seq: Int64? = try? row.column(2)

@@ -41,7 +41,8 @@ struct UpgradeTypes: Sendable {
   /// - Parameter shapes: a closure that returns the shapes of the newest current definition with a given stamp.
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.definition.content.typeName) else {
-      throw StoreError(.invalid, "its type is not one of those given", key: content.key, revision: content.revision)
+      throw StoreError(
+        .invalid, "the type of the value is not among the given types", key: content.key, revision: content.revision)
     }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.definition.content.typeName)
     return try upgraded(content, as: today.type, shapes)
