@@ -52,7 +52,7 @@ struct ChangeSender: Sendable {
         {
           guard session.account == account else {
             failure = RemoteError(
-              .accountChanged, "another account is in use; send its changes with a separate call")
+              .accountChanged, "a different account is in use; send the changes of that account with a separate call")
             isEnding = true
             break
           }
@@ -180,7 +180,8 @@ struct ChangeSender: Sendable {
     // The record changes on the server faster than the change can be sent. A later call sends it.
     try await postpone(
       number, attempts: 1,
-      because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
+      because: RemoteError(
+        .conflict, "the record changes on the server faster than the change can be sent", status: 412))
     return .skipped
   }
 
@@ -273,7 +274,9 @@ struct ChangeSender: Sendable {
     }
     guard response.status != 304 else {
       try await refuse(
-        change, RemoteError(.invalidResponse, "304 is not an answer to \(stored.verb)", status: 304), shown, &sending)
+        change,
+        RemoteError(.invalidResponse, "the status 304 is not a valid response to \(stored.verb)", status: 304),
+        shown, &sending)
       return .settled
     }
     do {
