@@ -55,7 +55,7 @@ struct FileTree {
       } else {
         // Foundation would skip this file without an error.
         let name = String(decoding: bytes, as: UTF8.self)
-        items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename it"))))
+        items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename the file"))))
       }
     }
     guard errno == 0 else {

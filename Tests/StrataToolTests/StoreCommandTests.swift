@@ -87,7 +87,7 @@ struct StoreCommandTests {
 
   @Test func whatCannotBeSaved() throws {
     let archive = try scene.scratch.file("a.strata", ArchiveEncoder().encode(ArchiveValue.int(1)))
-    scene.run("save", "k", archive, "--type", "T").expectFailure("--type is for JSON")
+    scene.run("save", "k", archive, "--type", "T").expectFailure("--type applies only to JSON")
     scene.run("save", "k", scene.scratch.path("none")).expectFailure("none")
     scene.run("save", "k", "-").expectFailure("standard input", "empty")
     scene.run("save", "k", "-", input: Data("{\"a\": 1, \"a\": 2}".utf8)).expectFailure(
@@ -321,7 +321,7 @@ struct StoreCommandTests {
 
         """), "\(run.text)")
     #expect(try scene.json("list") == before)
-    Run("store", "upgrade", scene.scratch.path("none")).expectFailure("none: there is no file")
+    Run("store", "upgrade", scene.scratch.path("none")).expectFailure("none: the file does not exist")
     #expect(scene.run("upgrade", "extra").code == 64)
   }
 

@@ -17,8 +17,8 @@ extension RemoteError {
     // section 5.2).
     case 408, 425:
       (code, reason) = (.unavailable, "the server did not wait for the request; " + Self.later(response, retry, now))
-    case 429: (code, reason) = (.unavailable,
-    "the server received too many requests; " + Self.later(response, retry, now))
+    case 429:
+      (code, reason) = (.unavailable, "the server received too many requests; " + Self.later(response, retry, now))
     case 400...499: (code, reason) = (.refused, "the server rejected the request; correct the request")
     case 500...599: (code, reason) = (.unavailable, "the server failed; " + Self.later(response, retry, now))
     default: (code, reason) = (.invalidResponse, "the status of the response is outside 200 to 599")

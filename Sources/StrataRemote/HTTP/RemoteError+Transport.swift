@@ -15,8 +15,8 @@ extension RemoteError {
     // On Linux, this code means that no response was received. A response that is not HTTP has the code
     // `unsupportedURL` there.
     case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
-    case .timedOut: (code, reason) = (.timedOut,
-    "the server did not respond in time; try again, or increase the timeout")
+    case .timedOut:
+      (code, reason) = (.timedOut, "the server did not respond in time; try again, or increase the timeout")
     case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)
     case .dataLengthExceedsMaximum:
       (code, reason) = (.tooLarge, "the response is larger than the limit of the session; request less data")

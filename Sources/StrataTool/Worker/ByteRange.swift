@@ -35,14 +35,15 @@ struct ByteRange {
     let data = try isAddress ? download(limit: limit) : read(limit: limit)
     guard isWhole || data.count == length else {
       throw ToolError(
-        "\(location): has \(data.count) of the \(length) bytes from offset \(offset) on; index it again if it was replaced"
+        "\(location): the file has only \(data.count) of \(length) bytes from offset \(offset); index the file again "
+          + "if it was replaced"
       )
     }
     return data
   }
 
   private func tooLong(_ limit: Int) -> ToolError {
-    ToolError("\(location): a range has at most \(limit) bytes; --max-frame allows more")
+    ToolError("\(location): the range exceeds the limit of \(limit) bytes; raise the limit with --max-frame")
   }
 
   private func read(limit: Int) throws -> Data {
@@ -56,7 +57,7 @@ struct ByteRange {
 
   /// Downloads the bytes with a single range request (RFC 9110 §14.2).
   private func download(limit: Int) throws -> Data {
-    guard let url = URL(string: location) else { throw ToolError("\(location): is not a valid address") }
+    guard let url = URL(string: location) else { throw ToolError("\(location): the address is not valid") }
     var request = URLRequest(url: url, timeoutInterval: 60)
     if !isWhole { request.setValue("bytes=\(offset)-\(offset + length - 1)", forHTTPHeaderField: "Range") }
     let answer = Mutex<Result<(Data, Int), any Error>?>(nil)
@@ -68,11 +69,13 @@ struct ByteRange {
     }
     task.resume()
     isDone.wait()
-    guard let result = answer.withLock({ $0 }) else { throw ToolError("\(location): there was no answer") }
+    guard let result = answer.withLock({ $0 }) else { throw ToolError("\(location): the server did not respond") }
     let (data, status) = try ToolError.at(location) { try result.get() }
     guard status == (isWhole ? 200 : 206) else {
-      let wish = status == 200 ? "; the server sends no ranges" : ""
-      throw ToolError("\(location): the server answered with status \(status)\(wish)")
+      throw ToolError(
+        status == 200
+          ? "\(location): the server responded with status \(status) because it does not support ranges"
+          : "\(location): the server responded with status \(status)")
     }
     guard data.count <= limit else { throw tooLong(limit) }
     return data
