@@ -23,7 +23,8 @@ struct UnknownCommand {
       // The suggested name differs from the word in at most a third of the name's letters, or in one letter.
       if let near, near.distance <= max(near.name.count / 3, 1) {
         return UnknownCommand(
-          message: "\(path) has no command “\(unknown)”; did you mean \(near.name)? (\(path) --help lists the commands)")
+          message: "\(path) has no command “\(unknown)”; did you mean \(near.name)? "
+            + "(\(path) --help lists the commands)")
       }
       return UnknownCommand(message: "\(path) has no command “\(unknown)” (\(path) --help lists the commands)")
     }

@@ -208,7 +208,7 @@ struct SchemaCommandTests {
     let document = try JSONReader().read(json.output)
     #expect(json.code == 1 && document["seed"] == 7 && document["archives"] == 200, "\(json.text)")
     let message = document["problems"]?.arrayValue?.first?["message"]?.stringValue
-    #expect(message?.contains("changes text (keep ten characters), and does not declare it") == true, "\(json.text)")
+    #expect(message?.contains("changes text (keep ten characters) without declaring the key") == true, "\(json.text)")
     #expect(message?.hasSuffix("seed 7") == true)
     Run("schema", "proof", proven).expectFailure(code: 2, "which this program does not contain")
     Run("schema", "proof", proven, "--archives", "0").expectFailure(code: 64)

@@ -117,7 +117,7 @@ struct WorkerTests {
     let later = try ArchiveEncoder().encode(Later())
     let cases: [(Data, UInt8, String)] = [
       (cut, 32, #""code":"truncated""#), (untitled, 33, #""code":"invalid""#), (later, 34, #""code":"newerModel""#),
-      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert the list to an archive"),
+      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert the list"),
       (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"), (Data(), 32, "no bytes"),
     ]
     for operation: UInt8 in [1, 2] {

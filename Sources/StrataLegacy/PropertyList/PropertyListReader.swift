@@ -53,7 +53,8 @@ public struct PropertyListReader: Sendable {
         throw ArchiveError.damaged("the text is not valid UTF-16", at: 0)
       }
       return try Self.readXML(Data(text.utf8).bytes, limits)
-    case .binary: throw ArchiveError(.notAnArchive, "found a binary property list where text is expected")
+    case .binary:
+      throw ArchiveError(.notAnArchive, "found a binary property list where a text property list is expected")
     case .other(let name):
       var advice = ""
       switch ForeignFormat(bytes) {

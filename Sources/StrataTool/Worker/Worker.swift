@@ -52,7 +52,8 @@ struct Worker {
   private func answer(_ frame: WorkerInput.Frame) -> WorkerAnswer {
     switch frame {
     case .tooLong(let number, let length):
-      let message = "the request has \(length) bytes, more than the frame limit of \(maxFrame) bytes; raise the limit with --max-frame"
+      let message =
+          "the request has \(length) bytes, more than the limit of \(maxFrame) bytes; raise the limit with --max-frame"
       return WorkerAnswer(number, .unsupported, message, code: .limitExceeded)
     case .request(let bytes):
       do { return answer(try WorkerRequest(bytes)) } catch let error as WorkerRequest.Malformed {
