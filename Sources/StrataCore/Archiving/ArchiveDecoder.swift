@@ -124,7 +124,7 @@ public struct ArchiveDecoder: Sendable {
     try stamp.checkCount()
     let (inflated, end) = try Gzip.inflateMember(header, at: 0, in: bytes, limits: limits)
     guard end == bytes.byteCount else {
-      throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
+      throw ArchiveError.damaged("the data has \(bytes.byteCount - end) bytes after the end of the archive", at: end)
     }
     do { return try body(stamp, inflated.bytes) } catch let found as ArchiveError {
       let error = schema?.explaining(found, by: stamp) ?? found

@@ -84,7 +84,7 @@ extension Merge {
         typeName: schema.name)
     }
     guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {
-      throw ArchiveError(.mergeFailed, "only models can be patched", typeName: schema.name)
+      throw ArchiveError(.mergeFailed, "a patch can be applied only to a model", typeName: schema.name)
     }
     let before = try JSONReader().read(origin.jsonData())
     let after = try patch(before)

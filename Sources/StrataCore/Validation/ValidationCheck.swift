@@ -17,7 +17,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
   /// Checks that there is at least one element or character.
   @inlinable
   public static var nonEmpty: Self {
-    Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
+    Self { if $0.isEmpty { throw InvalidValue("must not be empty", code: .nonEmpty) } }
   }
 
   /// Checks that the number of elements is in the given range.
@@ -48,7 +48,7 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
   @inlinable
   public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
     Self { value in
-      if !range.contains(value) { throw InvalidValue("is not in \(describe(range))", code: .range) }
+      if !range.contains(value) { throw InvalidValue("must be in the range \(describe(range))", code: .range) }
     }
   }
 }
@@ -61,7 +61,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
     return Self { text in
       let text = text[...]
       if try pattern.withLock({ try $0.wholeMatch(in: text) == nil }) {
-        throw InvalidValue("does not match the pattern", code: .matches)
+        throw InvalidValue("must match the pattern", code: .matches)
       }
     }
   }
@@ -99,10 +99,10 @@ func describe(_ range: some RangeExpression) -> String { (range as? any OneSided
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
-  case let range as PartialRangeThrough<Int>: "has more than \(range.upperBound) \(things)"
-  case let range as PartialRangeUpTo<Int>: "has \(range.upperBound) or more \(things)"
-  case let range as PartialRangeFrom<Int>: "has fewer than \(range.lowerBound) \(things)"
-  default: "does not have \(describe(range)) \(things)"
+  case let range as PartialRangeThrough<Int>: "must have at most \(range.upperBound) \(things)"
+  case let range as PartialRangeUpTo<Int>: "must have fewer than \(range.upperBound) \(things)"
+  case let range as PartialRangeFrom<Int>: "must have at least \(range.lowerBound) \(things)"
+  default: "must have \(describe(range)) \(things)"
   }
 }
 

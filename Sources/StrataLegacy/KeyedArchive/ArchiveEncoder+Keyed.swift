@@ -59,8 +59,8 @@ extension ArchiveEncoder {
         if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {
           throw ArchiveError(
             .migrationFailed,
-            "no field of \(schema.name)@\(schema.modelVersion) reads the key \(key) of an adjusted record; set "
-              + "record.modelVersion to the version that has the key",
+            "no field of the model \(schema.name)@\(schema.modelVersion) reads the key \(key) of an adjusted record; "
+              + "set record.modelVersion to the version that has the key",
             typeName: schema.name)
         }
         return .record(record)

@@ -56,13 +56,15 @@ public struct PropertyListReader: Sendable {
     case .binary:
       throw ArchiveError(.notAnArchive, "found a binary property list where a text property list is expected")
     case .other(let name):
-      var advice = ""
+      var advice: String?
       switch ForeignFormat(bytes) {
-      case .json? where name == "JSON", .gzip?: advice = ForeignFormat(bytes).map { "; \($0.advice)" } ?? ""
+      case .json? where name == "JSON", .gzip?: advice = ForeignFormat(bytes)?.advice
       default: break
       }
       throw ArchiveError(
-        .notAnArchive, "found \(name) where a binary or XML property list is expected\(advice)", byteOffset: 0)
+        .notAnArchive,
+        advice.map { "found \(name) where a binary or XML property list is expected; \($0)" }
+          ?? "found \(name) where a binary or XML property list is expected", byteOffset: 0)
     }
   }
 

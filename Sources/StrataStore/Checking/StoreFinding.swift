@@ -94,7 +94,8 @@ extension StoreFinding {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:
       "the saved bytes are unchanged; read the value with higher limits, or restore an earlier revision"
-    default: "restore an earlier revision of the key, or " + salvage
+    default:
+      "restore an earlier revision of the key, salvage the store to recover the intact content, or restore a backup"
     }
   }
 }

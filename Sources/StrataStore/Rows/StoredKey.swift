@@ -66,6 +66,6 @@ extension StoreTransaction {
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(
-      .invalid, "the text of \(what) must not contain NUL (U+0000), where SQLite would end the text", key: key)
+      .invalid, "the text of \(what) must not contain NUL (U+0000) because SQLite would end the text there", key: key)
   }
 }

@@ -50,7 +50,7 @@ struct ConvertCommand: ToolCommand {
 
   func validate() throws {
     for (option, name) in [("--type", type), ("--key", key)] where name?.isEmpty == true {
-      throw ValidationError("\(option) needs a name.")
+      throw ValidationError("the option \(option) needs a name.")
     }
     if let type, RecordShape.parseMark(type).modelVersion != nil {
       throw ValidationError("--type takes only a name; pass the version with --model-version.")
@@ -130,7 +130,7 @@ struct ConvertCommand: ToolCommand {
   }
 
   private func convertFolder(_ conversion: LegacyConversion, _ console: Console) throws -> Int32 {
-    guard output != "-" else { throw ValidationError("The output for a folder must be a folder.") }
+    guard output != "-" else { throw ValidationError("the output for a folder must be a folder.") }
     let folders = try FolderPair(input: input, output: output)
     if let report, report != "-", try folders.isAmongOriginals(report) {
       throw ToolError("\(report): the report must not be in the input folder")

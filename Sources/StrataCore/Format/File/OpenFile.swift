@@ -234,8 +234,14 @@ package struct OpenFile: ~Copyable {
   /// `errno`.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
+    let reason =
+      switch operation {
+      case "read": "cannot read the file “\(path)”: \(text)"
+      case "write": "cannot write the file “\(path)”: \(text)"
+      default: "cannot \(operation) the file “\(path)”: \(text)"
+      }
     return ArchiveError(
-      .fileSystem, "cannot \(operation) the file “\(path)”: \(text)",
+      .fileSystem, reason,
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 

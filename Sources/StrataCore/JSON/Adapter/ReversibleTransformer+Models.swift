@@ -64,7 +64,7 @@ extension ReversibleTransformer where Input == ArchiveValue {
           guard ids.insert(ExactKey(id)).inserted else {
             throw ArchiveError(
               .notEncodable,
-              "two elements have the same identifying key; in an object, each key must be unique",
+              "two elements have the same identifying key; each identifying key must be unique",
               path: [.index(index)])
           }
           object[key] = nil

@@ -198,7 +198,7 @@ extension MergeState: Archivable {
     func list(_ key: String) throws -> [ArchiveValue] {
       guard let value = object[key], !value.isNull else { return [] }
       guard case .array(let elements) = value else {
-        throw ArchiveError(.damaged, "the merge state has no array under this key", path: [.key(key)])
+        throw ArchiveError(.damaged, "the merge state has no array under the key", path: [.key(key)])
       }
       return elements
     }

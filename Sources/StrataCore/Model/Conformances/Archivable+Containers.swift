@@ -118,7 +118,9 @@ extension Set: Archivable where Element: Archivable {
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.write(to: &$0) })
     if !writer.includesExcluded, !(Element._rootSchema?.holdsObjects ?? false) {
-      try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
+      try CanonicalOrder.checkDifferent(
+        items, "two elements of a set differ only in excluded values, which archives do not contain"
+      ) { $0 }
     }
     for item in items {
       // If nothing is shared, the bytes encoded for sorting are also the final bytes, so nothing is encoded twice.
@@ -175,7 +177,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
-      try CanonicalOrder.checkDifferent(items, "keys of a dictionary") { $0.key }
+      try CanonicalOrder.checkDifferent(
+        items, "two keys of a dictionary differ only in excluded values, which archives do not contain"
+      ) { $0.key }
     }
     for item in items {
       let (key, value) = item.element

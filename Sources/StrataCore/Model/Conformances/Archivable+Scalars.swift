@@ -39,7 +39,7 @@ extension Archivable where Self: FixedWidthInteger {
 
   private static func tooWide() -> ArchiveError {
     ArchiveError.mismatch(
-      expected: "an integer of \(bitWidth) bits\(isSigned ? "" : " without a sign")",
+      expected: isSigned ? "an integer of \(bitWidth) bits" : "an unsigned integer of \(bitWidth) bits",
       found: "an integer out of range")
   }
 }
