@@ -152,7 +152,8 @@ struct SchemaProof<M: VersionedModel> {
       if let key = unread(record, by: later, versions[place]) {
         return .failure(
           Loss(
-            text: "the key \(key) disappears between version \(version) and \(later.version), but no step drops the key"))
+            text: "the key \(key) disappears between version \(version) and \(later.version), but no step drops "
+              + "the key"))
       }
       version = later.version
     }

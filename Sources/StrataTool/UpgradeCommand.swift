@@ -99,7 +99,8 @@ struct UpgradeCommand: ToolCommand {
     for job in jobs {
       if let other = inputs.updateValue(job.input, forKey: job.output) {
         throw ToolError(
-          "\(other) and \(job.input) would both be written to \(job.output); upgrade the files into two folders")
+          "the files \(other) and \(job.input) would both be written to \(job.output); upgrade the files into two "
+            + "folders")
       }
     }
     return jobs

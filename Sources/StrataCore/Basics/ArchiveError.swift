@@ -194,6 +194,6 @@ extension ArchiveError {
   }
 
   package static func mismatch(expected: String, found: String, at offset: Int? = nil) -> ArchiveError {
-    ArchiveError(.typeMismatch, "found \(found) where \(expected) is expected", byteOffset: offset)
+    ArchiveError(.typeMismatch, "the value must be \(expected); found \(found)", byteOffset: offset)
   }
 }

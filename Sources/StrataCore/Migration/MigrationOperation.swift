@@ -202,8 +202,8 @@ extension ModelRecord {
         "the record has no key \(key) (existing keys: \(present)); correct the step, or add .ifPresent if records of "
           + "this version may lack the key"
       case .index(let index):
-        "the array has no index \(index) (it has \((container.arrayValue?.count ?? 0).counting("element"))); correct "
-          + "the step, or add .ifPresent if arrays of this version may lack the element"
+        "the index \(index) is out of range for an array of \((container.arrayValue?.count ?? 0).counting("element")); "
+          + "correct the step, or add .ifPresent if arrays of this version may lack the element"
       }
     return ArchiveError(.migrationFailed, reason)
   }

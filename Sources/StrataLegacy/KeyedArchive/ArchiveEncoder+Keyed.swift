@@ -53,7 +53,7 @@ extension ArchiveEncoder {
         var record = written
         do { try adjust(&record) } catch {
           throw ArchiveError(
-            .migrationFailed, "the adjustment of a record for the other program failed",
+            .migrationFailed, "the adjustment of a record for a different program failed",
             typeName: record.typeName, underlying: error)
         }
         if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {

@@ -104,7 +104,7 @@ struct KeyedTable: ~Escapable {
       target.offset = list.offset(of: list.reference(at: objects &+ Int(uid) &* list.referenceSize))
       target.marker = list.marker(at: target.offset)
       hops &+= 1
-      guard hops <= 64 else { throw ArchiveError(.damaged, "references refer to each other in a cycle") }
+      guard hops <= 64 else { throw ArchiveError(.damaged, "references form a cycle") }
     }
     target.isNull = hasNull && target.identity == 0
     return target

@@ -141,7 +141,7 @@ struct JSONTyping {
       }
     if value == nil, isStrict, Self.isText(example), case .string = json {
       throw ArchiveError.mismatch(
-        expected: "a value of the local archive's type \(example.kind)", found: "a different text")
+        expected: "of the local archive's type \(example.kind)", found: "a different text")
     }
     return value ?? json
   }

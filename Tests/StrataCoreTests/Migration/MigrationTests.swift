@@ -151,7 +151,7 @@ struct MigrationTests {
     }
     let cause = lacking?.underlyingError as? ArchiveError
     #expect(lacking?.code == .migrationFailed && lacking?.codingPath == [.key("at")])
-    #expect(cause?.reason.hasPrefix("the array has no index 1 (it has 1 element); correct the step") ?? false)
+    #expect(cause?.reason.hasPrefix("the index 1 is out of range for an array of 1 element; correct the step") ?? false)
     for path in ["at.*", "."] as [ValuePath] {
       for operation in [
         .drop(path), .setDefault(path, 1), .replaceNull(path, with: 1), .convert(path, .toString),

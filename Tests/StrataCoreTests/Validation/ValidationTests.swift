@@ -152,7 +152,9 @@ struct ValidationTests {
   func everywhere() throws {
     let tags = #"[{"name": ""}, {"name": "x"}, {"name": ""}]"#
     let json = Data(#"{"id": 0, "title": "a", "tags": \#(tags)}"#.utf8)
-    let expected = ["id: must be in the range 1...", "tags[0].name: must not be empty", "tags[2].name: must not be empty"]
+    let expected = [
+      "id: must be in the range 1...", "tags[0].name: must not be empty", "tags[2].name: must not be empty",
+    ]
     let bad = Entry(id: 0, title: "a", tags: [EntryTag(name: ""), EntryTag(name: "x"), EntryTag(name: "")])
     #expect(failures { try Entry(fromJSON: json) } == expected)
     #expect(failures { try Entry(dictionary: bad.dictionaryValue) } == expected)
@@ -183,11 +185,14 @@ struct ValidationTests {
   @Test("Several failures are described on one line")
   func description() throws {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
-    #expect(error.description == "2 values are invalid [Entry]: id: must be in the range 1...; title: must not be empty")
+    #expect(
+      error.description == "2 values are invalid [Entry]: id: must be in the range 1...; title: must not be empty")
     #expect(error.codingPath.isEmpty)
     let list = try ArchiveEncoder().encode([Entry(id: 0, title: "")])
     let inList = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Entry].self, from: list) }
-    #expect(inList.description == "2 values are invalid [Entry]: [0].id: must be in the range 1...; [0].title: must not be empty")
+    #expect(
+      inList.description
+        == "2 values are invalid [Entry]: [0].id: must be in the range 1...; [0].title: must not be empty")
     #expect(inList.pathDescription == "[0]")
   }
 

@@ -12,7 +12,7 @@ extension JSONTokenizer {
   private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
     // Raising the limit does not help if the fixed maximum depth is reached.
     let isFixed = limit == .depth && (depthLimit < limits.depth || depthLimit == Self.maximumDepth)
-    let advice = isFixed ? "no document may be deeper" : "raise the limit only if the source is trusted"
+    let advice = isFixed ? "the limit cannot be raised" : "raise the limit only if the source is trusted"
     return ArchiveError(.limitExceeded, "\(text); \(advice)", limit: limit, byteOffset: offset).located(in: bytes)
   }
 

@@ -78,7 +78,7 @@ public struct Discriminator: Sendable {
     switch position {
     case .onlyKey:
       guard object.count == 1, let entry = object.entries.first else {
-        throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "another object")
+        throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "a different object")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
     // If a step of the path does not fit the document, the document has no tag.
