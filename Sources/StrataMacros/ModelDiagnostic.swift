@@ -133,15 +133,15 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "the superclass '\(superclass)' is a model, so '\(type)' must inherit its fields; write @Model(version: …, "
         + "superclass: \(superclass).self)"
     case .noCodingKey(let property):
-      "CodingKeys has no case for '\(property)', so the property needs a default; add a case, or make the property a "
-        + "var with an initial value, or an optional"
+      "CodingKeys has no case for the property '\(property)', which needs a default; add a case, or make the property "
+        + "a var with an initial value, or an optional"
     case .unknownCodingKey(let property, isReadable: true):
-      "CodingKeys has no case for '\(property)', but the type has its own init(from:) or encode(to:); write "
-        + "@Field(json: \(property.literal)) if JSON contains '\(property)', or @Field(json: .none)"
+      "CodingKeys has no case for the property '\(property)', but the type has its own init(from:) or encode(to:); "
+        + "write @Field(json: \(property.literal)) if JSON contains '\(property)', or @Field(json: .none)"
     case .unknownCodingKey(let property, isReadable: false):
-      "CodingKeys has no case for '\(property)', but the type has its own init(from:) or encode(to:); write "
-        + "@Field(json: \(property.literal)) if JSON contains '\(property)', or @Field(json: .none) and a var with an "
-        + "initial value"
+      "CodingKeys has no case for the property '\(property)', but the type has its own init(from:) or encode(to:); "
+        + "write @Field(json: \(property.literal)) if JSON contains '\(property)', or @Field(json: .none) and a var "
+        + "with an initial value"
     case .unreadCodingKeys(let obstacle):
       "@Model cannot read CodingKeys from \(obstacle), so properties keep their own names in JSON; write "
         + "@Field(json:) at each property, or declare an enum with String raw values"

@@ -213,7 +213,7 @@ extension MergeState: Archivable {
     }
     state.conflicts = try list("conflicts").map { conflict in
       guard let path = conflict["path"]?.arrayValue, let rule = conflict["rule"]?.stringValue else {
-        throw ArchiveError(.damaged, "a conflict has no path or no rule")
+        throw ArchiveError(.damaged, "a conflict of the merge state has no path or no rule")
       }
       return MergeReport.Entry(
         path: ValuePath(try path.map { try ValuePath.Component($0) }), outcome: .conflict, rule: rule,
