@@ -9,16 +9,18 @@ extension ModelSchema {
       let reason =
         switch (isObject, (record.modelVersion ?? 0) > modelVersion) {
         case (true, true):
-          "found a record of type \(found) where \(name) is expected; add the class to the decoder's subclasses, add "
-            + "the former name of a renamed type, or update this program if a newer program renamed the type"
+          "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
+            + "subclasses, add the former name of a renamed type, or update this program if a newer program renamed "
+            + "the type"
         case (true, false):
-          "found a record of type \(found) where \(name) is expected; add the class to the decoder's subclasses, or "
-            + "add the former name of a renamed type"
+          "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
+            + "subclasses, or add the former name of a renamed type"
         case (false, true):
-          "found a record of type \(found) where \(name) is expected; if the type was renamed, add its former name, or "
-            + "update this program if a newer program renamed the type"
+          "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
+            + "name, or update this program if a newer program renamed the type"
         case (false, false):
-          "found a record of type \(found) where \(name) is expected; if the type was renamed, add its former name"
+          "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
+            + "name"
         }
       throw ArchiveError(.unknownType, reason, typeName: name)
     }
