@@ -168,7 +168,7 @@ struct MergeTests {
     let bad = try scratch.file("b.json", #"{"op": "remove"}"#)
     Run("merge", "--local", base, "--server-patch", bad).expectFailure(code: 2, "b.json: ", "array of operations")
     let whole = try scratch.file("w.json", "[]")
-    Run("merge", "--local", base, "--server-merge-patch", whole).expectFailure(code: 2, "w.json: ", "one kind")
+    Run("merge", "--local", base, "--server-merge-patch", whole).expectFailure(code: 2, "w.json: ", "of the same kind")
   }
 
   @Test("arrays at the root merge by identity where a policy says so")

@@ -118,7 +118,8 @@ struct WorkerTests {
     let cases: [(Data, UInt8, String)] = [
       (cut, 32, #""code":"truncated""#), (untitled, 33, #""code":"invalid""#), (later, 34, #""code":"newerModel""#),
       (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert the list"),
-      (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"), (Data(), 32, "no bytes"),
+      (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"),
+      (Data(), 32, "the archive is empty"),
     ]
     for operation: UInt8 in [1, 2] {
       for (data, outcome, details) in cases where operation == 2 || outcome != 35 {

@@ -40,7 +40,7 @@ struct DiffCommand: ToolCommand {
       throw ValidationError("--json, --patch and --merge-patch exclude each other.")
     }
     if options.page.path != nil, patch || mergePatch {
-      throw ValidationError("--html shows differences, not a patch.")
+      throw ValidationError("--html cannot be combined with --patch or --merge-patch.")
     }
   }
 
