@@ -15,7 +15,10 @@
     ///   while writing a key or a value.
     public func write(to writer: inout ArchiveWriter) throws {
       try writer.enter()
-      try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }
+      try CanonicalOrder.checkDifferent(
+        elements,
+        "two keys of an ordered dictionary differ only in excluded values, which archives do not contain", in: writer
+      ) { $0.key }
       if Self.isKeyed { writer.beginMap(count: count) } else { writer.beginArray(count: count) }
       for (key, value) in self {
         if !Self.isKeyed {

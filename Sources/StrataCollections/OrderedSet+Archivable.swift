@@ -9,7 +9,10 @@
     /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements have the same encoding, and any error
     ///   thrown while writing an element.
     public func write(to writer: inout ArchiveWriter) throws {
-      try CanonicalOrder.checkDifferent(elements, "elements of an ordered set", in: writer) { $0 }
+      try CanonicalOrder.checkDifferent(
+        elements,
+        "two elements of an ordered set differ only in excluded values, which archives do not contain", in: writer
+      ) { $0 }
       try elements.write(to: &writer)
     }
 

@@ -79,7 +79,8 @@ extension RemoteStore {
       let entity = try catalog.known(known.entity)
       if known.kind == .insert, try RecordRenaming(catalog, entity, db).isReferenced(known.record) {
         throw RemoteError(
-          .store, "other rows refer to the new record; change their references, or delete the rows with the record",
+          .store,
+          "other rows refer to the new record; change the references, or delete the rows together with the record",
           entity: entity.name)
       }
       if known.state == .uncertain {

@@ -42,7 +42,9 @@ extension RemoteStore {
       let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM strata_remote_changes") ?? 0
       guard count == 0 || discardingChanges else {
         throw RemoteError(
-          .store, "there are unsent changes of \(count.counting("record")); send them, or pass discardingChanges: true")
+          .store,
+          "the store has unsent changes of \(count.counting("record")); send the changes, or pass discardingChanges: "
+            + "true")
       }
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       try ChangeTriggers.withoutRecording(db) {

@@ -34,7 +34,7 @@ extension SnapshotStore {
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) async throws -> Data {
     guard let content = try await read({ try $0.content(for: key, at: point) }) else {
-      throw StoreError.notFound("value to export", key: key)
+      throw StoreError.notFound("the key has no value to export", key: key)
     }
     return try content.archive(options, compression)
   }

@@ -53,7 +53,8 @@ public final class SnapshotStore: Sendable {
   ///   file.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
     guard url.isFileURL else {
-      throw StoreError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file; make one with URL(filePath:)")
+      throw StoreError(
+        .fileSystem, "the URL “\(url.absoluteString)” is not a file URL; create the URL with URL(filePath:)")
     }
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
@@ -246,7 +247,7 @@ extension SnapshotStore {
     let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
     guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
       guard let versions = try tables.versions(in: db) else {
-        throw StoreError(.notAStore, "the tables of the store are gone")
+        throw StoreError(.notAStore, "the tables of the store no longer exist")
       }
       return try versions.checkReadable()
     }
@@ -259,7 +260,7 @@ extension SnapshotStore {
 
   private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
     guard let versions = try tables.versions(in: db) else {
-      throw StoreError(.notAStore, "the tables of the store are gone")
+      throw StoreError(.notAStore, "the tables of the store no longer exist")
     }
     try versions.checkWritable()
     let transaction = StoreTransaction(db, self, canWrite: true, isWhole: isWhole)
@@ -278,7 +279,7 @@ extension SnapshotStore {
 
   func checkCanWrite() throws {
     try use.checkOpen()
-    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened for reading only") }
+    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened read-only") }
   }
 }
 

@@ -106,9 +106,9 @@ extension StoreError {
     }
     let (code, reason): (Code, String) =
       switch error.code {
-      case .newerModel: (.newerModel, "a newer program saved this row; update this one")
+      case .newerModel: (.newerModel, "a newer program saved the row; update this program")
       case .damaged, .truncated, .notAnArchive: (.damaged, "the row is damaged; check the store, then salvage it")
-      default: (.notDecodable, "the row cannot be read as this type")
+      default: (.notDecodable, "the row cannot be decoded as the type")
       }
     return StoreError(
       code, reason, key: key, revision: revision, typeName: error.typeName, foundVersion: error.foundVersion,
@@ -140,7 +140,7 @@ extension StoreError {
     var cause = (known?.underlyingError ?? error) as NSError
     while let inner = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = inner }
     let isFull = cause.domain == NSPOSIXErrorDomain && noRoom.contains(Int32(truncatingIfNeeded: cause.code))
-    return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; make room" : reason, underlying: error)
+    return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; free disk space" : reason, underlying: error)
   }
 
   /// Maps an SQLite result code to a ``StoreError/Code`` and a reason. All SQLite errors are classified here.
@@ -152,22 +152,24 @@ extension StoreError {
     // disk is full.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
-      (.full, "there is no room for what is saved; nothing of this transaction was saved; make room")
+      (.full, "the disk is full, so nothing of the transaction was saved; free disk space")
     // If the system fails to read a page, SQLite may report the page as corrupt. The system errors show that this is the cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
-    case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
+    case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check the store, then salvage it")
     // Only a damaged row can declare a size above SQLite's limit.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
-    case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
+    case .SQLITE_NOTADB: (.notAStore, "the file is not an SQLite database")
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
-      (.busy, "another connection keeps the store locked; end its transaction, or allow a longer busyTimeout")
+      (
+        .busy,
+        "another connection has locked the store; end the transaction of that connection, or increase busyTimeout")
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-      (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
+      (.fileSystem, "the file cannot be opened; its folder must exist and may have to be writable")
     case .SQLITE_READONLY: (.readOnly, "the store can only be read")
     // A closed connection causes this code. SQLite's own message would be misleading here.
-    case .SQLITE_MISUSE: (.invalid, "the store was closed; open it again")
-    case .SQLITE_NOMEM: (.fileSystem, "there is no memory for the operation; try again when there is")
-    default: (.fileSystem, "the database refused the operation")
+    case .SQLITE_MISUSE: (.invalid, "the store is closed; open the store again")
+    case .SQLITE_NOMEM: (.fileSystem, "the system does not have enough memory for the operation; try again later")
+    default: (.fileSystem, "the database rejected the operation")
     }
   }
 
@@ -195,7 +197,7 @@ extension StoreError {
     }
   }
 
-  static func notFound(_ what: String, key: String, revision: Int? = nil) -> StoreError {
-    StoreError(.notFound, "there is no \(what)", key: key, revision: revision)
+  static func notFound(_ reason: String, key: String, revision: Int? = nil) -> StoreError {
+    StoreError(.notFound, reason, key: key, revision: revision)
   }
 }

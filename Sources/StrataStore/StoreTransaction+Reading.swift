@@ -30,7 +30,9 @@ extension StoreTransaction {
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
-    guard let content = try content(for: key, at: point) else { throw StoreError.notFound("value to export", key: key) }
+    guard let content = try content(for: key, at: point) else {
+      throw StoreError.notFound("the key has no value to export", key: key)
+    }
     return try content.archive(store.options, compression)
   }
 
@@ -104,14 +106,18 @@ extension StoreTransaction {
     try checkCanWrite()
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
     try Self.checkText(name, "a label", key: key)
-    guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
+    guard let row = try row(of: key, at: point) else {
+      throw StoreError.notFound("the key has no revision to label", key: key)
+    }
     // A label is refused if it differs from an existing label only in Unicode normalization. As Swift strings, the two labels
     // are equal, so the dictionary returned by `labels(of:)` could not contain both.
     let known = try String.fetchAll(
       statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
       throw StoreError(
-        .invalid, "the key has this label in another Unicode normalization; use the same, or remove it first", key: key)
+        .invalid,
+        "the key has the label in a different Unicode normalization; use the existing label, or remove the label "
+          + "first", key: key)
     }
     try execute(
       """
@@ -126,9 +132,9 @@ extension StoreTransaction {
   public func removeLabel(_ name: String, of key: String) throws {
     try checkCanWrite()
     try Self.checkText(name, "a label", key: key)
-    guard let head = try head(of: key) else { throw StoreError.notFound("such key", key: key) }
+    guard let head = try head(of: key) else { throw StoreError.notFound("the key does not exist", key: key) }
     try execute("DELETE FROM \(tables.labels) WHERE key = ? AND name = ?", [head.key, name])
-    guard db.changesCount > 0 else { throw StoreError.notFound("label \(name)", key: key) }
+    guard db.changesCount > 0 else { throw StoreError.notFound("the label \(name) does not exist", key: key) }
   }
 
   /// Returns the labels of a key, with the number of each label's revision. Empty if the key does not exist.
@@ -140,7 +146,9 @@ extension StoreTransaction {
     for (name, revision) in try self.labels(ofKey: head.key) {
       let seq = try Int.fetchOne(statement("SELECT seq FROM \(tables.revisions) WHERE id = ?"), arguments: [revision])
       guard let seq else {
-        throw StoreError(.damaged, "label \(name) refers to no revision; remove it, or set it again", key: key)
+        throw StoreError(
+          .damaged,
+          "the label \(name) refers to a missing revision; remove the label, or set the label again", key: key)
       }
       labels[name] = seq
     }

@@ -79,7 +79,7 @@ extension StoreTransaction {
     _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
   ) throws -> StoreRevision {
     guard let head = try begin(key, condition), head.row.form != .tombstone else {
-      throw StoreError.notFound("value to delete", key: key)
+      throw StoreError.notFound("the key has no value to delete", key: key)
     }
     return try append(to: key, head, author, note) { revision in
       revision.form = .tombstone
@@ -96,7 +96,7 @@ extension StoreTransaction {
   ) throws -> StoreRevision {
     let head = try begin(key, .always)
     guard let head, let row = try row(of: key, at: point) else {
-      throw StoreError.notFound("state to restore", key: key)
+      throw StoreError.notFound("the key has no state to restore", key: key)
     }
     return try repeated(row, as: .restore, key, head, author, note)
   }
@@ -107,7 +107,7 @@ extension StoreTransaction {
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
-      throw StoreError(.invalid, "a key must have 1 to 1,000 bytes; this one has \(key.utf8.count)")
+      throw StoreError(.invalid, "a key must have 1 to 1,000 bytes; the given key has \(key.utf8.count) bytes")
     }
     try Self.checkText(key, "a key")
     let head = try head(of: key)
@@ -117,13 +117,14 @@ extension StoreTransaction {
     case .isAbsent:
       guard !exists else {
         throw StoreError(
-          .conflict, "the key already has a value; read it, and save with .isStill and its revision", key: key,
+          .conflict, "the key already has a value; read the value, and save with .isStill and the revision", key: key,
           revision: head.map { Int($0.row.seq) })
       }
     case .isStill(let number):
       guard let head, head.row.seq == Int64(number) else {
         throw StoreError(
-          .conflict, "the last revision is no longer \(number); read the value again, apply the change, and save",
+          .conflict,
+          "the last revision is no longer revision \(number); read the value again, apply the change, and save",
           key: key, revision: head.map { Int($0.row.seq) })
       }
     }
@@ -191,8 +192,8 @@ extension StoreTransaction {
       else { continue }
       throw StoreError(
         .newerModel,
-        "a newer program saved the last revision, and saving over it would lose data that this program does not "
-          + "know; update this program, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
+        "a newer program saved the last revision, whose unknown data the save would lose; update the program, or save "
+          + "with overNewer", key: key, revision: Int(head.seq), typeName: name,
         foundVersion: version, supportedVersion: known)
     }
   }

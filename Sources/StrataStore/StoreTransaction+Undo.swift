@@ -11,7 +11,7 @@ extension StoreTransaction {
   ///   deltas.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
-    try move(.undo, key, author, note, "there is no state before this one") { $0.earlier }
+    try move(.undo, key, author, note, "the key has no state before the current one") { $0.earlier }
   }
 
   /// Redoes the last undone change of a key by saving the undone state as a new revision. A new save, restore or deletion
@@ -32,7 +32,7 @@ extension StoreTransaction {
     _ action: StoreRevision.Action, _ key: String, _ author: String?, _ note: String?, _ problem: String,
     to state: (StoreTimeline) -> StoredRow?
   ) throws -> StoreRevision {
-    guard let head = try begin(key, .always) else { throw StoreError.notFound("such key", key: key) }
+    guard let head = try begin(key, .always) else { throw StoreError.notFound("the key does not exist", key: key) }
     guard let row = state(StoreTimeline(try revisions(ofKey: head.key))) else {
       throw StoreError(.nothingToUndo, problem, key: key, revision: Int(head.row.seq))
     }

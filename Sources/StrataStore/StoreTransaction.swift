@@ -92,14 +92,14 @@ public final class StoreTransaction {
 
   private func checkOpen() throws {
     guard !hasEnded else {
-      throw StoreError(.invalid, "the transaction has ended; use it within the closure that it is passed to")
+      throw StoreError(.invalid, "the transaction has ended; use the transaction only inside its closure")
     }
   }
 
   func checkCanWrite() throws {
     try checkOpen()
     guard canWrite else {
-      throw StoreError(.readOnly, "this transaction is read-only; save inside write")
+      throw StoreError(.readOnly, "the transaction is read-only; save in a write transaction")
     }
   }
 

@@ -24,7 +24,9 @@ final class StoreUse: Sendable {
 
   /// - Throws: ``StoreError`` with the code `invalid` if the store was closed.
   func checkOpen() throws {
-    guard !state.withLock({ $0.isClosed }) else { throw StoreError(.invalid, "the store was closed; open it again") }
+    guard !state.withLock({ $0.isClosed }) else {
+      throw StoreError(.invalid, "the store is closed; open the store again")
+    }
   }
 
   /// - Parameter sharesConnection: whether reads and writes use the same connection.
@@ -40,7 +42,7 @@ final class StoreUse: Sendable {
     }
     guard !isBusy else {
       throw StoreError(
-        .invalid, "a transaction of the store already runs on this thread; use its StoreTransaction")
+        .invalid, "a transaction of the store is already running on this thread; use its StoreTransaction")
     }
   }
 

@@ -72,7 +72,7 @@ struct SampleValues {
 
   private mutating func record(of schema: RecordedSchema, depth: Int) throws -> ModelRecord {
     guard depth < Self.limit else {
-      throw ArchiveError(.notEncodable, "\(schema.name) requires itself through other models")
+      throw ArchiveError(.notEncodable, "the model \(schema.name) requires itself through other models")
     }
     if let cases = schema.cases {
       return try record(ofCase: sampleCase(of: schema, cases, depth), of: schema, depth: depth)
@@ -114,7 +114,7 @@ struct SampleValues {
 
   private mutating func schema(named name: String) throws -> RecordedSchema {
     guard let versions = schemas[name], !versions.isEmpty else {
-      throw ArchiveError(.notEncodable, "no schema of \(name) is recorded")
+      throw ArchiveError(.notEncodable, "the model \(name) has no recorded schema")
     }
     return versions[random.below(UInt64(versions.count))]
   }
@@ -196,7 +196,7 @@ struct SampleValues {
   private static func unknown(_ type: RecordedType) -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "no value of \(type.text) can be generated; give the field a default, or pass values to SchemaLock")
+      "a value of the type \(type.text) cannot be generated; give the field a default, or pass values to SchemaLock")
   }
 
   /// - Returns: `nil` if the name does not belong to a scalar type.

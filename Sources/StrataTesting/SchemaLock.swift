@@ -100,7 +100,7 @@ public struct SchemaLock: Sendable {
       return TypeShape.model(schema.type).map { LockedModel($0, in: folder, names, subclasses, given: values) }
     }
     var problems = try locked.flatMap { try $0.shapeProblems(allowsMissing: allowsMissing) }
-    problems += catalog.ambiguousNames.sorted().map { "two models have the name \($0); give one of them another name" }
+    problems += catalog.ambiguousNames.sorted().map { "two models have the name \($0); rename one of the models" }
     problems += try folder.names().filter { names[$0] == nil }.map {
       "\($0) is recorded, but no locked model has this name. If it was renamed, declare formerNames: [\"\($0)\"]. If another test "
         + "locks it, give that test a folder of its own. If no archive of it exists, delete \(folder.path(of: $0))"

@@ -133,12 +133,14 @@ struct SchemaProof<M: VersionedModel> {
         guard isChecked, case .custom(_, let declared, _) = operation.unwrapped else { continue }
         let changed = before.keys.filter { record[$0] != before[$0] && declared?.contains($0) != true }
         if let key = changed.min() {
-          let verb = record[key] == nil ? "removes" : "changes"
+          let (from, to) = (step.fromVersion, step.toVersion)
           return .failure(
             Loss(
-              text:
-                "the step from \(step.fromVersion) to \(step.toVersion) \(verb) \(key) (\(operation)), and does not declare it; correct it, "
-                + "or add changes: [\"\(key)\"]"))
+              text: record[key] == nil
+                ? "the step from version \(from) to \(to) removes \(key) (\(operation)) without declaring the key; "
+                  + "correct the step, or add changes: [\"\(key)\"]"
+                : "the step from version \(from) to \(to) changes \(key) (\(operation)) without declaring the key; "
+                  + "correct the step, or add changes: [\"\(key)\"]"))
         }
         // `try?`, because an error in the second run is also a difference: the first run succeeded.
         var again = before
@@ -146,19 +148,23 @@ struct SchemaProof<M: VersionedModel> {
           return .failure(
             Loss(
               text:
-                "the step from \(step.fromVersion) to \(step.toVersion) gives a different result each time (\(operation))"
+                "the step from version \(step.fromVersion) to \(step.toVersion) gives a different result each time "
+                  + "(\(operation))"
             ))
         }
       }
       record.modelVersion = step.toVersion
       guard isChecked, let later = versions.first(where: { $0.version == step.toVersion }) else { continue }
       if let key = unread(record, by: later, versions[place]) {
-        return .failure(Loss(text: "\(key) disappears between \(version) and \(later.version), but no step drops it"))
+        return .failure(
+          Loss(
+            text: "the key \(key) disappears between version \(version) and \(later.version), but no step drops "
+              + "the key"))
       }
       version = later.version
     }
     if isChecked, let last = versions.last, let key = unread(record, by: last, versions[place]) {
-      return .failure(Loss(text: "\(key) disappears after \(version), but no step drops it"))
+      return .failure(Loss(text: "the key \(key) disappears after version \(version), but no step drops the key"))
     }
     return .success(record)
   }

@@ -48,7 +48,8 @@ struct ArchiveWalk {
       try order.accept(member.stamp, StreamPlace(of: header, at: place, in: data.bytes))
       let values = try values(member.body, member.stamp, member.nextOffset - place, context)
       guard member.stamp.kind != .member || UInt64(values.count) == member.stamp.count else {
-        throw ArchiveError(.damaged, "a member does not hold as many models as its stamp says", byteOffset: place)
+        throw ArchiveError(
+          .damaged, "the number of models in a member does not match the member's stamp", byteOffset: place)
       }
       try body(member.stamp, values)
       place = member.nextOffset

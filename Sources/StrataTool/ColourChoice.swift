@@ -29,7 +29,7 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
         }
         value = arguments.remove(at: place)
       }
-      guard let found = ColourChoice(rawValue: value) else { throw ToolError("--color takes auto, always or never") }
+      guard let found = ColourChoice(rawValue: value) else { throw ToolError("--color must be auto, always or never") }
       choice = found
     }
     return choice

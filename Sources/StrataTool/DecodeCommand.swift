@@ -36,7 +36,8 @@ struct DecodeCommand: ToolCommand {
     case .archive: break
     case .propertyList:
       throw ToolError(
-        "\(DataFile(input).name): is a property list; inspect --json prints it, and convert makes an archive of it")
+        "\(DataFile(input).name): the file is a property list; print the list with inspect --json, or convert the "
+          + "list to an archive with convert")
     case .other(let found): throw ToolError(DataFile(input).name, InputFile.unknown(found))
     }
     let first: Stamp?

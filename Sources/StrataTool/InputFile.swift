@@ -169,9 +169,11 @@ struct InputFile {
 
   /// Returns the error for a file in an unsupported format.
   static func unknown(_ found: String) -> ArchiveError {
-    let advice = found == "JSON" ? "; encode makes an archive of it" : ""
-    return ArchiveError(
-      .notAnArchive, "found \(found) where an archive, a keyed archive or a property list is expected\(advice)",
-      byteOffset: 0)
+    ArchiveError(
+      .notAnArchive,
+      found == "JSON"
+        ? "found \(found) where an archive, a keyed archive or a property list is expected; convert the document to an "
+          + "archive with encode"
+        : "found \(found) where an archive, a keyed archive or a property list is expected", byteOffset: 0)
   }
 }

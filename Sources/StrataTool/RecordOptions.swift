@@ -24,7 +24,7 @@ struct RecordOptions: ParsableArguments {
     } else if modelVersion != nil {
       throw ValidationError("--model-version needs --type.")
     }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version must be 0 or more.") }
   }
 
   /// Archives a JSON document. If the type is a model of the program, the model is used. For any other type, the
@@ -35,7 +35,7 @@ struct RecordOptions: ParsableArguments {
       return try models.archive(ofJSON: document, as: known, ignoresUnknownKeys: ignoreUnknownKeys)
     }
     guard case .object(let object) = document else {
-      throw ToolError("\(file.name): --type needs an object, and the document is \(document.kind)")
+      throw ToolError("\(file.name): --type needs a JSON object, but the document is of the kind \(document.kind)")
     }
     return try ArchiveEncoder().encode(ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
   }

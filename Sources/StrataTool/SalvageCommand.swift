@@ -22,7 +22,7 @@ struct SalvageCommand: ToolCommand {
 
   func validate() throws {
     guard input != "-", output != "-" else {
-      throw ValidationError("salvage reads and writes files; standard input cannot be searched.")
+      throw ValidationError("salvage works only on files; standard input and output are not supported.")
     }
   }
 

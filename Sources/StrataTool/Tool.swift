@@ -17,7 +17,7 @@ public enum Tool {
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     var (arguments, console) = (arguments, console)
     if let name = console.models.ambiguousName {
-      console.errorLine("two models of this program are called \(name); give one of them another name")
+      console.errorLine("two models of this program have the name \(name); rename one of the models")
       return wrongUsage
     }
     do { console.colours = try ColourChoice.extract(from: &arguments) } catch {

@@ -37,8 +37,8 @@ package struct ToolModels: Sendable {
       throw ToolError(
         "--type \(name): "
           + (types.isEmpty
-            ? "this program has no models; the app's own tool has them (Docs/Tool.md, A tool of your own)"
-            : "no model of this program has this name; its models are \(names)"))
+            ? "this program has no models; use the app's own tool (Docs/Tool.md, A tool of your own)"
+            : "no model of this program has the name; the models are \(names)"))
     }
     return ArchivedType(types[index], types, stampedAs: stamp ?? name)
   }
@@ -129,6 +129,9 @@ package struct ToolModels: Sendable {
   }
 
   func unknown(_ stamp: Stamp) -> ToolError {
-    ToolError("no model of this program reads \(stamp.kind == .single ? "" : "a stream of ")\(stamp.typeName)")
+    ToolError(
+      stamp.kind == .single
+        ? "no model of this program reads \(stamp.typeName)"
+        : "no model of this program reads a stream of \(stamp.typeName)")
   }
 }

@@ -19,11 +19,14 @@ struct UnknownCommand {
       }
       let names = commands.compactMap { $0.configuration.commandName }
       let near = names.map { (name: $0, distance: Self.distance(word, $0)) }.min { $0.distance < $1.distance }
-      var advice = ""
+      let unknown = word.cut(to: 40).onOneLine
       // A name is suggested if its distance from the word is at most a third of the name's length, or at most 1.
-      if let near, near.distance <= max(near.name.count / 3, 1) { advice = "; did you mean \(near.name)?" }
-      return UnknownCommand(
-        message: "there is no command “\(word.cut(to: 40).onOneLine)” of \(path)\(advice) (\(path) --help lists them)")
+      if let near, near.distance <= max(near.name.count / 3, 1) {
+        return UnknownCommand(
+          message: "\(path) has no command “\(unknown)”; did you mean \(near.name)? "
+            + "(\(path) --help lists the commands)")
+      }
+      return UnknownCommand(message: "\(path) has no command “\(unknown)” (\(path) --help lists the commands)")
     }
     return nil
   }

@@ -34,14 +34,16 @@ struct UpgradeCommand: ToolCommand {
   var limits: LimitOptions
 
   func validate() throws {
-    guard !files.contains("-"), output != "-" else { throw ValidationError("upgrade reads and writes files.") }
+    guard !files.contains("-"), output != "-" else {
+      throw ValidationError("upgrade works only on files; standard input and output are not supported.")
+    }
   }
 
   func run(on console: Console) throws -> Int32 {
     guard !console.models.types.isEmpty else {
       throw ToolError(
-        "upgrade needs the types of the models, and this program has none; the app's own tool has them, which is a program that calls "
-          + "Tool.main(Issue.self) of the library StrataTool (Docs/Tool.md, A tool of your own)")
+        "upgrade needs the types of the models, which this program does not contain; use the app's own tool, a "
+          + "program that calls Tool.main(Issue.self) of the library StrataTool (Docs/Tool.md, A tool of your own)")
     }
     var report = FileReport([
       .upgraded, .current, .damaged, .refused, .missing, .unreadable, .unsupported, .unknown, .exists, .other,
@@ -97,7 +99,8 @@ struct UpgradeCommand: ToolCommand {
     for job in jobs {
       if let other = inputs.updateValue(job.input, forKey: job.output) {
         throw ToolError(
-          "\(other) and \(job.input) would both be written to \(job.output); upgrade them into two folders")
+          "the files \(other) and \(job.input) would both be written to \(job.output); upgrade the files into two "
+            + "folders")
       }
     }
     return jobs
@@ -114,7 +117,7 @@ struct UpgradeCommand: ToolCommand {
       case .archive:
         guard try !file.isEmpty else { return FileResult(job.input, .damaged, "the file is empty") }
       case .propertyList:
-        let advice = "a property list; convert makes an archive of it"
+        let advice = "a property list; convert the list to an archive with convert"
         return FileResult(job.input, job.isNamed ? .unsupported : .other, advice)
       case .other(let found):
         guard !job.isNamed else { throw InputFile.unknown(found) }

@@ -152,8 +152,8 @@ struct CodingKeysTests {
       #expect(said("var a = 1\n\(property)" + keys).isEmpty)
     }
     let message =
-      "CodingKeys has no case for 'b', and reading JSON without 'b' needs a default; add a case, or make it a var with an initial value, "
-      + "or an optional"
+      "CodingKeys has no case for the property 'b', which needs a default; add a case, or make the property a var with "
+        + "an initial value, or an optional"
     #expect(said("var a = 1\nlet b: Int" + keys) == ["4:5 \(message)"])
     #expect(said("var a = 1\nvar b: Int" + keys) == ["4:5 \(message)"])
     // The macro reads every property before it fails.
@@ -174,13 +174,13 @@ struct CodingKeysTests {
       "var a = 1\n\(field)\(property)\nenum CodingKeys: String, CodingKey { case a = \"x\" }\n\(method)"
     }
     let remark =
-      "\(method.contains("#if") ? "7:6" : method.contains("func") ? "6:6" : "6:1") Strata does not call this \(name); JSON is read "
-      + "and written by CodingKeys and by the @Field(json:) of each property"
+      "\(method.contains("#if") ? "7:6" : method.contains("func") ? "6:6" : "6:1") Strata does not call this \(name); "
+        + "declare the JSON keys with CodingKeys or with @Field(json:) at each property"
     let warning =
-      "4:5 CodingKeys has no case for 'b', and the type has its own init(from:) or encode(to:); write @Field(json: \"b\") if JSON "
-      + "holds 'b', or @Field(json: .none)"
+      "4:5 CodingKeys has no case for the property 'b', but the type has its own init(from:) or encode(to:); write "
+        + "@Field(json: \"b\") if JSON contains 'b', or @Field(json: .none)"
     #expect(said(members("")) == [warning, remark])
-    #expect(said(members("", "let b: Int")) == [warning + " and an initial value of a var", remark])
+    #expect(said(members("", "let b: Int")) == [warning + " and a var with an initial value", remark])
     #expect(said(members("", "let b: Int?")) == [warning, remark])
     #expect(fields(members("")) == ["\"a\", json: \"x\", default: { 1 }", "\"b\", default: { 2 }"])
     #expect(said(members("@Field(json: .none) ")) == [remark])
@@ -214,8 +214,8 @@ struct CodingKeysTests {
   func open(_ keys: String, _ place: String, _ obstacle: String) {
     #expect(
       said("var a = 1\n" + keys) == [
-        "\(place) @Model cannot read CodingKeys from \(obstacle), and properties keep their own names in JSON; write @Field(json:) at "
-          + "each property, or an enum with String raw values"
+        "\(place) @Model cannot read CodingKeys from \(obstacle), so properties keep their own names in JSON; write "
+          + "@Field(json:) at each property, or declare an enum with String raw values"
       ])
     #expect(fields("var a = 1\nvar b = 2\n" + keys) == ["\"a\", default: { 1 }", "\"b\", default: { 2 }"])
     #expect(said("@Field(json: \"x\") var a = 1\n" + keys).isEmpty)

@@ -5,8 +5,8 @@ import Testing
 /// A merge sets the properties of an object, or replaces an object whose properties are all constants.
 @Suite struct ConstantPolicyTests {
   private static let message =
-    "'name' of an object cannot change, and a merge that would change it is an error; make it var, or write "
-    + "@Field(merge: .keepLocal)"
+    "the constant 'name' of an object cannot change, so a merge that changes it is an error; declare the property with "
+      + "var, or write @Field(merge: .keepLocal)"
 
   @Test("A policy for a constant beside variables is a warning")
   func beside() {

@@ -40,75 +40,85 @@ struct Mistake: Sendable {
   @Test(arguments: [
     Mistake(
       "let x = 5",
-      "'x' cannot be decoded, since a constant keeps its initial value; make it var or static", at: "3:7"),
+      "the constant 'x' cannot be decoded because a constant keeps its initial value; declare the property with var or "
+        + "static", at: "3:7"),
     Mistake(
       "lazy var x = 5",
-      "'x' is computed when it is first needed; write @Field(archive: .excluded) to leave it out", at: "3:12"),
+      "the lazy property 'x' cannot be archived; write @Field(archive: .excluded) to exclude the property", at: "3:12"),
     Mistake(
       "unowned let x: Node",
-      "'x' is an unowned reference, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      "the property 'x' is an unowned reference, which cannot be archived; write @Field(archive: .excluded) to exclude "
+        + "the property",
       at: "3:15"),
     Mistake(
       "unowned(unsafe) let x: Node",
-      "'x' is an unowned reference, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      "the property 'x' is an unowned reference, which cannot be archived; write @Field(archive: .excluded) to exclude "
+        + "the property",
       at: "3:23"),
     Mistake(
       "@Field(archive: .excluded) unowned var x: Node",
-      "archives leave 'x' out, so decoding needs its initial value; give it one or make it an optional var",
+      "the excluded property 'x' has no value for decoding; add an initial value, or make the property an optional var",
       at: "3:42"),
     Mistake(
       "@Field(archive: .excluded) var x: Int",
-      "archives leave 'x' out, so decoding needs its initial value; give it one or make it an optional var",
+      "the excluded property 'x' has no value for decoding; add an initial value, or make the property an optional var",
       at: "3:34"),
     Mistake(
       "@Field(storage: .none) var x: Int",
-      "'x' is never stored, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
+      "the property 'x' is never stored and has no value for decoding; add an initial value, or make the property an "
+        + "optional var", at: "3:30"),
     Mistake(
       "@Field(storage: .none) let x: Int?",
-      "'x' is never stored, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
+      "the property 'x' is never stored and has no value for decoding; add an initial value, or make the property an "
+        + "optional var", at: "3:30"),
     Mistake(
       "@Field(storage: chosen) var x = 1",
-      "the macro reads 'storage' at compile time; write .permanent, .transitory or .none", at: "3:19"),
+      "the macro reads the argument 'storage' at compile time; write .permanent, .transitory or .none", at: "3:19"),
     Mistake(
       "var x: (Int, Int)",
-      "'x' is a tuple, which cannot be archived; write a struct, or @Field(archive: .excluded) to leave it out",
+      "the property 'x' is a tuple, which cannot be archived; write a struct, or @Field(archive: .excluded) to exclude "
+        + "the property",
       at: "3:7"),
     Mistake(
       "var x: (() -> Void)?",
-      "'x' is a function, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      "the property 'x' is a function, which cannot be archived; write @Field(archive: .excluded) to exclude the "
+        + "property",
       at: "3:7"),
     Mistake(
       "var `class` = { 3 }",
-      "'class' is a function, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      "the property 'class' is a function, which cannot be archived; write @Field(archive: .excluded) to exclude the "
+        + "property",
       at: "3:7"),
-    Mistake("let (x, y): (Int, Int)", "declare the properties of a model one by one", at: "3:7"),
-    Mistake("@Wrapper(3) var x", "write the type of 'x'", at: "3:19"),
+    Mistake(
+      "let (x, y): (Int, Int)",
+      "a model cannot declare properties with a tuple pattern; declare the properties one by one", at: "3:7"),
+    Mistake("@Wrapper(3) var x", "the property 'x' has no explicit type; write the type", at: "3:19"),
     Mistake(
       "@Field(unknown: .useDefault) var x: State",
-      "'x' has no default to use for an unknown case; give it an initial value", at: "3:36"),
+      "the property 'x' has no default for an unknown case; add an initial value", at: "3:36"),
     Mistake(
       "@Field(archive: behavior) var x = 1",
-      "the macro reads 'archive' at compile time; write .always, .conditional or .excluded", at: "3:19"),
+      "the macro reads the argument 'archive' at compile time; write .always, .conditional or .excluded", at: "3:19"),
     Mistake(
       "@Field(unknown: policy) var x = 1",
-      "the macro reads 'unknown' at compile time; write .fail or .useDefault", at: "3:19"),
+      "the macro reads the argument 'unknown' at compile time; write .fail or .useDefault", at: "3:19"),
     Mistake(
       "var x = UnknownFields(), y: UnknownFields", "a model can have only one UnknownFields property",
       at: "3:28"),
     Mistake(
       "#if DEBUG\n  var x = 1\n  #endif",
-      "@Model does not see properties inside #if; move the condition out of the model", at: "4:3"),
+      "@Model cannot read properties inside #if; move the condition out of the model", at: "4:3"),
     Mistake(
       "#if DEBUG\n  #if os(Linux)\n  var x = 1\n  #endif\n  #endif",
-      "@Model does not see properties inside #if; move the condition out of the model", at: "5:3"),
+      "@Model cannot read properties inside #if; move the condition out of the model", at: "5:3"),
     Mistake(
-      "@Field() var x: Int { 3 }", "@Field belongs on a stored property of an instance, or on a case",
+      "@Field() var x: Int { 3 }", "@Field applies only to a stored instance property or to an enum case",
       at: "3:3"),
     Mistake(
-      "@Field() static var x = 3", "@Field belongs on a stored property of an instance, or on a case",
+      "@Field() static var x = 3", "@Field applies only to a stored instance property or to an enum case",
       at: "3:3"),
     Mistake(
-      "@Field() func f() {}", "@Field belongs on a stored property of an instance, or on a case", at: "3:3"),
+      "@Field() func f() {}", "@Field applies only to a stored instance property or to an enum case", at: "3:3"),
   ])
   func property(_ mistake: Mistake) {
     let source = "@Model(version: 1)\nstruct A {\n  \(mistake.member)\n}"
@@ -122,7 +132,7 @@ struct Mistake: Sendable {
     ("enum A {}", "2:6 an enum without cases has no values to archive"),
     (
       "enum A {\n#if DEBUG\n#if os(Linux)\ncase a\n#endif\n#endif\ncase b\n}",
-      "5:1 @Model does not see cases inside #if; move the condition out of the enum"
+      "5:1 @Model cannot read cases inside #if; move the condition out of the enum"
     ),
     (
       "enum State: String { case open }",
@@ -136,17 +146,19 @@ struct Mistake: Sendable {
     ),
     (
       "enum A { case a(x: (Int, Int)) }",
-      "2:20 a value of the case 'a' is a tuple, which cannot be archived; write a type of your own"
+      "2:20 a value of the case 'a' is a tuple, which cannot be archived; declare a type of your own for the value"
     ),
     (
       "enum A {\n  @Field(json: \"x\") case a\n}",
-      "3:10 'json' has no effect on a case; only 'formerly' has"
+      "3:10 the argument 'json' has no effect on a case; use only 'formerly'"
     ),
     (
       "enum A { case a(x: Int), b, a(y: Int) }",
-      "2:29 two cases are called 'a', and archives tell cases apart by name; give one of them another"
+      "2:29 two cases have the name 'a', but archives identify cases by name; rename one of the cases"
     ),
-    ("enum A {\n  @Field(formerly: \"x\") case a, b\n}", "3:3 give each case with @Field a line of its own"),
+    (
+      "enum A {\n  @Field(formerly: \"x\") case a, b\n}",
+      "3:3 @Field applies to several cases of one line; declare each case with @Field on a line of its own"),
   ])
   func type(_ declaration: String, _ message: String) {
     #expect(diagnostics("@Model(version: 1)\n\(declaration)") == [message])
@@ -154,11 +166,11 @@ struct Mistake: Sendable {
 
   @Test func onlyClassesHaveSuperclasses() {
     let source = "@Model(version: 1, superclass: Animal.self)\nstruct Dog {}"
-    #expect(diagnostics(source, subclassSpecs) == ["1:1 only a class has a superclass"])
+    #expect(diagnostics(source, subclassSpecs) == ["1:1 only a class can have a superclass"])
   }
 
   @Test func fieldsNeedAModel() {
-    let message = "only @Model reads @Field, and 'A' does not have it; write @Model(version: 1) before 'A'"
+    let message = "@Field has no effect because the type 'A' does not have @Model; write @Model(version: 1) before 'A'"
     for source in ["struct A {\n  @Field(json: \"x\") var a = 1\n}", "@Other class A {\n  @Field() var a = 1\n}"] {
       #expect(diagnostics(source) == ["2:3 \(message)"])
     }
@@ -172,8 +184,8 @@ struct Mistake: Sendable {
   @Test(arguments: ["class A { var x = 1 }", "struct A { var x = 1 }", "enum A { case a }"])
   func modelsBelongToNoActor(_ declaration: String) {
     let message =
-      "archives are read and written on any thread, so a model cannot be isolated to an actor; remove @MainActor, or put the "
-      + "model into a type of its own that the isolated one holds"
+      "a model cannot be isolated to an actor because archives are read and written on any thread; remove @MainActor, "
+        + "or move the model into a separate type that the isolated type contains"
     #expect(diagnostics("@MainActor @Model(version: 1)\n\(declaration)") == ["1:1 \(message)"])
     #expect(diagnostics("@Model(version: 1)\n@MainActor\n\(declaration)") == ["2:1 \(message)"])
   }
@@ -181,12 +193,14 @@ struct Mistake: Sendable {
   @Test func subclassesAreToldOfTheirSuperclass() {
     let below = ["Model": MacroSpec(type: ModelMacro.self, conformances: [])]
     let missing =
-      "the superclass 'Animal' is a model, and 'Dog' inherits its fields; write @Model(version: …, superclass: Animal.self)"
+      "the superclass 'Animal' is a model, so 'Dog' must inherit its fields; write @Model(version: …, superclass: "
+        + "Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", below) == ["2:18 \(missing)"])
     // A superclass that conforms by hand.
     let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: ["_StrataBaseClass"])]
     let message =
-      "if 'Animal' is a model too, 'Dog' inherits its fields with @Model(version: …, superclass: Animal.self)"
+      "if the superclass 'Animal' is a model, 'Dog' must inherit its fields; write @Model(version: …, superclass: "
+        + "Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])
     // Classes that declare the conformance themselves, and one that doesn't conform yet.
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Validating {}", conforming).isEmpty)

@@ -147,7 +147,7 @@ struct SchemaChangeTests {
         let error = storeError(.schemaChangeFailed) {
           try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
         }
-        #expect(error?.reason.contains("put back") == true)
+        #expect(error?.reason.contains("the safety copy was restored") == true)
         #expect(try versions(url) == [1, 1, 1] && extra(url) == 0)
         #expect(try CheckTests.dump(url) == before)
       } else {

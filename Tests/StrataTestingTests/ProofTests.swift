@@ -30,19 +30,20 @@ struct History: Sendable, CustomTestStringConvertible {
   ) -> History { History(name, fault: fault, [before, after], [.custom("tidy up", transform)]) }
 
   static let faults: [History] = [
-    faulty("a closure drops a value", fault: "the step from 1 to 2 removes note (tidy up)") { $0["note"] = nil },
+    faulty("a closure drops a value", fault: "the step from version 1 to 2 removes note") { $0["note"] = nil },
     faulty(
-      "a closure swaps two values", fault: "the step from 1 to 2 changes", [title, FieldInfo("note", String.self)]
+      "a closure swaps two values", fault: "the step from version 1 to 2 changes",
+      [title, FieldInfo("note", String.self)]
     ) {
       ($0["title"], $0["note"]) = ($0["note"], $0["title"])
     },
-    faulty("a closure truncates a text", fault: "the step from 1 to 2 changes title") { record in
+    faulty("a closure truncates a text", fault: "the step from version 1 to 2 changes title") { record in
       record["title"] = record["title"]?.stringValue.map { .string(String($0.prefix(40))) }
     },
-    faulty("a closure fails for null", fault: "failed to tidy up") { record in
+    faulty("a closure fails for null", fault: "the operation “tidy up” of the step") { record in
       guard record["note"]?.stringValue != nil else { throw CocoaError(.featureUnsupported) }
     },
-    faulty("a closure fails for an empty text", fault: "failed to tidy up") { record in
+    faulty("a closure fails for an empty text", fault: "the operation “tidy up” of the step") { record in
       guard record["title"]?.stringValue?.first != nil else { throw CocoaError(.featureUnsupported) }
     },
     faulty(
@@ -60,13 +61,14 @@ struct History: Sendable, CustomTestStringConvertible {
     ) {
       $0["key"] = .uuid(UUID())
     },
-    faulty("a closure changes the kind of a value", fault: "the step from 1 to 2 changes stars", [stars], [stars]) {
+    faulty(
+      "a closure changes the kind of a value", fault: "the step from version 1 to 2 changes stars", [stars], [stars]) {
       record in
       record["stars"] = record["stars"]?.intValue.map { .string("\($0)") }
     },
     History(
       "a closure changes a key besides those that it declares",
-      fault: "changes note (tidy up), and does not declare it",
+      fault: "changes note (tidy up) without declaring the key",
       [[title, note], [title, note]],
       [
         .custom("tidy up", changes: ["title"]) { record in
@@ -74,7 +76,8 @@ struct History: Sendable, CustomTestStringConvertible {
         }
       ]),
     History(
-      "a misspelled rename is optional", fault: "summary disappears between 1 and 2, but no step drops it",
+      "a misspelled rename is optional",
+      fault: "the key summary disappears between version 1 and 2, but no step drops the key",
       [[FieldInfo("summary", String.self)], [FieldInfo("title", String.self, default: { "" })]],
       [.rename("sumary", to: "title").ifPresent, .custom("nothing") { _ in }]),
     History(
@@ -83,7 +86,7 @@ struct History: Sendable, CustomTestStringConvertible {
       [[note], [], [FieldInfo("memo", String?.self)]], [.custom("nothing") { _ in }],
       [.rename("note", to: "memo").ifPresent]),
     History(
-      "a conversion fails for some values", fault: "failed to convert a value to an integer",
+      "a conversion fails for some values", fault: "the operation “convert a value to an integer” of the step",
       [[title], [FieldInfo("title", Int.self)]],
       [.convert("title", .toInteger)]),
     History(

@@ -115,7 +115,7 @@ struct ModelValidationTests {
     let error = try #require(throws: ArchiveError.self) { try Article(fromJSON: bad) }
     #expect(
       error.failures.map(\.description) == [
-        "id: is not in 1...", "title: is empty", "author: a value is required",
+        "id: must be in the range 1...", "title: must not be empty", "author: a value is required",
         "closed: it was closed before it was opened",
       ])
   }
@@ -126,7 +126,7 @@ struct ModelValidationTests {
     let error = try #require(throws: ArchiveError.self) {
       try SquareOutline(fromJSON: Data(#"{"name": "", "side": -2}"#.utf8))
     }
-    #expect(error.failures.map(\.description) == ["side: is not in 0.0...", "name: is empty"])
+    #expect(error.failures.map(\.description) == ["side: must be in the range 0.0...", "name: must not be empty"])
     #expect(throws: ArchiveError.self) { try Outline(fromJSON: Data(#"{"name": ""}"#.utf8)) }
     // Rules in an extension are applied as well.
     let frame = archiveError { try SquareFrame(fromJSON: Data(#"{"name": "", "side": 2}"#.utf8)) }

@@ -119,10 +119,10 @@ struct AppToolTests {
   func withoutModels() {
     Run("upgrade", old, "-o", scratch.path("x")).expectFailure("Tool.main(Issue.self)", "A tool of your own")
     Run("decode", old, "--type", "Note").expectFailure("this program has no models")
-    Run.app("decode", old, "--type", "Nope").expectFailure("its models are Folder, Note, Tag")
+    Run.app("decode", old, "--type", "Nope").expectFailure("the models are Folder, Note, Tag")
     Run("schema", "record", scratch.path("")).expectFailure("SchemaLock (STRATA_RECORD=1 records)")
     Run(["verify", old], models: [App.Note.self, App.OldNote.self]).expectFailure(
-      code: 64, "two models of this program are called Note")
+      code: 64, "two models of this program have the name Note")
   }
 
   // MARK: verify

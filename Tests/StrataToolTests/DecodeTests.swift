@@ -42,7 +42,8 @@ struct DecodeTests {
 
   @Test("JSON and other files are told by name, with what to call instead for JSON")
   func others() {
-    Run("decode", "-", input: Data(#"{"a": 1}"#.utf8)).expectFailure("found JSON", "encode makes an archive of it")
+    Run("decode", "-", input: Data(#"{"a": 1}"#.utf8)).expectFailure(
+      "found JSON", "convert the document to an archive with encode")
     Run("decode", "-", input: Data("hello".utf8)).expectFailure("found text where an archive")
   }
 

@@ -65,8 +65,8 @@ struct HelpTests {
     arguments: [
       (["verfy", "a"], "did you mean verify?"), (["mereg"], "did you mean merge?"),
       (["store", "histroy", "a", "b"], "did you mean history?"),
-      (["frobnicate"], "there is no command “frobnicate” of strata ("),
-      (["store", "frob"], "of strata store (strata store --help"),
+      (["frobnicate"], "strata has no command “frobnicate” ("),
+      (["store", "frob"], "strata store has no command “frob” (strata store --help"),
       (["verify", "--jsn", "a"], "Did you mean '--json'?"), (["verify"], "(strata verify --help tells more)"),
       (["store", "save", "a"], "(strata store save --help tells more)"),
     ])

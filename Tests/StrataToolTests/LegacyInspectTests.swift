@@ -142,24 +142,26 @@ struct LegacyInspectTests {
     return [
       Odd(
         reference(6), [object(3, "<key>NS.uuidbytes</key>\(data)")],
-        ["  odd: #1 (odd) NSUUID", "    NS.uuidbytes: data of 28 bytes"], "#1  a UUID has 16 bytes (at NS.uuidbytes)"),
+        ["  odd: #1 (odd) NSUUID", "    NS.uuidbytes: data of 28 bytes"],
+        "#1  a UUID is not 16 bytes long (at NS.uuidbytes)"),
       Odd(
         reference(77), [],
-        ["  odd: #1 (odd) null"], "#1  a reference names object 77, and the archive has 6 of them"),
+        ["  odd: #1 (odd) null"], "#1  a reference names the object 77, but the archive has only 6 objects"),
       Odd(
         reference(6), [object(5, "<key>title</key><string>T</string>")],
         ["  odd: #1 (odd) object of 1 key", "    title: \"T\""], "#1  a class has no name"),
       Odd(
         reference(6), [object(99, "<key>title</key><string>T</string>")],
-        ["  odd: #1 (odd) object of 1 key", "    title: \"T\""], "#1  a reference names object 99"),
+        ["  odd: #1 (odd) object of 1 key", "    title: \"T\""], "#1  a reference names the object 99"),
       Odd(
         reference(6), ["<dict><key>$thing</key><string>T</string></dict>"],
-        ["  odd: #1 (odd) object of 1 key", "    $thing: \"T\""], "#1  an object without a $class has the key $thing"),
+        ["  odd: #1 (odd) object of 1 key", "    $thing: \"T\""],
+        "#1  an object without a $class has the reserved key $thing"),
       Odd(
         reference(6),
         [object(4, "<key>NS.keys</key><array><string>a</string></array><key>NS.objects</key><array></array>")],
         ["  odd: #1 (odd) NSDictionary", "    NS.keys: array of 1 element", "      [0] \"a\""],
-        "#1  a dictionary has 1 keys and 0 values"),
+        "#1  a dictionary has 1 keys but 0 values"),
       Odd(
         reference(6), [object(2, "<key>MTLModelVersion</key><string>one</string><key>name</key><string>N</string>")],
         ["  odd: #1 (odd) Device", "    MTLModelVersion: \"one\"", "    name: \"N\""],

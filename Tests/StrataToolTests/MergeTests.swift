@@ -162,13 +162,13 @@ struct MergeTests {
 
   @Test func failingPatches() throws {
     let other = try scratch.file("p.json", #"[{"op": "test", "path": "/title", "value": "other"}]"#)
-    Run("merge", "--local", base, "--server-patch", other).expectFailure(code: 2, "p.json: ", "test failed")
+    Run("merge", "--local", base, "--server-patch", other).expectFailure(code: 2, "p.json: ", "a test operation failed")
     let none = try scratch.file("n.json", #"[{"op": "remove", "path": "/none"}]"#)
-    Run("merge", "--local", base, "--server-patch", none).expectFailure(code: 2, "n.json: ", "no such place")
+    Run("merge", "--local", base, "--server-patch", none).expectFailure(code: 2, "n.json: ", "no value at the path")
     let bad = try scratch.file("b.json", #"{"op": "remove"}"#)
     Run("merge", "--local", base, "--server-patch", bad).expectFailure(code: 2, "b.json: ", "array of operations")
     let whole = try scratch.file("w.json", "[]")
-    Run("merge", "--local", base, "--server-merge-patch", whole).expectFailure(code: 2, "w.json: ", "one kind")
+    Run("merge", "--local", base, "--server-merge-patch", whole).expectFailure(code: 2, "w.json: ", "of the same kind")
   }
 
   @Test("arrays at the root merge by identity where a policy says so")

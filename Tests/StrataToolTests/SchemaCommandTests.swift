@@ -68,7 +68,7 @@ struct SchemaCommandTests {
     let github = Run("schema", "list", folder, "--format", "github").text
     #expect(github.hasPrefix("::notice file=\(folder)/Note/1.json,line=1::Note@1 "), "\(github)")
     Run("schema", "list", scratch.path("none")).expectFailure("is not a folder")
-    Run("schema", "list", scratch.path("repo")).expectFailure("no schema is recorded")
+    Run("schema", "list", scratch.path("repo")).expectFailure("has no recorded schema")
   }
 
   @Test("diff compares two versions, and exits as diff does")
@@ -118,7 +118,7 @@ struct SchemaCommandTests {
         lines.contains { $0.hasPrefix("::error file=\(folder)/\(file),line=1::was \(word) since HEAD") }, "\(run.text)")
     }
     #expect(Run("schema", "check", folder).text.contains("Tag/1.strata: the golden archive is missing"))
-    Run("schema", "check", folder, "--against", "nope").expectFailure(code: 2, "git does not know this revision")
+    Run("schema", "check", folder, "--against", "nope").expectFailure(code: 2, "git does not know the revision")
     Run("schema", "check", folder, "--against=--help").expectFailure(code: 2, "is not a Git revision")
   }
 
@@ -129,10 +129,10 @@ struct SchemaCommandTests {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     let run = Run("schema", "check", folder)
     #expect(
-      run.code == 1 && run.text.contains("Note/1.json: it was edited or moved after it was recorded"), "\(run.text)")
+      run.code == 1 && run.text.contains("Note/1.json: the recorded schema was edited or moved"), "\(run.text)")
     try Data("{}".utf8).write(to: URL(fileURLWithPath: path))
-    #expect(Run("schema", "check", folder).text.contains("it is not a recorded schema"))
-    Run("schema", "list", folder).expectFailure("it is not a recorded schema")
+    #expect(Run("schema", "check", folder).text.contains("the file is not a recorded schema"))
+    Run("schema", "list", folder).expectFailure("the file is not a recorded schema")
   }
 
   @Test("A skipped version is a problem, unless the revision has it")
@@ -208,9 +208,9 @@ struct SchemaCommandTests {
     let document = try JSONReader().read(json.output)
     #expect(json.code == 1 && document["seed"] == 7 && document["archives"] == 200, "\(json.text)")
     let message = document["problems"]?.arrayValue?.first?["message"]?.stringValue
-    #expect(message?.contains("changes text (keep ten characters), and does not declare it") == true, "\(json.text)")
+    #expect(message?.contains("changes text (keep ten characters) without declaring the key") == true, "\(json.text)")
     #expect(message?.hasSuffix("seed 7") == true)
-    Run("schema", "proof", proven).expectFailure(code: 2, "this program has none")
+    Run("schema", "proof", proven).expectFailure(code: 2, "which this program does not contain")
     Run("schema", "proof", proven, "--archives", "0").expectFailure(code: 64)
   }
 

@@ -54,7 +54,7 @@ struct StoreCommandTests {
     let file = try other.scratch.file("text", "a text of some length, which is no database of SQLite at all")
     Run("store", "init", file).expectFailure("text: ", "not an SQLite database")
     Run("store", "init", other.scratch.url.path).expectFailure("folder")
-    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must be there")
+    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must exist")
   }
 
   @Test("A document is saved as it is, and comes back to the byte")
@@ -87,7 +87,7 @@ struct StoreCommandTests {
 
   @Test func whatCannotBeSaved() throws {
     let archive = try scene.scratch.file("a.strata", ArchiveEncoder().encode(ArchiveValue.int(1)))
-    scene.run("save", "k", archive, "--type", "T").expectFailure("--type is for JSON")
+    scene.run("save", "k", archive, "--type", "T").expectFailure("--type applies only to JSON")
     scene.run("save", "k", scene.scratch.path("none")).expectFailure("none")
     scene.run("save", "k", "-").expectFailure("standard input", "empty")
     scene.run("save", "k", "-", input: Data("{\"a\": 1, \"a\": 2}".utf8)).expectFailure(
@@ -321,7 +321,7 @@ struct StoreCommandTests {
 
         """), "\(run.text)")
     #expect(try scene.json("list") == before)
-    Run("store", "upgrade", scene.scratch.path("none")).expectFailure("none: there is no file")
+    Run("store", "upgrade", scene.scratch.path("none")).expectFailure("none: the file does not exist")
     #expect(scene.run("upgrade", "extra").code == 64)
   }
 
@@ -382,7 +382,7 @@ struct StoreCommandTests {
   @Test("Limits are those of other commands")
   func limitsAndWaiting() throws {
     try scene.save("k", "[1, 2, 3, 4, 5]")
-    scene.run("show", "k", "--max-values", "3").expectFailure("more values")
+    scene.run("show", "k", "--max-values", "3").expectFailure("more than 3 values")
     #expect(scene.run("show", "k", "--wait=-1").code == 64)
   }
 }

@@ -58,7 +58,7 @@ struct TerminalTests {
     #expect(Run(["decode", missing]).error.hasPrefix("strata: "))
     #expect(Run(["--color", "always", "frobnicate"]).error.hasPrefix("\u{1B}[31mstrata:\u{1B}[0m "))
     Run("verify", archive, "--color").expectFailure(code: 64, "--color needs a value: auto, always or never")
-    Run("verify", archive, "--color=red").expectFailure(code: 64, "--color takes auto, always or never")
+    Run("verify", archive, "--color=red").expectFailure(code: 64, "--color must be auto, always or never")
     // Behind -- it is a file.
     #expect(Run("verify", "--", "--color").text.contains("--color"))
     #expect(Run("--help").text.contains("--color"))
@@ -79,7 +79,7 @@ struct TerminalTests {
     ]
     for (code, command) in commands {
       let run = Run(command, terminal: 100, environment: ["NO_COLOR": "1"])
-      run.expectFailure(code: code, "standard output is a terminal", "-o FILE", "pipe")
+      run.expectFailure(code: code, "cannot be printed on a terminal", "-o FILE", "pipe")
       #expect(Run(command).code == 0 && Run(command).output.starts(with: [0x1F, 0x8B]))
     }
     #expect(Run(["merge", "--local", json, "--server", json], terminal: 100).output == Data("{\"a\":1}\n".utf8))
@@ -92,7 +92,7 @@ struct TerminalTests {
     let made = scratch.path("long.strata")
     #expect(try Executable.run(["encode", long, "-o", made]).code == 0)
     let refused = try Executable.terminal(["encode", long, "-o", "-"], columns: 60)
-    #expect(refused.contains("standard output is a terminal"), "\(refused)")
+    #expect(refused.contains("cannot be printed on a terminal"), "\(refused)")
     let verified = try Executable.terminal(["verify", made], columns: 60)
     #expect(verified.contains("\u{1B}[32mintact\u{1B}[0m"), "\(verified)")
     let inspected = try Executable.terminal(["inspect", made, "--color", "never"], columns: 60)

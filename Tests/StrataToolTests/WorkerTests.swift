@@ -86,8 +86,8 @@ struct WorkerTests {
       greeting["models"]?.arrayValue?.first?["name"] == "Note" && greeting["models"]?.arrayValue?.first?["version"] == 2
     )
     Run.app("worker", "--protocol", "2").expectFailure(
-      code: 64, "--protocol 2: this program speaks version 1 of the protocol")
-    Run.app("worker", "--max-frame", "5").expectFailure(code: 64, "--max-frame is a number from 1,024 to 2,147,483,647")
+      code: 64, "--protocol 2: the version is not supported; use version 1")
+    Run.app("worker", "--max-frame", "5").expectFailure(code: 64, "--max-frame must be from 1,024 to 2,147,483,647")
   }
 
   @Test("An old archive is upgraded to the bytes that the program writes; a current one is reported as such")
@@ -117,8 +117,9 @@ struct WorkerTests {
     let later = try ArchiveEncoder().encode(Later())
     let cases: [(Data, UInt8, String)] = [
       (cut, 32, #""code":"truncated""#), (untitled, 33, #""code":"invalid""#), (later, 34, #""code":"newerModel""#),
-      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert makes an archive"),
-      (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"), (Data(), 32, "no bytes"),
+      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert the list"),
+      (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"),
+      (Data(), 32, "the archive is empty"),
     ]
     for operation: UInt8 in [1, 2] {
       for (data, outcome, details) in cases where operation == 2 || outcome != 35 {
@@ -275,7 +276,7 @@ struct WorkerTests {
     }
     #expect(titles == (0..<30_000).map { "Note \($0)" })
     Run.app("index", try scratch.file("one.strata", Self.old())).expectFailure(
-      "the archive holds one value; a stream has members")
+      "the archive contains one value, not the members of a stream")
     Run.app("index", try scratch.file("cut.strata", scratch.data("notes.strata").dropLast(30))).expectFailure(
       "cut.strata")
   }
@@ -305,7 +306,7 @@ struct WorkerTests {
     for (range, reason) in [
       (Self.range(0, 0, scratch.path("none")), "none"),
       (Self.range(10, 100_000, path), "of the 100000 bytes from offset 10 on"),
-      (Self.range(0, 1 << 40, path), "--max-frame allows more"),
+      (Self.range(0, 1 << 40, path), "raise the limit with --max-frame"),
       (Self.range(0, 9, "http://127.0.0.1:9/a"), "http://127.0.0.1:9/a"),
     ] {
       let answer = try Self.ask(Self.request(1, 1, [range], marks: 1 << 31))[0]

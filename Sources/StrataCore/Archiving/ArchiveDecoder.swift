@@ -126,7 +126,7 @@ public struct ArchiveDecoder: Sendable {
     try stamp.checkCount()
     let (inflated, end) = try Gzip.inflateMember(header, at: 0, in: bytes, limits: limits)
     guard end == bytes.byteCount else {
-      throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
+      throw ArchiveError.damaged("the data has \(bytes.byteCount - end) bytes after the end of the archive", at: end)
     }
     do { return try body(stamp, inflated.bytes) } catch let found as ArchiveError {
       let error = schema?.explaining(found, by: stamp) ?? found
@@ -218,7 +218,8 @@ extension ArchiveError {
   package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {
     ArchiveError(
       .newerModel,
-      "written by version \(found) of the model, but this program supports only versions up to \(schema.modelVersion); update it",
+      "the data was written by version \(found) of the model, but this program supports only versions up to "
+        + "\(schema.modelVersion); update the program",
       typeName: schema.name, foundVersion: found, supportedVersion: schema.modelVersion)
   }
 }
@@ -233,7 +234,7 @@ extension Stamp {
 extension GzipHeader {
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
-      throw ArchiveError(.notAnArchive, "the data has no bytes; an archive has at least a header", byteOffset: 0)
+      throw ArchiveError(.notAnArchive, "the data is empty; an archive has at least a header", byteOffset: 0)
     }
     try self.init(at: 0, in: archive, fileOffset: 0)
   }

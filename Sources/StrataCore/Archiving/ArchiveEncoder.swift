@@ -123,7 +123,7 @@ extension ArchiveWriter {
     guard stamp.count <= UInt64(buffer.count) else {
       throw ArchiveError(
         .notEncodable,
-        "_archivedCount is \(stamp.count) for \(buffer.count) bytes; it must return the number of models written"
+        "_archivedCount returned \(stamp.count) models for \(buffer.count) bytes; return the number of models written"
       )
     }
     let least = leastFileSize

@@ -108,9 +108,12 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
       let data = try encoder.encode(value)
       switch (known, try Self.exists(url)) {
       case (.present(let status, let isOfOlderVersion), true):
-        guard try OpenFile(reading: url).status().isSameContent(as: status) else { throw inUse("replaced") }
+        guard try OpenFile(reading: url).status().isSameContent(as: status) else {
+          throw inUse("the file “\(url.path)” was replaced by another writer; load the file again and merge")
+        }
         if isOfOlderVersion { try copy(to: previousURL) }
-      case (.absent, true): throw inUse("created")
+      case (.absent, true):
+        throw inUse("the file “\(url.path)” was created by another writer; load the file again and merge")
       case (.nothing, true):
         do {
           if case .present(_, isOfOlderVersion: true)? = try open()?.1 { try copy(to: previousURL) }
@@ -121,9 +124,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     }
   }
 
-  private func inUse(_ change: String) -> ArchiveError {
-    ArchiveError(
-      .fileInUse, "another writer has \(change) the file “\(url.path)” since it was read; load it again, and merge")
+  private func inUse(_ reason: String) -> ArchiveError {
+    ArchiveError(.fileInUse, reason)
   }
 
   private func open() throws -> (Loaded, Known)? {

@@ -47,7 +47,8 @@ public enum ArchiveSalvage {
     let path = try OpenFile.path(of: output)
     for path in [path, path + unprovenSuffix] {
       if let other = try AtomicFile.target(of: path).status, other.isOfSameFile(as: own) {
-        throw ArchiveError(.fileSystem, "\(path) is the damaged archive itself; write to another file")
+        throw ArchiveError(
+          .fileSystem, "the output path \(path) is the damaged archive itself; choose a different path")
       }
     }
     // A file whose first header is damaged is read as a stream, because more members may follow. An archive of one value has only
@@ -91,7 +92,7 @@ public enum ArchiveSalvage {
       failure = error
     }
     guard let first = members.first ?? unproven.first else {
-      throw failure ?? ArchiveError(.notAnArchive, "the file holds no part of an archive")
+      throw failure ?? ArchiveError(.notAnArchive, "the file contains no part of an archive")
     }
     if members.first != nil { try proven.finish(first) }
     if let first = unproven.first { try unproven.finish(first) }

@@ -100,9 +100,12 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     let header = try MemberReader.firstHeader(of: file)
     let first = header.stamp
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
-      let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"
+      let element = Element._archiveTypeName
       throw ArchiveError(
-        .typeMismatch, "the file is \(found); only a stream of \(Element._archiveTypeName) can be appended to",
+        .typeMismatch,
+        first.kind == .single
+          ? "the file is an archive of one value; models of type \(element) can be appended only to a stream"
+          : "the file is a stream of \(first.typeName); models of type \(element) cannot be appended",
         typeName: first.typeName)
     }
     var size = try file.status().size
@@ -128,7 +131,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       (end, size) = (found.stamp, found.offset)
     } else {
       throw ArchiveError(
-        .truncated, "the stream has no end: its last writer did not finish; pass recovering: true to cut off the rest")
+        .truncated,
+        "the stream has no end because its last writer did not finish; pass recovering: true to remove the unfinished "
+          + "part")
     }
     self.file = StreamFile(
       growing: file, at: url, from: size, isLinked: header.link != nil, trailer: trailer, cut: keepsCut ? nil : cut)

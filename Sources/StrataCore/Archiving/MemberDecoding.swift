@@ -99,7 +99,8 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   private static func models(_ stamp: Stamp, _ body: [UInt8], _ context: DecodingContext) throws -> [Element] {
     guard stamp.kind != .single else {
       throw ArchiveError(
-        .typeMismatch, "this archive holds one value; read it with ArchiveDecoder", typeName: stamp.typeName)
+        .typeMismatch,
+        "this archive contains one value, not a stream; read the value with ArchiveDecoder", typeName: stamp.typeName)
     }
     try Element._rootSchema?.check(stamp)
     guard stamp.kind == .member else { return [] }

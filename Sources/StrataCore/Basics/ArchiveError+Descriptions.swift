@@ -47,14 +47,15 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   package static func wording(of error: any Error) -> String {
     // The debug text of a `DecodingError` contains values, so the message only names the kind of error.
     switch error {
-    case DecodingError.typeMismatch(let type, _): "a value is not \(type)"
+    case DecodingError.typeMismatch(let type, _): "a value is not of the type \(type)"
     case DecodingError.valueNotFound(let type, _): "a value of type \(type) is missing"
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
-    case DecodingError.dataCorrupted: "the data does not make a valid value"
+    case DecodingError.dataCorrupted: "the data is not a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
     // The reason of a `TransformError` is already the reason of the `ArchiveError`, so only the type of the error that
     // caused it is named.
-    case let error as TransformError: error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer refused it"
+    case let error as TransformError:
+      error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer rejected the value"
     default: String(describing: error)
     }
   }

@@ -179,12 +179,13 @@ extension ArchiveError {
   /// Returns `error` itself if it is an `ArchiveError`, otherwise an `ArchiveError` with `error` as its underlying error.
   package static func wrap(_ error: any Error) -> ArchiveError {
     if let known = error as? ArchiveError { return known }
-    return ArchiveError(.rejected, "the type's own code refused the value", underlying: error)
+    return ArchiveError(.rejected, "the type's own code rejected the value", underlying: error)
   }
 
   package static func tooDeep(_ limit: Int) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "nested more than \(limit) levels deep; raise the depth limit if this is expected",
+      .limitExceeded,
+      "the value is nested more than \(limit) levels deep; raise the depth limit if this depth is expected",
       limit: .depth)
   }
 
@@ -193,6 +194,6 @@ extension ArchiveError {
   }
 
   package static func mismatch(expected: String, found: String, at offset: Int? = nil) -> ArchiveError {
-    ArchiveError(.typeMismatch, "found \(found) where \(expected) is expected", byteOffset: offset)
+    ArchiveError(.typeMismatch, "the value must be \(expected); found \(found)", byteOffset: offset)
   }
 }

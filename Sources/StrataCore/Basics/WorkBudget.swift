@@ -143,23 +143,28 @@ package final class WorkBudget {
 
   @inline(never)
   private func exceeded(_ limit: ArchiveLimits.Limit) -> ArchiveError {
-    let (what, most, ratio) =
-      switch limit {
-      case .values: ("the file expands to more values", limits.values, limits.maxWorkPerByte)
-      case .expandedBytes:
-        (
-          "references expand to more bytes of text and data", limits.expandedBytes,
-          Self.bytes(forRatio: limits.maxWorkPerByte)
-        )
-      default: ("reading takes more steps of work", limits.steps, Self.bytes(forRatio: limits.maxWorkPerByte))
-      }
+    let name = limit.rawValue
+    let ratio = limit == .values ? limits.maxWorkPerByte : Self.bytes(forRatio: limits.maxWorkPerByte)
     let hasRatio = knowsFile && ratio < .max
-    let perByte = hasRatio ? ", or than \(ratio) for each byte of the file" : ""
-    let orRatio = hasRatio ? " or maxWorkPerByte" : ""
-    return ArchiveError(
-      .limitExceeded,
-      "\(what) than the limit of \(most)\(perByte); raise the limit \(limit.rawValue)\(orRatio) if this is expected",
-      limit: limit)
+    let reason =
+      switch limit {
+      case .values where hasRatio:
+        "the file expands to more than \(limits.values) values, or to more than \(ratio) values for each byte; "
+          + "raise the limit \(name) or maxWorkPerByte if this size is expected"
+      case .values:
+        "the file expands to more than \(limits.values) values; raise the limit \(name) if this size is expected"
+      case .expandedBytes where hasRatio:
+        "references expand to more than \(limits.expandedBytes) bytes, or to more than \(ratio) bytes for each byte of "
+          + "the file; raise the limit \(name) or maxWorkPerByte if this size is expected"
+      case .expandedBytes:
+        "references expand to more than \(limits.expandedBytes) bytes; raise the limit \(name) if this size is expected"
+      default:
+        hasRatio
+          ? "reading takes more than \(limits.steps) steps, or more than \(ratio) steps for each byte of the file; "
+            + "raise the limit \(name) or maxWorkPerByte if this work is expected"
+          : "reading takes more than \(limits.steps) steps; raise the limit \(name) if this work is expected"
+      }
+    return ArchiveError(.limitExceeded, reason, limit: limit)
   }
 
   private static func product(_ left: Int, _ right: Int) -> Int {

@@ -43,9 +43,9 @@ package enum ForeignFormat {
   /// A sentence for error messages with the likely format and the API that reads this format.
   package var advice: String {
     switch self {
-    case .json: "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
-    case .binaryPropertyList: "it looks like a property list; read it with KeyedArchive or PropertyListReader"
-    case .xml: "it looks like XML; read it with KeyedArchive or PropertyListReader if it is a property list"
+    case .json: "the data looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
+    case .binaryPropertyList: "the data looks like a property list; read it with KeyedArchive or PropertyListReader"
+    case .xml: "the data looks like XML; if it is a property list, read it with KeyedArchive or PropertyListReader"
     case .gzip: "the data is compressed with gzip; if it is an archive, read it with ArchiveDecoder"
     }
   }

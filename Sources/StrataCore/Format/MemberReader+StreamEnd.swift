@@ -126,7 +126,7 @@ extension MemberReader {
         work += length
         guard work <= size * mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many places in the file look like the end of a stream but are not",
+            .limitExceeded, "too many byte sequences in the file resemble the end of a stream",
             byteOffset: bottom + index)
         }
         let place = bottom + index

@@ -204,7 +204,7 @@ package struct MemberReader: ~Copyable {
         work += head.count
         guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many places in the file look like archive members but are not",
+            .limitExceeded, "too many byte sequences in the file resemble archive members",
             byteOffset: place + index)
         }
         // `try?`, because the search continues if these bytes are not a valid header.

@@ -68,11 +68,11 @@ struct ReadingCounts {
   ///
   /// - Parameter bodySize: the size of the body in bytes.
   func check(bodySize: Int) throws(ArchiveError) {
-    try check(bodySize, limits.inflatedSize, .inflatedSize, "the body takes more bytes")
-    try check(largestCount, limits.count, .count, "a collection has more elements")
-    try check(longestText, limits.stringLength, .stringLength, "a string has more bytes")
-    try check(values, limits.values, .values, "there are more values")
-    try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references expand to more bytes")
+    try check(bodySize, limits.inflatedSize, .inflatedSize)
+    try check(largestCount, limits.count, .count)
+    try check(longestText, limits.stringLength, .stringLength)
+    try check(values, limits.values, .values)
+    try check(expandedBytes, limits.expandedBytes, .expandedBytes)
   }
 
   /// Checks a body that is not part of an archive file. Such a body cannot be padded to allow more work.
@@ -83,22 +83,34 @@ struct ReadingCounts {
     guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
       throw ArchiveError(
         .limitExceeded,
-        "the body expands to more than readers accept; write an archive, or raise maxWorkPerByte on both sides",
+        "the body expands to more data than readers accept; write an archive, or raise maxWorkPerByte for writers and "
+          + "readers",
         limit: budget.allows(values: values) ? .expandedBytes : .values)
     }
   }
 
-  private func check(
-    _ found: Int, _ most: Int, _ limit: ArchiveLimits.Limit, _ what: String
-  ) throws(ArchiveError) {
-    if found > most { throw Self.exceeded(most, limit, what) }
+  private func check(_ found: Int, _ most: Int, _ limit: ArchiveLimits.Limit) throws(ArchiveError) {
+    if found > most { throw Self.exceeded(most, limit) }
   }
 
   @inline(never)
-  private static func exceeded(_ most: Int, _ limit: ArchiveLimits.Limit, _ what: String) -> ArchiveError {
-    ArchiveError(
-      .limitExceeded,
-      "\(what) than the limit of \(most), which a reader would refuse; write a stream, or raise \(limit.rawValue) on both sides",
-      limit: limit)
+  private static func exceeded(_ most: Int, _ limit: ArchiveLimits.Limit) -> ArchiveError {
+    let name = limit.rawValue
+    let reason =
+      switch limit {
+      case .inflatedSize:
+        "readers reject a body of more than \(most) bytes; write a stream, or raise \(name) for writers and readers"
+      case .count:
+        "readers reject a collection of more than \(most) elements; write a stream, or raise \(name) for writers and "
+          + "readers"
+      case .stringLength:
+        "readers reject a string of more than \(most) bytes; write a stream, or raise \(name) for writers and readers"
+      case .values:
+        "readers reject more than \(most) values; write a stream, or raise \(name) for writers and readers"
+      default:
+        "readers reject references that expand to more than \(most) bytes; write a stream, or raise \(name) for "
+          + "writers and readers"
+      }
+    return ArchiveError(.limitExceeded, reason, limit: limit)
   }
 }

@@ -79,11 +79,11 @@ extension Stamp {
     let name = Array(typeName.utf8)
     guard name.count <= Self.longestTypeName else {
       throw ArchiveError(
-        .notEncodable, "a type name has \(name.count) bytes; at most \(Self.longestTypeName) can be archived")
+        .notEncodable, "a type name has \(name.count) bytes, more than the limit of \(Self.longestTypeName) bytes")
     }
     guard formatVersion == Self.currentFormatVersion else {
       throw ArchiveError(
-        .notEncodable, "only format version \(Self.currentFormatVersion) can be written",
+        .notEncodable, "the format version cannot be written; use format version \(Self.currentFormatVersion)",
         foundVersion: formatVersion, supportedVersion: Self.currentFormatVersion)
     }
     if let modelVersion, modelVersion < 0 {
@@ -110,7 +110,7 @@ extension Stamp {
   func checkCount() throws {
     guard count <= plainSize else {
       throw ArchiveError(
-        .damaged, "the stamp claims \(count) models in \(plainSize) bytes; each takes at least one byte")
+        .damaged, "the stamp states \(count) models in \(plainSize) bytes, but each model takes at least one byte")
     }
   }
 
@@ -143,13 +143,14 @@ extension Stamp {
       if (first, second) == Self.identifier {
         guard stamp == nil else {
           throw ArchiveError(
-            .damaged, "the gzip header has two stamps; an archive has one", byteOffset: fileOffset + position)
+            .damaged, "the gzip header has two stamps instead of one", byteOffset: fileOffset + position)
         }
         stamp = try Self.parse(extraField.extracting(start..<end), fileOffset: fileOffset + start)
       } else if (first, second) == StampFloors.identifier {
         guard floors == nil else {
           throw ArchiveError(
-            .damaged, "the gzip header has two lists of floors; an archive has one", byteOffset: fileOffset + position)
+            .damaged,
+            "the gzip header has two lists of version floors instead of one", byteOffset: fileOffset + position)
         }
         floors = try StampFloors(payload: extraField.extracting(start..<end), fileOffset: fileOffset + start)
       } else if (first, second) == StreamLink.identifier,
@@ -157,7 +158,7 @@ extension Stamp {
       {
         guard link == nil else {
           throw ArchiveError(
-            .damaged, "the gzip header has two links; a member has one link", byteOffset: fileOffset + position)
+            .damaged, "the gzip header has two stream links instead of one", byteOffset: fileOffset + position)
         }
         link = found
       }
@@ -165,7 +166,7 @@ extension Stamp {
     }
     guard var stamp else {
       throw ArchiveError(
-        .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp",
+        .notAnArchive, "the data is not an archive: the gzip header has no stamp",
         byteOffset: fileOffset)
     }
     stamp.floors = floors ?? StampFloors()
@@ -182,7 +183,9 @@ extension Stamp {
     }
     guard version <= currentFormatVersion else {
       throw ArchiveError(
-        .newerFormat, "the archive has format version \(version); this program reads \(currentFormatVersion)",
+        .newerFormat,
+        "the archive has format version \(version), but this program supports only versions up to "
+          + "\(currentFormatVersion); update the program",
         foundVersion: Int(version), supportedVersion: currentFormatVersion, byteOffset: fileOffset)
     }
     guard version > 0 else { throw damage("the stamp has format version 0, which does not exist") }

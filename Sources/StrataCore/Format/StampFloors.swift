@@ -63,7 +63,8 @@ package struct StampFloors: Sendable, Hashable {
   init(payload: RawSpan, fileOffset: Int) throws {
     var position = 0
     func damage() -> ArchiveError {
-      ArchiveError(.damaged, "the list of floors in the gzip header is wrong", byteOffset: fileOffset + position)
+      ArchiveError(
+        .damaged, "the list of version floors in the gzip header is invalid", byteOffset: fileOffset + position)
     }
     // The size of the list of floors is limited, because readers search the list for each record definition.
     guard payload.byteCount <= Self.limit else { throw damage() }

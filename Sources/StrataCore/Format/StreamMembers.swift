@@ -124,7 +124,8 @@ package struct StreamMembers: ~Copyable {
         let content = try read(stamp, member.body, member.bytes.count)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
-            .damaged, "a part of the stream does not hold as many models as its stamp says", byteOffset: start)
+            .damaged,
+            "the number of models in a member of the stream does not match the member's stamp", byteOffset: start)
         }
         if order.first == nil { isLinked = member.place == .right }
         close(before: start, stamp)
@@ -179,7 +180,7 @@ package struct StreamMembers: ~Copyable {
     waste += max(0, bytes)
     guard waste / Self.mostReading <= file.reader.reach else {
       throw ArchiveError(
-        .limitExceeded, "too many places in the file look like the start of an archive member but are not",
+        .limitExceeded, "too many byte sequences in the file resemble the start of an archive member",
         byteOffset: file.reader.offset)
     }
   }
@@ -191,7 +192,8 @@ package struct StreamMembers: ~Copyable {
     if start < known || member.place == .right { return true }
     if member.place == .unstated, stamp.sequenceNumber == following { return true }
     let error = ArchiveError(
-      .damaged, "the next part may not belong to the stream: bytes before it are missing or were added",
+      .damaged,
+      "the next member may not belong to the stream because bytes before the member are missing or were added",
       byteOffset: start)
     try stopReadingAhead()
     guard file.reader.isSeekable else { throw error }

@@ -80,7 +80,8 @@ package struct StreamOrder {
       throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)
     }
     guard first.kind == .single || isAtEnd else {
-      throw ArchiveError(.truncated, "the stream has no end: the file was cut, or its writer did not finish")
+      throw ArchiveError(
+        .truncated, "the stream has no end because the file was truncated or the writer did not finish")
     }
   }
 

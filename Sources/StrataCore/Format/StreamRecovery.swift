@@ -44,7 +44,10 @@ struct StreamRecovery {
     while let stamp = try members.next({ stamp, _, _ in stamp }, count: { Int(clamping: $0.count) }) {
       if let gap = members.gaps.first {
         guard stamp.kind != .end else {
-          throw Self.refusal(gap, "an end of the stream follows before byte \(members.offset)")
+          throw Self.refusal(
+            gap,
+            "the stream is damaged before an end member that ends at byte \(members.offset), so nothing was removed; "
+              + "use salvage to recover the intact parts")
         }
         continue
       }
@@ -54,24 +57,29 @@ struct StreamRecovery {
     }
     let gap = members.gaps.first
     if let gap {
-      if members.hasDoubtfulEnd { throw Self.refusal(gap, "what follows may belong to the stream") }
+      if members.hasDoubtfulEnd {
+        throw Self.refusal(
+          gap,
+          "the stream is damaged, and bytes after the damage may belong to the stream, so nothing was removed; use "
+            + "salvage to recover the intact parts")
+      }
       if let last, try isDamagedEnd(at: gap.bytes.lowerBound, after: last, order) {
-        throw Self.refusal(gap, "an end of the stream is damaged")
+        throw Self.refusal(
+          gap,
+          "an end member of the stream is damaged, so nothing was removed; use salvage to recover the intact parts")
       }
     }
     guard let end else {
       throw ArchiveError(
-        .truncated, "the stream has no end at all: its first writer did not finish, and nothing was saved",
+        .truncated, "the stream has no saved content because its first writer did not finish",
         underlying: gap?.error)
     }
     return (end.stamp, end.offset, gap.map { $0.error.code == .truncated } ?? true)
   }
 
-  private static func refusal(_ gap: StreamGap, _ rest: String) -> ArchiveError {
+  private static func refusal(_ gap: StreamGap, _ reason: String) -> ArchiveError {
     ArchiveError(
-      .damaged,
-      "the stream is damaged, not just unfinished: \(rest); nothing was cut off; salvage "
-        + "recovers the intact parts", byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
+      .damaged, reason, byteOffset: gap.error.byteOffset ?? gap.bytes.lowerBound, underlying: gap.error)
   }
 
   /// Returns whether the bytes at a file offset are an end member of the stream with only a few wrong bytes. The bytes

@@ -121,7 +121,7 @@ extension Dictionary where Key: Archivable, Value: Archivable {
       let key = try (text as? Key) ?? makeKey(.string(text), context)
       try load.add(key, weight: 1 + text.utf8.count / 16)
       guard result.updateValue(try Value.decode(fromJSON: element, in: context), forKey: key) == nil else {
-        throw ArchiveError(.invalidJSON, "a duplicate key; each may occur only once")
+        throw ArchiveError(.invalidJSON, "the object has a duplicate key; each key may occur only once")
       }
     }
     return result
@@ -143,7 +143,7 @@ extension JSONElement {
       guard keys.contains(ExactKey(key)) else { return }
       guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else {
         throw ArchiveError(
-          .invalidJSON, "an object has a duplicate key that a field reads; each may occur only once",
+          .invalidJSON, "the object has a duplicate key that a field reads; each key may occur only once",
           byteOffset: member.byteOffset)
       }
       entries.append(ArchiveObject.Entry(key: key, value: try member.value()))

@@ -93,7 +93,8 @@ extension JSONFrame.Contents {
     guard mayHoldTag, case .string(tag)? = found else {
       throw ArchiveError(
         .notEncodable,
-        "another value uses the key of the tag \(tag); map it to another key, or set the field of a class to the tag",
+        "the key of the tag \(tag) already has a value; map the value to a different key, or set the field of a class "
+          + "to the tag",
         path: [.key(key)])
     }
     return self
@@ -102,7 +103,7 @@ extension JSONFrame.Contents {
   static func noMemberForTag() -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "the value is not an object, so it cannot have the tag as a member; for an enum case, use adjacent tagging; "
-        + "for a class, map its fields to keys")
+      "the value has no member for the tag because the value is not an object; use adjacent tagging for an enum case, "
+        + "or map the fields of a class to keys")
   }
 }

@@ -57,11 +57,12 @@ struct JSONKeys: Sendable {
     match(object, 0, &places, &failure, &twice)
     if let twice {
       throw error(
-        .invalidJSON, "a duplicate key that a field reads in an object; each may be there once", twice, object, plan)
+        .invalidJSON,
+        "the object has a duplicate key that a field reads; each key may occur only once", twice, object, plan)
     }
     if let failure {
       let found = object.element(at: failure.place).kindName
-      throw error(.typeMismatch, "found \(found) where an object is expected", failure, object, plan)
+      throw error(.typeMismatch, "the value must be an object; found \(found)", failure, object, plan)
         .about(object.element(at: failure.place).refused)
     }
     if isOneToOne { return places }

@@ -132,7 +132,7 @@ final class JSONLayout: Sendable {
     JSONPathTree.conflicts(in: nodes).min { $0.number < $1.number }.map { number, other in
       ArchiveError(
         .invalidMapping,
-        "the JSON paths of \(leaves[number].key) and \(leaves[other].key) conflict; give one of them another path",
+        "the JSON paths of \(leaves[number].key) and \(leaves[other].key) conflict; change one of the paths",
         path: [.key(leaves[number].key)], typeName: typeName)
     }
   }
@@ -140,7 +140,7 @@ final class JSONLayout: Sendable {
   /// Returns the error for a key without a mapping that conflicts with the path of a field.
   func pathConflict(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
-      .invalidMapping, "the JSON path of \(leaf.key) conflicts with that of a field; give the field another path",
+      .invalidMapping, "the JSON path of \(leaf.key) conflicts with the path of a field; change the path of the field",
       path: [.key(leaf.key)], typeName: typeName)
   }
 

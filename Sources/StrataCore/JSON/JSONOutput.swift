@@ -222,14 +222,14 @@ struct JSONOutput: ~Copyable, JSONSink {
   }
 
   static func notFinite() -> ArchiveError {
-    ArchiveError(.notEncodable, "a number is not finite, which JSON cannot express; write null or a string")
+    ArchiveError(.notEncodable, "JSON cannot represent a number that is not finite; write null or a string")
   }
 
   static func dateOutside() -> ArchiveError {
-    ArchiveError(.notEncodable, "a date is outside the years 0 to 9999; only these can be written")
+    ArchiveError(.notEncodable, "the year of a date must be from 0 to 9999 in JSON")
   }
 
   static func sameText() -> ArchiveError {
-    ArchiveError(.notEncodable, "two keys of a dictionary have the same text in JSON, where keys must be unique")
+    ArchiveError(.notEncodable, "two keys of a dictionary have the same text in JSON; JSON keys must be unique")
   }
 }

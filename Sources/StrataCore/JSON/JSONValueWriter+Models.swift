@@ -141,7 +141,7 @@ extension JSONValueWriter {
       guard let value, !value.isNull else { continue }
       do {
         guard case .object(let object) = try json(value) else {
-          throw ArchiveError(.notEncodable, "found \(value.kind) where the whole object is expected")
+          throw ArchiveError(.notEncodable, "the value to encode must be a whole object; found \(value.kind)")
         }
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }

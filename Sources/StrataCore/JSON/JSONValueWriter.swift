@@ -125,15 +125,16 @@ struct JSONValueWriter {
     }
     guard !openReferences.contains(number) else {
       throw ArchiveError(
-        .notEncodable, "an object refers back to itself, which JSON cannot express; leave a reference out")
+        .notEncodable, "JSON cannot represent an object that refers to itself; exclude a reference")
     }
     if case .reference = graph.objects[number] {
-      throw ArchiveError(.notEncodable, "a graph has a reference in place of an object")
+      throw ArchiveError(.notEncodable, "an entry of a graph is a reference instead of an object")
     }
     // A shared object is written once for each reference, so the number of written objects could grow exponentially.
     expansions += 1
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
-      throw ArchiveError(.limitExceeded, "shared objects are written more than \(expansions - 1) times", limit: .count)
+      throw ArchiveError(
+        .limitExceeded, "shared objects would be written more than \(expansions - 1) times", limit: .count)
     }
     return graph.objects[number]
   }
@@ -205,7 +206,7 @@ struct JSONValueWriter {
     ofCase record: ModelRecord, _ kinds: JSONKinds
   ) throws -> (JSONFrame.Contents, caseName: String?) {
     guard let name = record.keys.first, case .object(let payload)? = record[name] else {
-      throw ArchiveError(.notEncodable, "an enum record must have one case", typeName: record.typeName)
+      throw ArchiveError(.notEncodable, "an enum record must have exactly one case", typeName: record.typeName)
     }
     let (tag, content) = (kinds.tag(of: name) ?? name, kinds.content(of: payload))
     guard let key = kinds.discriminator.key else {

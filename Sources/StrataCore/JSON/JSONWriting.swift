@@ -49,7 +49,7 @@ final class JSONWriting {
     let written = schemas[shape] ?? []
     guard written.count < 2 else {
       throw ArchiveError(
-        .invalidSchema, "two types have the name \(shape.typeName) and the same keys; give one of them another name",
+        .invalidSchema, "two types have the name \(shape.typeName) and the same keys; rename one of the types",
         typeName: shape.typeName)
     }
     if let schema = written.first { return schema }

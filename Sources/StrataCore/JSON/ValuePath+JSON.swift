@@ -2,7 +2,7 @@ extension ValuePath {
   /// The reason why this is not a path in JSON, with a suggested fix; `nil` for a path of keys, indices and `[*]`.
   package var problem: String? {
     components.lazy.filter { $0 != .anyElement }.compactMap(\.remedy).first.map {
-      "the path \(self) is no path in JSON: \($0)"
+      "the path \(self) is not a JSON path: \($0)"
     }
   }
 
@@ -83,7 +83,8 @@ extension JSONElement {
         guard ExactKey.isSame(name, key) else { return }
         guard found == nil else {
           throw ArchiveError(
-            .invalidJSON, "a duplicate key on a path; each may occur only once", byteOffset: value.byteOffset)
+            .invalidJSON,
+            "the path contains a duplicate key; each key may occur only once", byteOffset: value.byteOffset)
         }
         found = value.place
       }

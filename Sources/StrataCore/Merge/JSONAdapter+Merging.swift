@@ -33,7 +33,7 @@ extension JSONAdapter where Root: VersionedModel {
     if case .success(let value) = reread, new.nullMissing(in: value) == nil { return }
     throw ArchiveError(
       .notEncodable,
-      "a merge patch cannot set a key of a dictionary to null; write the whole field with encode(_:fields:)",
+      "a merge patch cannot set a dictionary key to null; write the whole field with encode(_:fields:)",
       path: path)
   }
 

@@ -21,7 +21,8 @@ extension Merge {
     case .mergePatch(let data):
       let patch = try PartText(reading: json, classes: classes).value(of: data, for: type)
       guard patch.objectValue != nil else {
-        throw ArchiveError.mismatch(expected: "a merge patch that is an object", found: patch.kind).inType(schema.name)
+        throw ArchiveError.mismatch(
+          expected: "a merge patch in the form of an object", found: patch.kind).inType(schema.name)
       }
       try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, addsNulls: true, in: jsonContext)
     case .patch(let patch): try read(patch: { try patch.applied(to: $0) }, of: base, in: jsonContext)
@@ -83,13 +84,13 @@ extension Merge {
         typeName: schema.name)
     }
     guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {
-      throw ArchiveError(.mergeFailed, "only models can be patched", typeName: schema.name)
+      throw ArchiveError(.mergeFailed, "a patch can be applied only to a model", typeName: schema.name)
     }
     let before = try JSONReader().read(origin.jsonData())
     let after = try patch(before)
     guard case .object = after else {
       throw ArchiveError(
-        .mergeFailed, "the result of the patch is not an object of the model", typeName: schema.name)
+        .mergeFailed, "the result of the patch is not an object of the model type", typeName: schema.name)
     }
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
@@ -117,7 +118,7 @@ extension Merge {
     guard let state, let record = state.base else { return }
     do { base = try state.read(record, type, PartReader(graph, .mergedArchive)) } catch {
       throw ArchiveError(
-        .mergeFailed, "the server's value from the last merge can no longer be read", typeName: schema.name,
+        .mergeFailed, "the server's value from the last merge cannot be decoded", typeName: schema.name,
         underlying: error)
     }
     isBaseRemembered = true

@@ -57,7 +57,8 @@ struct Merge {
       // The cause is the original error that a policy threw, not the error that wraps it.
       let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
       throw ArchiveError(
-        .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
+        .mergeFailed,
+        "the local and incoming values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
         underlying: cause)
     }
   }
@@ -133,7 +134,7 @@ struct Merge {
     let policy = options.policy ?? .automatic
     guard !schema.isEnumeration else {
       guard let result = try merger.merge(sides, policy), case .record = result else {
-        throw ArchiveError(.mergeFailed, "the result is not a case of the enum", typeName: schema.name)
+        throw ArchiveError(.mergeFailed, "the merge result is not a case of the enum", typeName: schema.name)
       }
       return result
     }
@@ -150,8 +151,8 @@ struct Merge {
       guard theirs == own || !theirs.isSubtype(of: own) else {
         throw ArchiveError(
           .mergeFailed,
-          "the incoming object has the class \(theirs.schema.name), and an object cannot change its class; merge it into an "
-            + "object of that class", typeName: schema.name)
+          "the incoming object has the class \(theirs.schema.name), but an object cannot change its class; merge into "
+            + "an object of the incoming class", typeName: schema.name)
       }
     }
     guard let says else { return .record(before) }

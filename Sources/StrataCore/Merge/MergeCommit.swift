@@ -136,7 +136,8 @@ struct MergeCommit {
       if !(before[field.key] ?? .null).isEqual(to: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
-          "a constant of an object cannot change, and the object cannot be replaced; declare the property with var, or merge it with keepLocal",
+          "the merge changes a constant of an object that cannot be replaced; declare the property with var, or merge "
+            + "the property with keepLocal",
           path: [.key(field.key)], typeName: schema.name)
       }
     }
@@ -149,7 +150,7 @@ struct MergeCommit {
     _ type: M.Type, _ value: ArchiveValue, in context: DecodingContext
   ) throws -> (root: M, finished: [Finished]) {
     guard case .record(let fields) = value, case .record(let before) = root else {
-      throw ArchiveError(.mergeFailed, "the result is not a model", typeName: M.schema.name)
+      throw ArchiveError(.mergeFailed, "the merge result is not a model", typeName: M.schema.name)
     }
     do {
       let model = try graph.decode(M.self, from: fields, in: context)
@@ -164,7 +165,7 @@ struct MergeCommit {
   static func failure(_ error: any Error, _ schema: ModelSchema) -> ArchiveError {
     if let error = error as? ArchiveError, error.code == .invalid || error.code == .mergeFailed { return error }
     return ArchiveError(
-      .mergeFailed, "a merged value does not fit the field", path: (error as? ArchiveError)?.codingPath ?? [],
+      .mergeFailed, "a merged value is not valid for the field", path: (error as? ArchiveError)?.codingPath ?? [],
       typeName: schema.name, underlying: error)
   }
 

@@ -49,8 +49,8 @@ public struct MergeOptions: Sendable {
       for case .index(let index) in path.components {
         throw ArchiveError(
           .invalidSchema,
-          "the policy for \(path) names the index \(index), which can be another element on each side; name an element by "
-            + "its identity, as in the path of a report, or all with [*]")
+          "the policy for \(path) names the index \(index), which may be a different element on each side; select an "
+            + "element by its identity as in the paths of reports, or select all elements with [*]")
       }
     }
   }

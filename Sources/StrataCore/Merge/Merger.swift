@@ -54,7 +54,8 @@ public struct Merger: Sendable {
       let error = ArchiveError.wrap(error)
       guard error.code == .rejected else { throw error }
       throw ArchiveError(
-        .mergeFailed, "the values cannot be merged", path: error.codingPath, underlying: error.underlyingError)
+        .mergeFailed,
+        "the local and incoming values cannot be merged", path: error.codingPath, underlying: error.underlyingError)
     }
     var report = MergeReport()
     report.entries = merger.notes.map(\.entry)
@@ -87,7 +88,7 @@ extension ArchiveValue {
     guard case .graph(let graph) = self else {
       guard !hasReferences else {
         throw ArchiveError(
-          .notEncodable, "a reference to an object of a graph is outside of the graph; merge the whole graph")
+          .notEncodable, "a reference to an object of a graph is outside the graph; merge the whole graph")
       }
       return self
     }
@@ -97,11 +98,11 @@ extension ArchiveValue {
       try value.mapReferences { number in
         guard graph.objects.indices.contains(number) else {
           throw ArchiveError(
-            .notEncodable, "a reference names object \(number), but the graph has \(graph.objects.count)")
+            .notEncodable, "a reference names object \(number), but the graph has only \(graph.objects.count) objects")
         }
         guard seen.insert(number).inserted else {
           throw ArchiveError(
-            .notEncodable, "objects that are referred to more than once can only be merged or compared with their model"
+            .notEncodable, "shared objects cannot be merged or compared without their model"
           )
         }
         guard depth < 256 else { throw ArchiveError.tooDeep(256) }

@@ -105,7 +105,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       let source = try path.stepsOfRecord(), target = try newPath.stepsOfRecord()
       if case .index? = source.last, path != newPath, target.starts(with: source.dropLast()) {
         throw ArchiveError(
-          .migrationFailed, "an element cannot be moved within its own array, whose indices change; use a closure")
+          .migrationFailed,
+          "an element cannot be moved within its own array because the move changes indices; use a closure")
       }
       if !overwrites, try record.value(at: newPath) != nil, path != newPath {
         throw Self.occupied("\(path)", "\(newPath)")
@@ -146,7 +147,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   private static func occupied(_ source: String, _ target: String) -> ArchiveError {
     ArchiveError(
       .migrationFailed,
-      "the record has both \(source) and \(target); drop one of them first, or pass overwriting: true to replace \(target)"
+      "the record has both keys, \(source) and \(target); drop one of the keys first, or pass overwriting: true to "
+        + "replace \(target)"
     )
   }
 
@@ -158,7 +160,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     guard found.isNull else { return try ArchiveValue.container(found, for: step) }
     guard let creating else {
       throw ArchiveError(
-        .migrationFailed, "there is no record to move into; pass the record to create as creating:")
+        .migrationFailed, "the target record of the move does not exist; pass the record to create as creating:")
     }
     return .record(ModelRecord(shape: creating.shape, values: []))
   }
@@ -212,15 +214,17 @@ extension ModelRecord {
       default: []
       }
     let rest = keys.count > 20 ? " and \(keys.count - 20) more" : ""
-    let present = keys.isEmpty ? "it has none" : "it has \(keys.prefix(20).joined(separator: ", "))\(rest)"
-    let lack =
+    let present = keys.isEmpty ? "none" : "\(keys.prefix(20).joined(separator: ", "))\(rest)"
+    let reason =
       switch step {
-      case .key(let key): "the record has no key \(key) (\(present))"
+      case .key(let key):
+        "the record has no key \(key) (existing keys: \(present)); correct the step, or add .ifPresent if records of "
+          + "this version may lack the key"
       case .index(let index):
-        "the array has no index \(index) (it has \((container.arrayValue?.count ?? 0).counting("element")))"
+        "the index \(index) is out of range for an array of \((container.arrayValue?.count ?? 0).counting("element")); "
+          + "correct the step, or add .ifPresent if arrays of this version may lack the element"
       }
-    return ArchiveError(
-      .migrationFailed, "\(lack); correct the step, or add .ifPresent if records of this version may lack it")
+    return ArchiveError(.migrationFailed, reason)
   }
 }
 

@@ -108,8 +108,9 @@ public struct MigrationPlan: Sendable {
       if let target = effect.targets.lazy.compactMap(\.firstKey).first(where: { !known.contains($0) }) {
         return ArchiveError(
           .invalidMigration,
-          "the step from \(step.fromVersion) to \(step.toVersion) writes \(target), which is not a field's key and not changed by a later "
-            + "step; the keys are \(keys.sorted().joined(separator: ", "))", typeName: typeName)
+          "the step from version \(step.fromVersion) to \(step.toVersion) writes the key \(target), but no field has "
+            + "the key and no later step changes the key; the keys of the fields are "
+            + "\(keys.sorted().joined(separator: ", "))", typeName: typeName)
       }
       known.formUnion(effect.sources.compactMap(\.firstKey))
     }
@@ -139,7 +140,8 @@ public struct MigrationPlan: Sendable {
     guard version >= oldest else {
       throw ArchiveError(
         .unsupportedVersion,
-        "written by version \(version), but the chain begins at \(oldest); add the steps from \(version)",
+        "the data was written by version \(version), but the migration steps begin at version \(oldest); add the "
+          + "steps from version \(version)",
         typeName: record.typeName, foundVersion: version, supportedVersion: oldest)
     }
     var upgraded = record

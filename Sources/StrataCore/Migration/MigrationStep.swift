@@ -49,7 +49,8 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
         // therefore moved to the outer error.
         let known = error as? ArchiveError
         throw ArchiveError(
-          .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation.failure)",
+          .migrationFailed,
+          "the operation “\(operation.failure)” of the step from version \(fromVersion) to \(toVersion) failed",
           path: known?.codingPath ?? [], typeName: record.typeName, foundVersion: fromVersion,
           supportedVersion: toVersion, underlying: known?.changed { $0.path = [] } ?? error)
       }

@@ -46,24 +46,39 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
 
   package func apply(to value: ArchiveValue) throws -> ArchiveValue {
     if let converted = converted(value) { return converted }
-    throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self); \(acceptedForms)")
+    throw ArchiveError(.typeMismatch, refusal(of: value.kind))
   }
 
   /// A description of the values that the conversion accepts, for error messages.
-  private var acceptedForms: String {
+  private func refusal(of kind: String) -> String {
     switch self {
     case .toString:
-      "accepted are numbers, booleans, URLs, UUIDs, and dates of the years 0 to 9999 that are no finer than a billionth "
-        + "of a second"
-    case .toInteger: "accepted are text of digits, numbers without a fraction, of up to 128 bits, and booleans"
-    case .toDouble: "a floating-point number is a number, or text of one, that a double holds with all its digits"
-    case .toDecimal: "a decimal is a number, or text of one, that has at most 38 digits"
-    case .toBool: "a boolean is 0, 1, or the text true or false"
-    case .toDate: "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"
-    case .toURL: "accepted is the text of a URL with special characters escaped"
-    case .toUUID: "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
-    case .toArray: "every value can be converted"
-    case .mapping: "the table has no such value; add it, or pass a fallback value as otherwise:"
+      "a value of kind \(kind) cannot be converted to a string; supported values are numbers, booleans, URLs, UUIDs, "
+        + "and dates of the years 0 to 9999 with at most nanosecond precision"
+    case .toInteger:
+      "a value of kind \(kind) cannot be converted to an integer; supported values are booleans, text of digits, and "
+        + "numbers without a fraction and with at most 128 bits"
+    case .toDouble:
+      "a value of kind \(kind) cannot be converted to a floating-point number; supported values are numbers, or text "
+        + "of numbers, that a double represents with all digits"
+    case .toDecimal:
+      "a value of kind \(kind) cannot be converted to a decimal; supported values are numbers, or text of numbers, "
+        + "with at most 38 digits"
+    case .toBool:
+      "a value of kind \(kind) cannot be converted to a boolean; supported values are 0, 1, and the text true or false"
+    case .toDate:
+      "a value of kind \(kind) cannot be converted to a date; supported values are seconds since 1970, and text such "
+        + "as 2019-03-04T12:30:00Z or 2019-03-04"
+    case .toURL:
+      "a value of kind \(kind) cannot be converted to a URL; the only supported value is the text of a URL with "
+        + "special characters escaped"
+    case .toUUID:
+      "a value of kind \(kind) cannot be converted to a UUID; the only supported value is text such as "
+        + "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+    case .toArray: "a value of kind \(kind) cannot be converted to an array"
+    case .mapping:
+      "a value of kind \(kind) is not in the table of the conversion; add the value to the table, or pass a fallback "
+        + "value as otherwise:"
     }
   }
 

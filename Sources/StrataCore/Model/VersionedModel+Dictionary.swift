@@ -48,7 +48,8 @@ extension VersionedModel {
   ) throws -> Self {
     guard dictionary.count == 1, let (name, payload) = dictionary.first else {
       throw ArchiveError(
-        .typeMismatch, "an enum must be a dictionary of one case, and there are \(dictionary.count) keys",
+        .typeMismatch,
+        "the dictionary of an enum must have exactly one key, but this dictionary has \(dictionary.count) keys",
         typeName: schema.name)
     }
     let record = ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(name, payload)])

@@ -85,7 +85,7 @@ extension VersionedModel {
   public mutating func adoptFields(of other: Self) throws {
     guard !(Self.self is AnyClass) else {
       throw ArchiveError(
-        .mergeFailed, "a class adopts fields only if it implements adoptFields(of:)",
+        .mergeFailed, "the class does not implement adoptFields(of:), which a merge requires",
         typeName: Self.schema.name)
     }
     self = other
@@ -93,7 +93,7 @@ extension VersionedModel {
 
   public mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws {
     throw ArchiveError(
-      .rejected, "the objects refer to each other in a cycle, and the class does not implement readField(_:from:)")
+      .rejected, "the class does not implement readField(_:from:), which a reference cycle requires")
   }
 
   public static var _archiveTypeName: String { schema.name }
@@ -183,8 +183,8 @@ extension VersionedModel {
     guard schema.typeIdentity == ObjectIdentifier(type) else {
       throw ArchiveError(
         .notEncodable,
-        "the class \(type) inherits its schema from \(schema.name) and has none of its own; declare it with "
-          + "@Model(version:superclass:), or write one", typeName: schema.name)
+        "the class \(type) has no schema of its own and inherits the schema of \(schema.name); declare the class with "
+          + "@Model(version:superclass:), or write a schema", typeName: schema.name)
     }
     return schema
   }
@@ -241,7 +241,7 @@ extension VersionedModel {
       for entry in object.entries where dictionary.updateValue(entry.value, forKey: entry.key) != nil {
         throw ArchiveError(
           .unknownKey,
-          "the key \(entry.key) occurs in two Unicode spellings; keep only the one that the model declares",
+          "the key \(entry.key) occurs in two Unicode spellings; keep only the spelling that the model declares",
           path: [.key(entry.key)], typeName: schema.name)
       }
       return try decode(dictionary: dictionary, in: context)

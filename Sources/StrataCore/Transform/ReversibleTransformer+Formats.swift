@@ -44,7 +44,7 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
         }
         guard let output = value as? Output, Swift.type(of: value) == Output.self || !(value is NSNumber) else {
           throw TransformError(
-            "the formatter makes \(Swift.type(of: value)) where \(Output.self) is expected", input: text)
+            "the value from the formatter must be \(Output.self); found \(Swift.type(of: value))", input: text)
         }
         return output
       },
@@ -62,7 +62,7 @@ extension Transformer where Input == any Sendable {
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {
-        throw TransformError("found \(Swift.type(of: input)) where \(Output.self) is expected", input: input)
+        throw TransformError("the value must be \(Output.self); found \(Swift.type(of: input))", input: input)
       }
       return output
     }

@@ -67,7 +67,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
         case .float(let number) where !number.isNaN: return number != 0
         case .decimal(let number) where !number.isNaN: return number != 0
         default:
-          throw TransformError("found \(value.kind) where a number or a boolean is expected", input: value)
+          throw TransformError("the value must be a number or a boolean; found \(value.kind)", input: value)
         }
       }, reverse: { form == .number ? .int($0 ? 1 : 0) : .bool($0) })
   }

@@ -17,7 +17,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
   /// Checks that a collection has at least one element, or a text at least one character.
   @inlinable
   public static var nonEmpty: Self {
-    Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
+    Self { if $0.isEmpty { throw InvalidValue("must not be empty", code: .nonEmpty) } }
   }
 
   /// Checks that the number of elements of a collection is in the given range.
@@ -48,7 +48,7 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
   @inlinable
   public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
     Self { value in
-      if !range.contains(value) { throw InvalidValue("is not in \(describe(range))", code: .range) }
+      if !range.contains(value) { throw InvalidValue("must be in the range \(describe(range))", code: .range) }
     }
   }
 }
@@ -61,7 +61,7 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
     return Self { text in
       let text = text[...]
       if try pattern.withLock({ try $0.wholeMatch(in: text) == nil }) {
-        throw InvalidValue("has the wrong form", code: .matches)
+        throw InvalidValue("must match the pattern", code: .matches)
       }
     }
   }
@@ -71,17 +71,23 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
 // name a missing constraint.
 extension ValidationCheck {
   /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
-  @available(*, unavailable, message: "it checks a collection or text; use .range for a number, or .that")
+  @available(
+    *, unavailable,
+    message: "nonEmpty applies only to a collection or text; use .range for a number, or use .that"
+  )
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
   /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
-  @available(*, unavailable, message: "it checks the elements of a collection; use .range for a number, or .that")
+  @available(*, unavailable, message: "count applies only to a collection; use .range for a number, or use .that")
   @_disfavoredOverload
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
   /// Unavailable for a value that is not text. The compiler's error suggests a fix.
-  @available(*, unavailable, message: "it checks text; use .count for a collection, .range for a number, or .that")
+  @available(
+    *, unavailable,
+    message: "length applies only to text; use .count for a collection, .range for a number, or .that"
+  )
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
@@ -94,10 +100,10 @@ func describe(_ range: some RangeExpression) -> String { (range as? any OneSided
 @usableFromInline
 func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   switch range {
-  case let range as PartialRangeThrough<Int>: "has more than \(range.upperBound) \(things)"
-  case let range as PartialRangeUpTo<Int>: "has not fewer than \(range.upperBound) \(things)"
-  case let range as PartialRangeFrom<Int>: "has fewer than \(range.lowerBound) \(things)"
-  default: "has not \(describe(range)) \(things)"
+  case let range as PartialRangeThrough<Int>: "must have at most \(range.upperBound) \(things)"
+  case let range as PartialRangeUpTo<Int>: "must have fewer than \(range.upperBound) \(things)"
+  case let range as PartialRangeFrom<Int>: "must have at least \(range.lowerBound) \(things)"
+  default: "must have \(describe(range)) \(things)"
   }
 }
 

@@ -73,7 +73,7 @@ extension ArchiveValue {
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
   ) throws {
     guard let step = steps.first else {
-      throw ArchiveError(.typeMismatch, "the path is the root, and only a value inside of it can be set")
+      throw ArchiveError(.typeMismatch, "the path refers to the root; use the path of a value inside the root")
     }
     let before = accepts(step) ? nil : self
     if before != nil {
@@ -87,7 +87,8 @@ extension ArchiveValue {
     {
       if let before { self = before }
       throw ArchiveError(
-        .typeMismatch, "the index \(index) is negative, or more than \(Self.mostNulls) past the end of the array")
+        .typeMismatch,
+        "the index \(index) is negative or more than \(Self.mostNulls) elements past the end of the array")
     }
     let rest = steps.dropFirst()
     guard !rest.isEmpty else { return self[existing: step] = newValue }

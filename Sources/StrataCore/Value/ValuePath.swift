@@ -84,7 +84,7 @@ extension ValuePath {
   ///   index.
   package func steps(_ code: ArchiveError.Code = .typeMismatch) throws(ArchiveError) -> [ArchiveValue.Step] {
     guard let remedy = components.lazy.compactMap(\.remedy).first else { return errorPath }
-    throw ArchiveError(code, "the path \(self) does not name one value; \(remedy)")
+    throw ArchiveError(code, "the path \(self) does not name exactly one value: \(remedy)")
   }
 
   /// The leading keys and indices of the path, up to the first component of any other kind, for the path of an error.
@@ -115,9 +115,9 @@ extension ValuePath.Component {
   package var remedy: String? {
     switch self {
     case .key, .index: nil
-    case .anyKey: "* matches any key; write \\* for a key that is named *"
+    case .anyKey: "* matches every key; write \\* for a key named *"
     case .anyElement: "[*] matches every element; write an index, or \\[*] for a key"
-    case .element, .value: "this step names an element by its identity or content; write its index"
+    case .element, .value: "a component selects an element by identity or content; write the index of the element"
     }
   }
 
@@ -300,7 +300,7 @@ extension ValuePath {
           switch part.first {
           case "0": key += "~"
           case "1": key += "/"
-          default: throw ArchiveError(.invalidJSON, "a ~ in a JSON pointer must precede 0 or 1")
+          default: throw ArchiveError(.invalidJSON, "a ~ in a JSON pointer must be followed by 0 or 1")
           }
           key += String(part.dropFirst())
         })

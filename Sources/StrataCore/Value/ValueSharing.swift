@@ -119,7 +119,9 @@ package struct OutputLimit {
 
   @inline(never)
   private mutating func look(_ count: Int, _ value: ArchiveValue?) throws(ArchiveError) {
-    guard count <= most else { throw Self.exceeded("more than \(most) bytes are written") }
+    guard count <= most else {
+      throw Self.exceeded("the output has more than \(most) bytes; write the value in parts, or raise outputSize")
+    }
     // Shared parts are checked only once for each value, because the check already considers the complete encoded size.
     next = most
     guard let value else { return }
@@ -127,12 +129,13 @@ package struct OutputLimit {
     let (shared, overflows) = sharing.distinct.multipliedReportingOverflow(by: Self.ratio)
     guard overflows || sharing.written <= shared + Self.free else {
       throw Self.exceeded(
-        "shared parts of the value would be written repeatedly, as more than \(Self.ratio) times its size"
+        "repeated shared parts would take more than \(Self.ratio) times the size of the value; write the value in "
+          + "parts, or raise outputSize"
       )
     }
   }
 
   private static func exceeded(_ reason: String) -> ArchiveError {
-    ArchiveError(.limitExceeded, "\(reason); write parts of it, or raise outputSize", limit: .outputSize)
+    ArchiveError(.limitExceeded, reason, limit: .outputSize)
   }
 }

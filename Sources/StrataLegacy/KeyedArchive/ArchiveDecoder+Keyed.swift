@@ -61,7 +61,7 @@ extension ArchiveDecoder {
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root", report: inout DecodingReport
   ) throws -> T {
     guard let root = archive.top[key] else {
-      throw ArchiveError(.missingValue, "the keyed archive has no top key \(key)")
+      throw ArchiveError(.missingValue, "the keyed archive has no top-level key \(key)")
     }
     let models = try KeyedModels(SchemaCatalog(of: type, and: subclasses), archive.classes)
     let context = DecodingContext(

@@ -54,14 +54,14 @@ extension ArchiveEncoder {
         var record = written
         do { try adjust(&record) } catch {
           throw ArchiveError(
-            .migrationFailed, "a record could not be adjusted for the other program",
+            .migrationFailed, "the adjustment of a record for a different program failed",
             typeName: record.typeName, underlying: error)
         }
         if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {
           throw ArchiveError(
             .migrationFailed,
-            "no field of \(schema.name)@\(schema.modelVersion) reads the key \(key) of an adjusted record; "
-              + "set record.modelVersion to the version that has this key",
+            "no field of the model \(schema.name)@\(schema.modelVersion) reads the key \(key) of an adjusted record; "
+              + "set record.modelVersion to the version that has the key",
             typeName: schema.name)
         }
         return .record(record)

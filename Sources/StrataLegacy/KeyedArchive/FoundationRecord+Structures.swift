@@ -28,7 +28,7 @@ extension FoundationRecord {
       for run in stride(from: 0, to: numbers.count, by: 2) {
         let (count, index) = (numbers[run], numbers[run + 1])
         guard count <= length - location, attributes.indices.contains(index) else {
-          throw ArchiveError(.damaged, "a run of attributes is outside of the text", path: [.key("NSAttributeInfo")])
+          throw ArchiveError(.damaged, "a run of attributes is outside the text", path: [.key("NSAttributeInfo")])
         }
         if sizes[index] == 0 { sizes[index] = attributes[index].size }
         try budget.spend(values: 3 + sizes[index])
@@ -90,7 +90,7 @@ extension FoundationRecord {
       numbers = [try fields.integer("NSLocation"), try fields.integer("NSLength")]
     }
     guard count >= 0, count == numbers.count / 2 else {
-      throw ArchiveError(.damaged, "an index set has a wrong number of ranges", path: [.key("NSRangeCount")])
+      throw ArchiveError(.damaged, "the number of ranges in an index set is wrong", path: [.key("NSRangeCount")])
     }
     let ranges = stride(from: 0, to: numbers.count, by: 2).map { range(numbers[$0], numbers[$0 + 1]) }
     return with(
@@ -133,11 +133,13 @@ extension FoundationRecord {
     if let kind = texts.first(where: { fields[$0.key] != nil }) {
       let numbers = try fields.string(kind.key).split { "{}, ".contains($0) }.map { Double($0) }
       guard numbers.count == kind.parts.count else {
-        throw ArchiveError(.damaged, "\(kind.parts.count) numbers in braces are expected", path: [.key(kind.key)])
+        throw ArchiveError(.damaged, "the value must be \(kind.parts.count) numbers in braces", path: [.key(kind.key)])
       }
       var object = ArchiveObject()
       for (name, number) in zip(kind.parts, numbers) {
-        guard let number else { throw ArchiveError(.damaged, "a number is expected", path: [.key(kind.key)]) }
+        guard let number else {
+          throw ArchiveError(.damaged, "a component of the value is not a number", path: [.key(kind.key)])
+        }
         object[name] = .double(number)
       }
       return with(fields, replacing: [kind.key, "NS.special"], by: [(kind.name, .object(object))])
@@ -193,7 +195,7 @@ extension FoundationRecord {
     var number = 0
     var shift = 0
     for byte in data {
-      guard shift < 63 else { throw ArchiveError(.damaged, "an integer of more than 63 bits", path: [.key(key)]) }
+      guard shift < 63 else { throw ArchiveError(.damaged, "an integer has more than 63 bits", path: [.key(key)]) }
       number |= Int(byte & 0x7F) << shift
       shift += 7
       if byte < 0x80 {
@@ -202,7 +204,7 @@ extension FoundationRecord {
       }
     }
     guard shift == 0, numbers.count.isMultiple(of: 2) else {
-      throw ArchiveError(.damaged, "pairs of integers are expected", path: [.key(key)])
+      throw ArchiveError(.damaged, "the value must be pairs of integers", path: [.key(key)])
     }
     return numbers
   }

@@ -38,12 +38,12 @@ extension FoundationValue {
     let found = fields.keys.count { Self.counted.has($0) || Self.objects.has($0) }
     guard count == found else {
       throw ArchiveError(
-        .damaged, "a set does not have as many elements as it says", path: [.key("NS.count")])
+        .damaged, "the number of elements in a set does not match its count", path: [.key("NS.count")])
     }
     var entries: [ArchiveValue.MapEntry] = []
     for index in 0..<count {
       guard let element = byKey["NS.object\(index)"], let times = byKey["NS.count\(index)"]?.intValue else {
-        throw ArchiveError(.damaged, "element \(index) is missing", path: [.index(index)])
+        throw ArchiveError(.damaged, "the element \(index) of a set is missing", path: [.index(index)])
       }
       entries.append(ArchiveValue.MapEntry(key: element, value: .integer(times)))
     }
@@ -60,7 +60,7 @@ extension FoundationValue {
     let keys = try fields.elements(Self.keys)
     let values = try fields.elements(objects)
     guard keys.count == values.count else {
-      throw ArchiveError(.damaged, "a dictionary has \(keys.count) keys and \(values.count) values")
+      throw ArchiveError(.damaged, "a dictionary has \(keys.count) keys but \(values.count) values")
     }
     let names = keys.compactMap(\.stringValue)
     if names.count == keys.count {

@@ -48,7 +48,7 @@ extension FoundationValue {
     let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
     let isBig = fields["NS.mantissa.bo"]?.intValue == 2
     guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
-      throw ArchiveError(.damaged, "a mantissa is not as long as its length states", path: [.key("NS.mantissa")])
+      throw ArchiveError(.damaged, "the size of a mantissa does not match its length", path: [.key("NS.mantissa")])
     }
     // A negative sign without digits represents NaN.
     guard length > 0 || !isNegative else { return .decimal(.nan) }
@@ -59,7 +59,7 @@ extension FoundationValue {
     }
     let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
     guard let decimal = parts.decimal else {
-      throw ArchiveError(.damaged, "a decimal without a mantissa of 128 bits and an exponent from -128 to 127")
+      throw ArchiveError(.damaged, "a decimal has a mantissa of more than 128 bits or an exponent outside -128 to 127")
     }
     return .decimal(decimal)
   }
@@ -114,7 +114,7 @@ extension FoundationValue {
     case .url(let base)?:
       return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }
         ?? ["base": .url(base), "relative": .string(relative)]
-    default: throw ArchiveError(.damaged, "a URL is relative to another one", path: [.key("NS.base")])
+    default: throw ArchiveError(.damaged, "a relative URL has an invalid base URL", path: [.key("NS.base")])
     }
   }
 
@@ -129,7 +129,7 @@ extension FoundationValue {
   static func uuid(_ fields: KeyedFields) throws -> ArchiveValue {
     let bytes = Array(try fields.data("NS.uuidbytes"))
     guard bytes.count == 16 else {
-      throw ArchiveError(.damaged, "a UUID has 16 bytes", path: [.key("NS.uuidbytes")])
+      throw ArchiveError(.damaged, "a UUID is not 16 bytes long", path: [.key("NS.uuidbytes")])
     }
     let uuid = (
       bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],

@@ -55,7 +55,8 @@ struct KeyedModels {
     if schema.superclasses.contains(where: { $0 === other }) { return }
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(
-        .invalidSchema, "\(other.name) and \(schema.name) both claim the legacy name \(name)", typeName: schema.name)
+        .invalidSchema,
+        "the models \(other.name) and \(schema.name) have the same legacy name \(name)", typeName: schema.name)
     }
     schemas[name] = schema
   }

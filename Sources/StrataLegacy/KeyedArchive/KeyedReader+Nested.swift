@@ -63,7 +63,7 @@ struct KeyedNesting {
     guard data.count <= rest else {
       throw ArchiveError(
         .limitExceeded,
-        "the nested archives claim more bytes than \(Self.levelLimit) levels of this one's data can hold",
+        "the nested archives state more bytes than \(Self.levelLimit) levels of the outer archive's data can contain",
         limit: .inflatedSize)
     }
     rest -= data.count

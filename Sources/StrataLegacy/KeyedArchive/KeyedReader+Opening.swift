@@ -74,7 +74,8 @@ extension KeyedReader {
     guard classEntry >= 0 else {
       if let key = layout.reservedKey {
         let error = ArchiveError(
-          .damaged, "an object without a $class has the key \(key); its own keys must begin with $$", path: [.key(key)])
+          .damaged,
+          "an object without a $class has the reserved key \(key); its own keys must begin with $$", path: [.key(key)])
         try note(error, of: target.identity)
       }
       return try open(.object(layout), depth: frame.depth + 1)

@@ -303,7 +303,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   func tooLong(_ length: Int) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "a string of \(length) bytes is longer than the limit of \(limits.stringLength)",
+      .limitExceeded, "a string of \(length) bytes is longer than the limit of \(limits.stringLength) bytes",
       limit: .stringLength)
   }
 }

@@ -54,7 +54,7 @@ struct KeyedTable: ~Escapable {
     guard version == KeyedArchive.knownVersion else {
       let code: ArchiveError.Code = version > KeyedArchive.knownVersion ? .newerFormat : .notAnArchive
       throw ArchiveError(
-        code, "a keyed archive of format version \(version); only \(KeyedArchive.knownVersion) exists",
+        code, "the keyed archive has format version \(version), but only version \(KeyedArchive.knownVersion) exists",
         foundVersion: version, supportedVersion: KeyedArchive.knownVersion)
     }
     let array = list.offset(of: try member("$objects"))
@@ -97,13 +97,13 @@ struct KeyedTable: ~Escapable {
     while let uid = uid(target) {
       guard uid < UInt64(count) else {
         throw ArchiveError(
-          .damaged, "a reference names object \(uid), and the archive has \(count) of them")
+          .damaged, "a reference names the object \(uid), but the archive has only \(count) objects")
       }
       target.identity = Int(uid)
       target.offset = list.offset(of: list.reference(at: objects &+ Int(uid) &* list.referenceSize))
       target.marker = list.marker(at: target.offset)
       hops &+= 1
-      guard hops <= 64 else { throw ArchiveError(.damaged, "references refer to each other in a cycle") }
+      guard hops <= 64 else { throw ArchiveError(.damaged, "references form a cycle") }
     }
     target.isNull = hasNull && target.identity == 0
     return target
@@ -179,18 +179,22 @@ struct KeyedTable: ~Escapable {
     }
     func names(_ key: String) throws -> [String] {
       guard let array = try member(key) else { return [] }
-      guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is not an array") }
+      guard Self.isArray(array.marker) else {
+        throw ArchiveError(.damaged, "the value \(key) of a class is not an array")
+      }
       let (start, count) = list.content(at: array.offset)
       // The number of names is limited, because each class keeps its own copy of the names. In a hostile file, many classes could
       // refer to the same long array.
       guard count <= Self.mostNames else {
         throw ArchiveError(
-          .limitExceeded, "\(key) of a class has \(count) names; the limit is \(Self.mostNames)", limit: .count)
+          .limitExceeded,
+          "the value \(key) of a class has \(count) names, more than the limit of \(Self.mostNames) "
+            + "names", limit: .count)
       }
       return try (0..<count).map { index in
         let element = try self.target(list.reference(at: start + index * list.referenceSize))
         guard let name = Self.string(at: element.offset, of: list) else {
-          throw ArchiveError(.damaged, "\(key) of a class holds something other than names")
+          throw ArchiveError(.damaged, "the value \(key) of a class contains a value that is not a name")
         }
         return name
       }
@@ -209,10 +213,10 @@ struct KeyedTable: ~Escapable {
 
   static func tooMany(_ limit: Int) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "a collection is longer than the limit of \(limit) elements", limit: .count)
+      .limitExceeded, "a collection has more elements than the limit of \(limit) elements", limit: .count)
   }
 
   static func notAnArchive(_ reason: String) -> ArchiveError {
-    ArchiveError(.notAnArchive, "this property list is not a keyed archive: \(reason)")
+    ArchiveError(.notAnArchive, "the property list is not a keyed archive: \(reason)")
   }
 }

@@ -98,7 +98,7 @@ struct KeyedWriter {
       if value.twosComplement != nil {
         .integer(value)
       } else {
-        throw ArchiveError(.notEncodable, "an integer needs more than 128 bits, the maximum in property lists")
+        throw ArchiveError(.notEncodable, "an integer has more than 128 bits, which is the maximum in property lists")
       }
     case .float(let value): .float(value)
     case .double(let value): .double(value)
@@ -106,7 +106,7 @@ struct KeyedWriter {
     case .data(let value): .data(value)
     case .number:
       throw ArchiveError(
-        .notEncodable, "a number has more digits than Foundation's numbers; make it a decimal, a double or a string")
+        .notEncodable, "a number has more digits than Foundation's numbers; use a decimal, a double or a string")
     default: nil
     }
   }
@@ -120,10 +120,10 @@ struct KeyedWriter {
     case .reference(let number):
       if let uid = uids[number] { return uid }
       guard graph.indices.contains(number) else {
-        throw ArchiveError(.notEncodable, "a reference names an object that the graph does not have")
+        throw ArchiveError(.notEncodable, "a reference names an object that is not in the graph")
       }
       switch graph[number] {
-      case .reference: throw ArchiveError(.notEncodable, "a graph has a reference in place of an object")
+      case .reference: throw ArchiveError(.notEncodable, "an entry of a graph is a reference instead of an object")
       case .null: return try uid(of: .null, depth: depth)
       default: break
       }
@@ -173,11 +173,12 @@ struct KeyedWriter {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
     case .graph:
-      throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
+      throw ArchiveError(
+        .notEncodable, "a graph is inside another graph; move the objects of the inner graph to the outer graph")
     default:
       if let encoding = FoundationValue.encoding(of: value) { return try set(uid, to: encoding, depth: depth) }
       guard let object = try scalar(value) else {
-        throw ArchiveError(.notEncodable, "a value that archives cannot hold")
+        throw ArchiveError(.notEncodable, "archives cannot store the value")
       }
       objects.set(uid, to: object)
     }
@@ -246,7 +247,8 @@ struct KeyedWriter {
     let name = record.typeName
     if let chain = options.classes[name] {
       guard let first = chain.first, !first.isEmpty else {
-        throw ArchiveError(.notEncodable, "a class has no name; name it and its superclasses", typeName: name)
+        throw ArchiveError(
+          .notEncodable, "a class has no name; specify the names of the class and its superclasses", typeName: name)
       }
       return KeyedClass(name: first, chain: chain, hints: [])
     }

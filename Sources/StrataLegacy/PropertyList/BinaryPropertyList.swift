@@ -47,18 +47,18 @@ struct BinaryPropertyList: ~Escapable {
     offsetSize = Int(sizes >> 8 & 0xFF)
     referenceSize = Int(sizes & 0xFF)
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
-      throw ArchiveError.damaged("the trailer states a number size that is not from 1 to 8 bytes", at: trailer + 6)
+      throw ArchiveError.damaged("the number size in the trailer is outside 1 to 8 bytes", at: trailer + 6)
     }
     guard table > UInt64(Self.headerSize), table < UInt64(trailer) else {
-      throw ArchiveError.damaged("the table of offsets is not between objects and trailer", at: trailer + 24)
+      throw ArchiveError.damaged("the offset table is not between the objects and the trailer", at: trailer + 24)
     }
     let (tableSize, overflows) = objects.multipliedReportingOverflow(by: UInt64(offsetSize))
     guard !overflows, tableSize == UInt64(trailer) - table else {
-      throw ArchiveError.damaged("the table of offsets does not end where the trailer starts", at: trailer + 8)
+      throw ArchiveError.damaged("the offset table does not end at the start of the trailer", at: trailer + 8)
     }
     guard objects <= UInt64(limits.count) else { throw Self.tooMany(objects, limits, at: trailer + 8) }
     guard root < objects else {
-      throw ArchiveError.damaged("the number of the outermost object is out of range", at: trailer + 16)
+      throw ArchiveError.damaged("the number of the root object is out of range", at: trailer + 16)
     }
     self.bytes = bytes
     self.table = Int(table)
@@ -161,12 +161,12 @@ struct BinaryPropertyList: ~Escapable {
       let entry = table + number * offsetSize
       let offset = unsigned(at: entry, size: offsetSize)
       guard offset >= UInt64(Self.headerSize), offset < UInt64(table) else {
-        throw ArchiveError.damaged("the table of offsets names an offset outside the objects", at: entry)
+        throw ArchiveError.damaged("the offset table contains an offset outside the objects", at: entry)
       }
       rest.partialValue -= try check(Int(offset), limits) - Int(offset)
       guard rest.partialValue >= 0 else {
         throw ArchiveError.damaged(
-          "the objects overlap; together they claim more than \(Self.overlap) times the file", at: entry)
+          "the objects overlap, with a total size of more than \(Self.overlap) times the file size", at: entry)
       }
     }
   }
@@ -205,7 +205,7 @@ struct BinaryPropertyList: ~Escapable {
     case 0xD:
       let (start, count) = try checkContent(at: offset, width: 2 * referenceSize, limits)
       return try checkReferences(start, 2 * count)
-    default: throw ArchiveError.damaged("an object has a marker that bplist00 does not use", at: offset)
+    default: throw ArchiveError.damaged("the marker of an object is not part of bplist00", at: offset)
     }
   }
 
@@ -237,7 +237,7 @@ struct BinaryPropertyList: ~Escapable {
       let (size, overflows) = count.multipliedReportingOverflow(by: UInt64(width))
       guard !overflows, size <= UInt64(limits.stringLength) else {
         throw ArchiveError(
-          .limitExceeded, "a string or data is longer than the limit of \(limits.stringLength) bytes",
+          .limitExceeded, "a string or data object is longer than the limit of \(limits.stringLength) bytes",
           limit: .stringLength, byteOffset: offset)
       }
     } else if count > UInt64(limits.count) {
@@ -252,7 +252,8 @@ struct BinaryPropertyList: ~Escapable {
     var index = 0
     while index < count {
       guard let scalar = scalar(at: start + 2 * index, left: count - index) else {
-        throw ArchiveError.damaged("a string has half of a surrogate pair; valid UTF-16 has both", at: offset)
+        throw ArchiveError.damaged(
+          "a string is not valid UTF-16 because it has only half of a surrogate pair", at: offset)
       }
       index += scalar > 0xFFFF ? 2 : 1
       textSize += scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar > 0xFFFF ? 4 : 3
@@ -276,7 +277,7 @@ struct BinaryPropertyList: ~Escapable {
 
   private static func tooMany(_ count: UInt64, _ limits: ArchiveLimits, at offset: Int) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "a collection of \(count) elements is longer than the limit of \(limits.count)",
+      .limitExceeded, "a collection of \(count) elements is longer than the limit of \(limits.count) elements",
       limit: .count, byteOffset: offset)
   }
 }

@@ -34,7 +34,8 @@ extension PropertyListReader {
         guard open.count + made.height <= depth else { throw ArchiveError.tooDeep(depth) }
       } else if object.childCount > 0 {
         guard openNumbers.insert(number).inserted else {
-          throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have cycles")
+          throw ArchiveError(
+            .damaged, "an object of the property list contains itself; only keyed archives may have cycles")
         }
         guard open.count < depth else { throw ArchiveError.tooDeep(depth) }
         open.append(OpenContainer(number: number, object: object))

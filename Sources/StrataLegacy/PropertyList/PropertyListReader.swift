@@ -53,15 +53,18 @@ public struct PropertyListReader: Sendable {
         throw ArchiveError.damaged("the text is not valid UTF-16", at: 0)
       }
       return try Self.readXML(Data(text.utf8).bytes, limits)
-    case .binary: throw ArchiveError(.notAnArchive, "found a binary property list where text is expected")
+    case .binary:
+      throw ArchiveError(.notAnArchive, "found a binary property list where a text property list is expected")
     case .other(let name):
-      var advice = ""
+      var advice: String?
       switch ForeignFormat(bytes) {
-      case .json? where name == "JSON", .gzip?: advice = ForeignFormat(bytes).map { "; \($0.advice)" } ?? ""
+      case .json? where name == "JSON", .gzip?: advice = ForeignFormat(bytes)?.advice
       default: break
       }
       throw ArchiveError(
-        .notAnArchive, "found \(name) where a binary or XML property list is expected\(advice)", byteOffset: 0)
+        .notAnArchive,
+        advice.map { "found \(name) where a binary or XML property list is expected; \($0)" }
+          ?? "found \(name) where a binary or XML property list is expected", byteOffset: 0)
     }
   }
 

@@ -17,7 +17,7 @@ public struct PropertyListWriter: Sendable {
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
-      throw ArchiveError(.notEncodable, "the number of the outermost object is out of range")
+      throw ArchiveError(.notEncodable, "the number of the root object is out of range")
     }
     let referenceSize = Self.size(of: UInt64(list.objects.count - 1))
     var buffer = ByteBuffer()
@@ -27,7 +27,7 @@ public struct PropertyListWriter: Sendable {
     for object in list.objects {
       offsets.append(buffer.count)
       for index in 0..<object.childCount where !list.objects.indices.contains(object.child(index)) {
-        throw ArchiveError(.notEncodable, "a reference names an object that the property list does not have")
+        throw ArchiveError(.notEncodable, "a reference names an object that is not in the property list")
       }
       try Self.append(object, referenceSize, to: &buffer)
     }
@@ -53,7 +53,7 @@ public struct PropertyListWriter: Sendable {
     case .date(let value):
       let seconds = value.timeIntervalSinceReferenceDate
       guard seconds.isFinite else {
-        throw ArchiveError(.notEncodable, "a date is not a finite number of seconds, as property lists require")
+        throw ArchiveError(.notEncodable, "a date is not a finite number of seconds")
       }
       buffer.append(0x33, seconds.bitPattern)
     case .data(let value):
@@ -87,7 +87,7 @@ public struct PropertyListWriter: Sendable {
   private static func append(_ value: WideInteger, to buffer: inout ByteBuffer) throws {
     guard let small = value.exactly(Int64.self) else {
       guard let bits = value.twosComplement else {
-        throw ArchiveError(.notEncodable, "an integer needs more than 128 bits, the maximum in property lists")
+        throw ArchiveError(.notEncodable, "an integer has more than 128 bits, which is the maximum in property lists")
       }
       buffer.append(0x14, bits.high)
       append(bits.low, size: 8, to: &buffer)

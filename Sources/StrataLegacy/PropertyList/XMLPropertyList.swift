@@ -44,7 +44,8 @@ struct XMLPropertyList: ~Escapable {
     if isWrapped {
       let end = try tokenizer.nextTag()
       guard end.side == .end, end.name == .plist else {
-        throw ArchiveError.damaged("a property list has one value; \"</plist>\" must follow it", at: end.start)
+        throw ArchiveError.damaged(
+          "the first value of the property list is not followed by \"</plist>\"", at: end.start)
       }
     }
     try tokenizer.expectEnd()
@@ -58,13 +59,14 @@ struct XMLPropertyList: ~Escapable {
       let number = try add(.null, tag)
       guard open.count < limits.depth else {
         throw ArchiveError(
-          .limitExceeded, "the nesting goes deeper than \(limits.depth) levels", limit: .depth, byteOffset: tag.start)
+          .limitExceeded,
+          "the property list is nested more than \(limits.depth) levels deep", limit: .depth, byteOffset: tag.start)
       }
       open.append(Container(number: number, isDictionary: tag.name == .dict, start: tag.start))
       if tag.isEmpty { try finish() }
     case .key:
       guard let last = open.indices.last, open[last].isDictionary, open[last].key == nil else {
-        throw ArchiveError.damaged("there is a key where a value must be", at: tag.start)
+        throw ArchiveError.damaged("found a key where a value is expected", at: tag.start)
       }
       list.objects.append(.string(try tokenizer.text(of: tag)))
       open[last].key = list.objects.count - 1
@@ -76,9 +78,9 @@ struct XMLPropertyList: ~Escapable {
     case .real: try add(tag, "a real is not written as a number") { XMLScalars.real($0).map { .double($0) } }
     case .date:
       try add(tag, "a date is not written as YYYY-MM-DDThh:mm:ssZ") { XMLScalars.date($0).map { .date($0) } }
-    case .data: try add(tag, "data is not written in base64") { XMLScalars.data($0).map { .data($0) } }
+    case .data: try add(tag, "the data is not valid Base64") { XMLScalars.data($0).map { .data($0) } }
     case .plist, .other:
-      throw ArchiveError.damaged("an element is not one that property lists can have", at: tag.start)
+      throw ArchiveError.damaged("the name of an element is not valid in a property list", at: tag.start)
     }
   }
 
@@ -102,7 +104,7 @@ struct XMLPropertyList: ~Escapable {
       open[last].entries.append(PropertyList.Entry(key: key, value: number))
       open[last].key = nil
     } else {
-      throw ArchiveError.damaged("a value of a dictionary has no key before it", at: tag.start)
+      throw ArchiveError.damaged("a value of a dictionary has no key", at: tag.start)
     }
     guard open[last].elements.count <= limits.count, open[last].entries.count <= limits.count else {
       throw ArchiveError(
@@ -113,9 +115,9 @@ struct XMLPropertyList: ~Escapable {
 
   private mutating func close(_ tag: XMLTokenizer.Tag) throws {
     guard let last = open.last, tag.name == (last.isDictionary ? .dict : .array) else {
-      throw ArchiveError.damaged("an end tag does not match a start tag", at: tag.start)
+      throw ArchiveError.damaged("an end tag does not match its start tag", at: tag.start)
     }
-    guard last.key == nil else { throw ArchiveError.damaged("a key has no value", at: tag.start) }
+    guard last.key == nil else { throw ArchiveError.damaged("a key of a dictionary has no value", at: tag.start) }
     try finish()
   }
 

@@ -55,7 +55,7 @@ struct XMLTokenizer: ~Escapable {
       // NULs after the end are skipped, because some programs write a terminating NUL.
       while byte(position) == 0 { position += 1 }
       guard position == bytes.byteCount else {
-        throw ArchiveError.damaged("something follows the end of the property list", at: position)
+        throw ArchiveError.damaged("the file has content after the end of the property list", at: position)
       }
       return
     }
@@ -87,7 +87,7 @@ struct XMLTokenizer: ~Escapable {
         position = try find(next == UInt8(ascii: "'") ? "'" : "\"", from: position) + 1
       case UInt8(ascii: "["), UInt8(ascii: "<"):
         throw ArchiveError.damaged(
-          "the document type has declarations of its own; property lists have none", at: start)
+          "the document type has its own declarations, which property lists must not have", at: start)
       default: break
       }
     }
@@ -101,7 +101,7 @@ struct XMLTokenizer: ~Escapable {
       let end = try find("--", from: position + 4)
       guard byte(end + 2) == UInt8(ascii: ">") else {
         throw end + 2 < bytes.byteCount
-          ? ArchiveError.damaged("a comment has two hyphens in its text", at: start) : endOfText()
+          ? ArchiveError.damaged("the text of a comment contains two hyphens", at: start) : endOfText()
       }
       position = end + 3
       return true
@@ -243,20 +243,20 @@ struct XMLTokenizer: ~Escapable {
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
     guard end.side == .end, end.name == tag.name else {
-      throw ArchiveError.damaged("an element is inside the text of another", at: end.start)
+      throw ArchiveError.damaged("an element is inside the text of another element", at: end.start)
     }
   }
 
   private func string(of text: RawSpan, _ tag: Tag) throws -> String {
     guard let string = text.withUnsafeBytes({ ByteBuffer.string($0) }) else {
-      throw ArchiveError.damaged("a text is not valid UTF-8", at: tag.start)
+      throw ArchiveError.damaged("the text of an element is not valid UTF-8", at: tag.start)
     }
     return string
   }
 
   private func tooLong(_ tag: Tag) -> ArchiveError {
     ArchiveError(
-      .limitExceeded, "a text is longer than the limit of \(limits.stringLength) bytes",
+      .limitExceeded, "the text of an element is longer than the limit of \(limits.stringLength) bytes",
       limit: .stringLength, byteOffset: tag.start)
   }
 
@@ -270,7 +270,9 @@ struct XMLTokenizer: ~Escapable {
       if position < end, byte(position) == 0x0A { position += 1 }
       text.append(0x0A)
     case 0x20..., 0x09, 0x0A: text.append(next)
-    default: throw ArchiveError.damaged("a text has a control character, which XML does not allow", at: position - 1)
+    default:
+      throw ArchiveError.damaged(
+        "the text of an element contains a control character, which XML does not allow", at: position - 1)
     }
   }
 
@@ -286,7 +288,8 @@ struct XMLTokenizer: ~Escapable {
     }
     guard position < bytes.byteCount else { throw endOfText() }
     guard skip(UInt8(ascii: ";")) else {
-      throw ArchiveError.damaged("an ampersand starts no reference; a semicolon must end one", at: start)
+      throw ArchiveError.damaged(
+        "an ampersand does not start a valid reference; a reference must end with a semicolon", at: start)
     }
     switch String(decoding: name, as: UTF8.self) {
     case "amp": return [UInt8(ascii: "&")]
@@ -302,7 +305,7 @@ struct XMLTokenizer: ~Escapable {
         number >= 0x20 || [0x09, 0x0A, 0x0D].contains(number), number != 0xFFFE, number != 0xFFFF
       else { throw ArchiveError.damaged("a reference names a character that XML forbids", at: start) }
       return Array(String(Character(scalar)).utf8)
-    default: throw ArchiveError.damaged("a reference names an entity other than the five of XML", at: start)
+    default: throw ArchiveError.damaged("a reference names an entity that is not predefined in XML", at: start)
     }
   }
 
@@ -362,6 +365,6 @@ struct XMLTokenizer: ~Escapable {
   private func badTag() -> ArchiveError { .damaged("a tag is not well-formed", at: position) }
 
   private func endOfText() -> ArchiveError {
-    ArchiveError(.truncated, "the text ends before the property list does", byteOffset: bytes.byteCount)
+    ArchiveError(.truncated, "the text ends before the end of the property list", byteOffset: bytes.byteCount)
   }
 }

@@ -77,8 +77,8 @@ actor BearerToken {
     failures += 1
     let reason =
       cause == nil
-      ? "the server rejects the token; a valid one is needed"
-      : "the server rejects the token, and it could not be renewed; a valid one is needed"
+      ? "the server rejected the token; provide a valid token"
+      : "the server rejected the token, and the token could not be renewed; provide a valid token"
     let error = RemoteError(.unauthorized, reason, status: 401, underlying: cause)
     failure = (rejected, failures, error)
     return Failed(error: error)

@@ -74,7 +74,7 @@ final class HTTPClient: Sendable {
         if answer.status == 401 {
           guard !wasRenewed else {
             throw RemoteError(
-              .unauthorized, "the server rejects the renewed token too; provide a valid one", status: 401)
+              .unauthorized, "the server rejected the renewed token; provide a valid token", status: 401)
           }
           guard let credential, let token = try await authentication?.renew(credential) else { return answer }
           (renewed, wasRenewed) = (token, true)

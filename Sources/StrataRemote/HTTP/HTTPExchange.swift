@@ -68,7 +68,9 @@ final class HTTPExchange: Sendable {
     // Only cancellation ends the sleep early. The exchange has already ended in that case.
     guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
     finish(
-      .failure(RemoteError(.timedOut, "no complete answer arrived in time; try again, or set a longer timeout")))
+      .failure(
+        RemoteError(
+          .timedOut, "the server did not send a complete response in time; try again, or increase the timeout")))
   }
 
   #if canImport(FoundationNetworking)
@@ -122,7 +124,8 @@ final class HTTPExchange: Sendable {
 
   func receive(_ response: URLResponse) {
     guard let http = response as? HTTPURLResponse else {
-      return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
+      return finish(
+        .failure(RemoteError(.invalidResponse, "the response is not an HTTP response; check the server URL")))
     }
     var headers = HTTPHeaders()
     for (name, value) in http.allHeaderFields {
@@ -154,22 +157,23 @@ final class HTTPExchange: Sendable {
     let response = state.withLock { $0.response }
     if let error { return finish(.failure(RemoteError(transport: error, hasHead: response != nil))) }
     guard let response else {
-      return finish(.failure(RemoteError(.invalidResponse, "the answer is not HTTP; check the server URL")))
+      return finish(
+        .failure(RemoteError(.invalidResponse, "the response is not an HTTP response; check the server URL")))
     }
     guard 100...599 ~= response.status else {
-      return finish(.failure(RemoteError(.invalidResponse, "the status of the answer is invalid; HTTP has 100 to 599")))
+      return finish(.failure(RemoteError(.invalidResponse, "the status of the response is outside 100 to 599")))
     }
     guard hasValidLength(response) else {
-      return finish(.failure(RemoteError(.invalidResponse, "the Content-Length of the answer is not a whole number")))
+      return finish(.failure(RemoteError(.invalidResponse, "the Content-Length of the response is not a whole number")))
     }
     if !hasNoResponse, let length = contentLength(of: response), response.body.count < length {
-      return finish(.failure(RemoteError(.cutOff, "the answer is shorter than its Content-Length; try again")))
+      return finish(.failure(RemoteError(.cutOff, "the response is shorter than its Content-Length; try again")))
     }
     finish(.success(response))
   }
 
   private var tooLarge: RemoteError {
-    RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; request less, or raise the size limit")
+    RemoteError(.tooLarge, "the response has more than \(sizeLimit) bytes; request less data, or raise the size limit")
   }
 
   /// The exact number of bytes of the decoded content, or `nil` if the headers do not determine it (RFC 9110, section

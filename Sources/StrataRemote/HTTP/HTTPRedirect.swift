@@ -24,21 +24,25 @@ enum HTTPRedirect {
     }
     guard let target = URL(string: location.trimmingCharacters(in: .whitespaces), relativeTo: request.url)?.absoluteURL,
       let new = HTTPOrigin(target), let old = HTTPOrigin(request.url)
-    else { throw refusal("the server redirects to something that is no URL of HTTP; a URL of http or https is needed") }
+    else { throw refusal("the server redirects to a target that is not an http or https URL") }
     var next = request
     next.url = target
     guard request.method == "GET" || request.method == "HEAD" else {
       guard response.status == 307 || response.status == 308 else {
-        throw refusal("the server redirects a \(request.method) so that its method changes; only 307 and 308 keep it")
+        throw refusal(
+          "the redirect of a \(request.method) request would change the method; only status 307 or 308 keeps the "
+            + "method")
       }
       guard new == old else {
         throw refusal(
-          "the server redirects a \(request.method) to another origin; it is sent again only within the same one")
+          "the server redirects a \(request.method) request to a different origin; such a request is repeated only at "
+            + "the same origin")
       }
       return next
     }
     guard new.scheme == old.scheme || (old.scheme == "http" && new.scheme == "https") else {
-      throw refusal("the server redirects from https to http; only the same scheme or https is followed")
+      throw refusal(
+        "the server redirects from https to http; only a redirect to the same scheme or to https is followed")
     }
     if new != old {
       let kept = ["accept", "accept-language", "user-agent"]

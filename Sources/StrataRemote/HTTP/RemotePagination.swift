@@ -83,7 +83,7 @@ public struct RemotePagination: Sendable {
     case .linkHeader:
       guard let link = Self.nextLink(response) else { return nil }
       guard let next = URL(string: link.target, relativeTo: response.url)?.absoluteURL else {
-        throw Self.refusal("the link to the next page is no URL; a URL is needed", url)
+        throw Self.refusal("the link to the next page is not a URL", url)
       }
       return try sameOrigin(next, as: url)
     case .page(let name, _, let count, let first):
@@ -98,7 +98,7 @@ public struct RemotePagination: Sendable {
         found.scheme == nil
         ? URL(string: found.relativeString, relativeTo: response.url)?.absoluteURL : found.absoluteURL
       guard let absolute else {
-        throw Self.refusal("the URL of the next page is no URL of HTTP; an absolute or relative one is needed", url)
+        throw Self.refusal("the URL of the next page is not an HTTP URL", url)
       }
       return try sameOrigin(absolute, as: url)
     }
@@ -113,11 +113,12 @@ public struct RemotePagination: Sendable {
 
   private func sameOrigin(_ next: URL, as url: URL) throws -> URL {
     guard let origin = HTTPOrigin(next) else {
-      throw Self.refusal("the URL of the next page is no URL of HTTP; an absolute or relative one is needed", url)
+      throw Self.refusal("the URL of the next page is not an HTTP URL", url)
     }
     guard origin == HTTPOrigin(url) else {
       throw Self.refusal(
-        "the next page is at another origin, which must not get the token; scheme, host and port must be the same", url)
+        "the next page has a different origin, which must not receive the token; the scheme, host and port must "
+          + "match", url)
     }
     return next
   }

@@ -77,7 +77,7 @@ public final class URLSessionTransport: HTTPTransport {
       throw error.located(method: next.method, url: next.url)
     }
     throw RemoteError(
-      .redirected, "the server redirects more than \(HTTPRedirect.limit) times; no more are followed",
+      .redirected, "the server redirected the request more than \(HTTPRedirect.limit) times",
       method: request.method,
       url: request.url)
   }
@@ -106,7 +106,7 @@ public final class URLSessionTransport: HTTPTransport {
   /// A year, which is longer than any useful timeout and does not overflow the clock.
   private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
-  private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new one")
+  private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; create a new transport")
 
   private static func prepared(_ request: HTTPRequest, timeout: Duration) throws -> URLRequest {
     guard HTTPOrigin(request.url) != nil else {
@@ -128,7 +128,7 @@ public final class URLSessionTransport: HTTPTransport {
       guard isToken(field.name), field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw RemoteError(
           .invalidConfiguration,
-          "the name of a header is not a token, or its value has control characters; HTTP allows neither")
+          "a header has a name that is not a token, or a value with control characters")
       }
       prepared.addValue(field.value, forHTTPHeaderField: field.name)
     }

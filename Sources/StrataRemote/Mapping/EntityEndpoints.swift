@@ -45,7 +45,7 @@ struct PathTemplate: Sendable {
       var rest = component[...]
       while let open = rest.firstIndex(of: "{") {
         guard let close = rest[open...].firstIndex(of: "}"), close > rest.index(after: open) else {
-          throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and closing }")
+          throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and a closing }")
         }
         try parts.append(Self.text(rest[..<open], path))
         parts.append(.key(String(rest[rest.index(after: open)..<close])))
@@ -93,11 +93,12 @@ struct EntityPaths: Sendable {
       if let other = template.keys.first(where: { !keys.contains($0) }) {
         throw RemoteError(
           .invalidConfiguration,
-          "the path \(path ?? own) uses the key \(other); it can use \(keys.sorted().joined(separator: ", "))")
+          "the path \(path ?? own) uses the unknown key \(other); the available keys are "
+            + "\(keys.sorted().joined(separator: ", "))")
       }
       guard !needsID || template.keys.contains("id") else {
         throw RemoteError(
-          .invalidConfiguration, "the path \(path ?? own) does not name the record; add {id}")
+          .invalidConfiguration, "the path \(path ?? own) does not identify the record; add {id}")
       }
       return template
     }

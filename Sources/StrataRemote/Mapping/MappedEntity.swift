@@ -96,7 +96,8 @@ struct MappedEntity: Sendable {
     case .uint(let number): return String(number)
     case let other:
       throw RemoteError(
-        .invalidConfiguration, "a path can hold text, a number, a URL or a UUID; found \(other.kind)", entity: name)
+        .invalidConfiguration,
+        "a value in a path must be text, a number, a URL or a UUID; found \(other.kind)", entity: name)
     }
   }
 

@@ -23,15 +23,18 @@ struct RemoteBody: Sendable {
   init(_ body: Data, of entity: MappedEntity, isOne: Bool = false) throws {
     guard !body.isEmpty else {
       throw RemoteError(
-        .invalidBody, "the answer is empty, so nothing was merged; an empty list must be sent as []",
+        .invalidBody, "the response is empty, so nothing was merged; an empty list must be sent as []",
         entity: entity.name)
     }
     let value: ArchiveValue
     do {
       value = try entity.decoder?(body) ?? JSONReader.refusingDuplicates(limits: ArchiveLimits()).read(body)
     } catch {
-      let form = entity.decoder == nil ? "readable JSON" : "readable by the decoder of the configuration"
-      throw RemoteError(.invalidBody, "the answer is not \(form)", entity: entity.name, underlying: error)
+      throw RemoteError(
+        .invalidBody,
+        entity.decoder == nil
+          ? "the response is not readable JSON"
+          : "the decoder of the configuration cannot read the response", entity: entity.name, underlying: error)
     }
     switch value {
     case .array(let records): (self.records, isList) = (records, true)
@@ -53,7 +56,7 @@ struct RemoteBody: Sendable {
       }
     default:
       throw RemoteError(
-        .invalidBody, "found \(value.kind); a list or an object is expected", entity: entity.name)
+        .invalidBody, "the response must be a list or an object; found \(value.kind)", entity: entity.name)
     }
   }
 }
@@ -92,7 +95,8 @@ extension MappedEntity {
       return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
     } catch {
       throw RemoteError(
-        .invalidBody, "a record cannot be read as the entity; nothing was merged", entity: name, underlying: error)
+        .invalidBody,
+        "a record cannot be decoded as the entity, so nothing was merged", entity: name, underlying: error)
     }
   }
 

@@ -37,7 +37,7 @@ struct RemoteCatalog: Sendable {
   func known(_ type: any Entity.Type) throws -> MappedEntity {
     guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {
       throw RemoteError(
-        .invalidConfiguration, "the entity has no mapper; add one to the configuration", entity: type.schema.name)
+        .invalidConfiguration, "the entity has no mapper; add a mapper to the configuration", entity: type.schema.name)
     }
     return entity
   }
@@ -46,7 +46,7 @@ struct RemoteCatalog: Sendable {
     guard let entity = self[name] else {
       throw RemoteError(
         .invalidConfiguration,
-        "there is no such entity; the entities are \(entities.map(\.name).sorted().joined(separator: ", "))",
+        "the entity is unknown; the known entities are \(entities.map(\.name).sorted().joined(separator: ", "))",
         entity: name)
     }
     return entity
@@ -110,7 +110,7 @@ private struct RemoteCatalogBuilder {
     guard let first = problems.first else { return }
     guard problems.count > 1 else { throw first }
     let lines = problems.map { "\n- \($0)" }.joined()
-    throw RemoteError(.invalidConfiguration, "\(problems.count) mistakes in the configuration:\(lines)")
+    throw RemoteError(.invalidConfiguration, "the configuration has \(problems.count) mistakes:\(lines)")
   }
 
   private mutating func add(_ mapper: EntityMapper) throws {

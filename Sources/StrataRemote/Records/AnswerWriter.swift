@@ -68,10 +68,10 @@ struct AnswerWriter {
   ///   before the data was reset.
   init(_ nodes: EntityNodes, _ catalog: RemoteCatalog, account: String, number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(catalog.entities, db) == account else {
-      throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
+      throw RemoteError(.accountChanged, "the account changed during the request, so the response was discarded")
     }
     guard try !RemoteTables.isBeforeReset(number, db) else {
-      throw RemoteError(.accountChanged, "all rows were removed while the request ran; its answer was dropped")
+      throw RemoteError(.accountChanged, "all rows were removed during the request, so the response was discarded")
     }
     self.nodes = nodes
     self.catalog = catalog
@@ -121,7 +121,7 @@ struct AnswerWriter {
       // An empty id is refused, because the URL for the record would then be the URL of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
-          .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
+          .invalidBody, "a record has no id under \(idPlace(entity)); specify the id property with id: in the mapper",
           entity: entity.name)
       }
       result.ids.append(text)

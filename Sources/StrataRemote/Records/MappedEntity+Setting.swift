@@ -61,7 +61,8 @@ extension MappedEntity {
     guard !table.columns[field.slot].isNotNull else {
       throw RemoteError(
         .store,
-        "the earlier value of \(field.key) references a record that is gone; set it to another record, or delete this one",
+        "the earlier value of \(field.key) refers to a deleted record; set the field to a different record, or delete "
+          + "this record",
         entity: name)
     }
     return .null

@@ -58,7 +58,8 @@ struct StoredConflict {
     case .value(let value):
       guard case .attribute(let place) = field.source else {
         throw RemoteError(
-          .store, "a reference cannot be resolved by a value; use .local or .server", entity: entity.name)
+          .store,
+          "the conflict of a reference cannot be resolved with a value; use .local or .server", entity: entity.name)
       }
       let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
       try entity.set(field.column, of: record, to: new, db)
@@ -78,7 +79,8 @@ struct StoredConflict {
     guard try target.row(server, db) == nil else { return }
     throw RemoteError(
       .store,
-      "the server's value refers to a record that does not exist locally; discard its deletion, or resolve with .local",
+      "the server's value refers to a record that does not exist locally; discard the deletion of that record, or "
+        + "resolve the conflict with .local",
       entity: entity.name)
   }
 }

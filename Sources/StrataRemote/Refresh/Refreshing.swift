@@ -60,7 +60,7 @@ struct Refreshing: Sendable {
 
   private func refreshed() async throws -> (RemoteRefresh, ArchiveValue?) {
     guard session.account == account else {
-      throw RemoteError(.accountChanged, "another account is in use; repeat the call for it")
+      throw RemoteError(.accountChanged, "a different account is in use; repeat the call for the current account")
     }
     let number = session.nextNumber()
     try await session.checkRows(entity)
@@ -180,7 +180,7 @@ struct Refreshing: Sendable {
     while true {
       guard response.status == 200 || response.status == 203 else {
         throw RemoteError(
-          .invalidBody, "the answer is neither a list nor a record; nothing was merged", status: response.status)
+          .invalidBody, "the response is neither a list nor a record, so nothing was merged", status: response.status)
       }
       let body = try RemoteBody(response.body, of: entity, isOne: isOne)
       records += body.records
@@ -192,11 +192,11 @@ struct Refreshing: Sendable {
           after: request.url, response: response, count: body.records.count, received: records.count)
       else { break }
       guard seen.insert(Self.resource(next)).inserted else {
-        throw RemoteError(.invalidResponse, "the pages of the list are linked in a cycle; nothing was merged")
+        throw RemoteError(.invalidResponse, "the pages of the list are linked in a cycle, so nothing was merged")
       }
       guard count < session.configuration.pageLimit else {
         throw RemoteError(
-          .tooLarge, "the list has more than \(session.configuration.pageLimit) pages; nothing was merged")
+          .tooLarge, "the list has more than \(session.configuration.pageLimit) pages, so nothing was merged")
       }
       request = HTTPRequest("GET", next, headers: first.headers)
       for name in ["If-None-Match", "If-Modified-Since"] { request.headers[name] = nil }
@@ -224,7 +224,7 @@ struct Refreshing: Sendable {
   /// Saves the copy of the response, or deletes the stored copy if `copy` is `nil`.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
-      throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
+      throw RemoteError(.accountChanged, "the account changed during the request, so the response was discarded")
     }
     let url = url.absoluteString
     if let copy {

@@ -38,7 +38,8 @@ struct Acknowledgement {
       if !columns.isEmpty {
         ignored = RemoteError(
           .notApplied,
-          "the server accepted the change, but its record has the old \(keys.joined(separator: ", ")); retry the change, or discard it",
+          "the server accepted the change but still has the old values of \(keys.joined(separator: ", ")); retry or "
+            + "discard the change",
           entity: entity.name, status: 200)
       }
     }
@@ -48,7 +49,7 @@ struct Acknowledgement {
       guard let id else {
         throw RemoteError(
           .invalidBody,
-          "the answer to POST has no id, neither in its content nor in Location; the server has the new record",
+          "the response to POST has no id in its content or in Location, but the server has the new record",
           entity: entity.name)
       }
       record = try acknowledgeInsert(change, values, id)

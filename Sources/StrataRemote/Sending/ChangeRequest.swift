@@ -35,9 +35,9 @@ struct ChangeRequest {
     /// resolution of a conflict.
     var reason: String? {
       switch self {
-      case .waits: "it waits for a record that it refers to, and that the server does not have yet"
-      case .held: "it waits for its conflict to be resolved"
-      case .behind: "it waits for changes of records that used to refer to it"
+      case .waits: "the change waits for a referenced record that the server does not have yet"
+      case .held: "the change waits for its conflict to be resolved"
+      case .behind: "the change waits for changes of records that previously referred to the record"
       case .ready, .uncertain, .nothing, .stuck, .again, .needsRecord: nil
       }
     }
@@ -127,7 +127,8 @@ struct ChangeRequest {
         guard !isStrict else {
           throw RemoteError(
             .refused,
-            "the mapper's traits require strong ETags, but the server sent none for this record; correct the traits",
+            "the mapper's traits require strong ETags, but the server sent no strong ETag for the record; correct the "
+              + "traits",
             entity: entity.name)
         }
       }

@@ -16,14 +16,14 @@ extension ChangeSender {
     if hasContent, request.method == "DELETE" {
       // A body that is not JSON may be an HTML page from a proxy, which does not prove that the server has deleted the
       // record.
-      guard (try? JSONReader().read(response.body)) != nil else {  // `try?` because the cause of the error does not matter.
-        throw RemoteError(.invalidBody, "the answer to DELETE is not JSON", entity: entity.name)
+      guard (try? JSONReader().read(response.body)) != nil else {  // The cause does not matter.
+        throw RemoteError(.invalidBody, "the response to DELETE is not JSON", entity: entity.name)
       }
     } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
       let body = try RemoteBody(response.body, of: entity, isOne: true)
       guard !body.isList, let record = body.records.first else {
         throw RemoteError(
-          .invalidBody, "the answer to \(request.method) is a list; a record is expected", entity: entity.name)
+          .invalidBody, "the response to \(request.method) is a list instead of a record", entity: entity.name)
       }
       nodes = try entity.nodes(of: [record], catalog)
       if let nodes, let root = nodes.roots.first { id = nodes.nodes[root].values[entity.id.attribute] }
@@ -46,7 +46,8 @@ extension ChangeSender {
     let answered = session.nextNumber()
     return try await session.write { [nodes, named] db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
-        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
+        throw RemoteError(
+          .accountChanged, "the account changed during the sending of a change; the change will be sent again")
       }
       try StoredCopies.forget(url: request.url.absoluteString, db)
       return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
@@ -87,6 +88,6 @@ extension MappedEntity {
       // `try?` skips a candidate whose type the column cannot store.
       if let stored = try? stored(candidate, id.attribute) { return stored }
     }
-    throw RemoteError(.invalidBody, "the property cannot hold the id in Location", entity: name)
+    throw RemoteError(.invalidBody, "the property cannot store the id from Location", entity: name)
   }
 }

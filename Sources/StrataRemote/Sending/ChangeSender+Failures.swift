@@ -45,7 +45,7 @@ extension ChangeSender {
     guard let change else { return }
     let error = RemoteError(
       .store,
-      "the new record and others refer to each other in a cycle, so none can be sent first; allow null in one column",
+      "new records refer to each other in a cycle, so no record can be sent first; allow null in one column",
       entity: entity.name)
     try await refuse(change, error, shown(change), &sending)
   }
@@ -106,7 +106,8 @@ extension ChangeSender {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
       .uncertain,
-      "the answer to the new record was lost, and the server may have it; retry the change if it does not, or discard it",
+      "the response to the new record was lost, so the server may have the record; retry the change if the server "
+        + "does not have the record, or discard the change",
       entity: entity.name)
     try await session.write { db in try change.becomeUncertain(error, db) }
     let shown = try await shown(change)

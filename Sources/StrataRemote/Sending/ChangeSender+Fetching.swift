@@ -70,7 +70,8 @@ extension ChangeSender {
         guard changed.isEmpty else {
           let error = RemoteError(
             .conflict,
-            "the record was deleted locally, and its \(changed.joined(separator: ", ")) changed at the server; retry the change to delete it anyway, or discard it",
+            "the record was deleted locally, but the server changed the values of \(changed.joined(separator: ", ")); "
+              + "retry the change to delete the record anyway, or discard the change",
             entity: entity.name)
           try await refuse(change, error, shown, &sending)
           return nil
@@ -129,7 +130,8 @@ extension ChangeSender {
     let nodes = try entity.nodes(of: Array(body.records.prefix(1)), catalog)
     return try await session.write { db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
-        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
+        throw RemoteError(
+          .accountChanged, "the account changed during the sending of a change; the change will be sent again")
       }
       // The ETag and modification time are stored only for a deletion. If the row has been created again in the
       // meantime, they would hide changes on the server that were never merged.
@@ -174,7 +176,9 @@ extension ChangeSender {
           let text = try entity.text(of: field, stored, catalog, db)
         else {
           throw RemoteError(
-            .refused, "the path of \(verb) needs \(key), which the record does not have; set it, then retry the change",
+            .refused,
+            "the path of \(verb) needs the key \(key), which has no value in the record; set the value, then retry "
+              + "the change",
             entity: entity.name)
         }
         return text

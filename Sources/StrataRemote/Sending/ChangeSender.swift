@@ -54,7 +54,7 @@ struct ChangeSender: Sendable {
         {
           guard session.account == account else {
             failure = RemoteError(
-              .accountChanged, "another account is in use; send its changes with a separate call")
+              .accountChanged, "a different account is in use; send the changes of that account with a separate call")
             isEnding = true
             break
           }
@@ -184,7 +184,8 @@ struct ChangeSender: Sendable {
     // Other clients change the record faster than this change can be sent. A later call of `send()` tries again.
     try await postpone(
       number, attempts: 1,
-      because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
+      because: RemoteError(
+        .conflict, "the record changes on the server faster than the change can be sent", status: 412))
     return .skipped
   }
 
@@ -277,7 +278,9 @@ struct ChangeSender: Sendable {
     }
     guard response.status != 304 else {
       try await refuse(
-        change, RemoteError(.invalidResponse, "304 is not an answer to \(stored.verb)", status: 304), shown, &sending)
+        change,
+        RemoteError(.invalidResponse, "the status 304 is not a valid response to \(stored.verb)", status: 304),
+        shown, &sending)
       return .settled
     }
     do {

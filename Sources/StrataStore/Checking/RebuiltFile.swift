@@ -69,8 +69,8 @@ struct RebuiltFile {
     }
     guard needed.allSatisfy({ found.contains($0) }) else {
       throw found.count * 2 < roots.count && !own.starts(with: Self.magic)
-        ? StoreError(.notAStore, "nothing in the file shows that it was a store")
-        : StoreError(.damaged, "too many pages of the file are damaged to recover anything; restore a backup")
+        ? StoreError(.notAStore, "the file does not contain a recognizable store")
+        : StoreError(.damaged, "too many pages of the file are damaged for a recovery; restore a backup")
     }
     for page in Self.schemaPages(of: fresh) {
       let bytes = fresh.subdata(in: (page - 1) * Self.pageSize..<page * Self.pageSize)

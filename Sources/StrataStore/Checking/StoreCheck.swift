@@ -77,7 +77,7 @@ final class StoreChecker {
 
   static func check(_ store: SnapshotStore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
     if case .share(let percent) = level, !(0...100).contains(percent) {
-      throw StoreError(.invalid, "a share of the revisions must be from 0 to 100 percent")
+      throw StoreError(.invalid, "the share of revisions to check must be from 0 to 100 percent")
     }
     return try store.readDamaged { db in
       try store.read(db) { transaction in
@@ -157,7 +157,7 @@ final class StoreChecker {
       WHERE r.id IS NULL OR r.key <> k.id
       OR r.seq <> (SELECT seq FROM \(tables.revisions) WHERE key = k.id ORDER BY seq DESC LIMIT 1)
       """
-    ) { findings.add(StoreFinding(.reference, key: try $0.column(0), "the key does not name its last revision")) }
+    ) { findings.add(StoreFinding(.reference, key: try $0.column(0), "the key does not refer to its last revision")) }
     try part("the names of keys") {
       var last: Data?
       repeat {
@@ -261,7 +261,7 @@ final class StoreChecker {
       try reporting(.content, "content \(id), which revisions share: ") {
         let hash: Data = try row.column(1)
         guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
-          throw StoreError(.damaged, "the bytes do not match its digest")
+          throw StoreError(.damaged, "the bytes of the content do not match the digest")
         }
         guard !isUsed else { return }
         findings.add(

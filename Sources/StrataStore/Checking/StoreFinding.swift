@@ -66,7 +66,7 @@ struct StoreFindings {
 }
 
 extension StoreFinding {
-  static let salvage = "salvage the store, which brings out all that is intact, or go back to a backup"
+  static let salvage = "salvage the store to recover the intact content, or restore a backup"
 
   /// Returns a finding for a revision that cannot be read.
   ///
@@ -95,8 +95,9 @@ extension StoreFinding {
   static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:
-      "the bytes are those that were saved: read them with limits that allow more, or restore an earlier revision"
-    default: "restore an earlier revision of the key, or " + salvage
+      "the saved bytes are unchanged; read the value with higher limits, or restore an earlier revision"
+    default:
+      "restore an earlier revision of the key, salvage the store to recover the intact content, or restore a backup"
     }
   }
 }

@@ -87,7 +87,7 @@ struct StoreSalvage {
   static func run(_ damaged: URL, _ url: URL, _ options: StoreOptions, _ work: StoreWork) throws -> StoreSalvageReport {
     let damaged = URL(fileURLWithPath: try StoreOpening.resolved(damaged.path))
     guard try FileStatus(ofPath: damaged.path) != nil else {
-      throw StoreError(.notAStore, "there is no file to salvage")
+      throw StoreError(.notAStore, "the file to salvage does not exist")
     }
     let opening = StoreOpening(options)
     let opened: (queue: any DatabaseWriter, tables: StoreTables)
@@ -115,7 +115,7 @@ struct StoreSalvage {
   }
 
   private static let existing = StoreError(
-    .invalid, "a file or a journal exists at the path of the salvaged store; choose another path")
+    .invalid, "a file or a journal already exists at the path of the salvaged store; choose a different path")
 
   private static func run(
     _ store: SnapshotStore, _ url: URL, _ folder: URL, _ work: StoreWork
@@ -195,21 +195,22 @@ struct StoreSalvage {
     guard try transaction.adopt(row, as: key, content) else {
       lost.add(
         .ofRevision(
-          row, key: known.name, StoreError(.damaged, "another row has the same key and number"), advice: Self.advice))
+          row, key: known.name, StoreError(.damaged, "a different row has the same key and number"),
+          advice: Self.advice))
       return
     }
     revisions += 1
     guard key != known.name || known.other != nil else { return }
     let problem =
       switch (known.name, known.other) {
-      case (nil, _): "the name of its key is lost"
-      case (let name?, nil): "another key has the name \(name) too"
-      case (let name?, let other?): "its key is called \(name) by the table and \(other) by the index"
+      case (nil, _): "the name of the key is lost"
+      case (let name?, nil): "a different key also has the name \(name)"
+      case (let name?, let other?): "the name of the key is \(name) in the table but \(other) in the index"
       }
     lost.add(
       StoreFinding(
         .revision, key: key, revision: Int(row.seq), sequence: row.id, problem,
-        advice: "it is in the new store under the key given here; save it under its own"))
+        advice: "the new store has the revision under the given key; save the revision under its own key"))
   }
 
   /// Returns the name that a key gets in the new store. It is the key's own name, unless that name is lost, or another key

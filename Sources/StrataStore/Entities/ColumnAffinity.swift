@@ -40,7 +40,7 @@ enum ColumnAffinity: Sendable {
     case (.text, .double(let number)): return String(number).databaseValue
     case (.real, .int64(let number)):
       guard let double = Double(exactly: number) else {
-        throw EntityError(.notStorable, "the column is floating-point and cannot hold this integer exactly")
+        throw EntityError(.notStorable, "the floating-point column cannot store the integer exactly")
       }
       return double.databaseValue
     case (.integer, .double(let number)), (.numeric, .double(let number)):
@@ -50,7 +50,7 @@ enum ColumnAffinity: Sendable {
       guard !Self.looksLikeNumber(text) else {
         throw EntityError(
           .notStorable,
-          "the text looks like a number, and the column would convert it; declare the column as TEXT")
+          "the column would convert the text to a number; declare the column as TEXT")
       }
       return value
     default: return value

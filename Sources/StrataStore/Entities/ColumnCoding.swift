@@ -111,7 +111,7 @@ struct ColumnCoding: Sendable {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
       // A text with a NUL is refused, because SQLite's functions and GRDB's statements cut it off at the NUL.
-      guard !text.utf8.contains(0) else { throw refused("a text with a NUL would be cut off there") }
+      guard !text.utf8.contains(0) else { throw refused("the text contains NUL, where SQLite would end the text") }
       return try affinity.stored(text.databaseValue)
     }
     if value.isNull { return .null }
@@ -123,7 +123,7 @@ struct ColumnCoding: Sendable {
       return try affinity.stored(number.databaseValue)
     case (.integer, .uint), (.integer, .wideInteger):
       guard affinity == .text, let digits = digits(of: value) else {
-        throw refused("SQLite holds integers of 64 bits with a sign; this one needs a column of type TEXT")
+        throw refused("the integer does not fit in 64 bits with a sign; declare the column as TEXT")
       }
       return digits.databaseValue
     case (.float, .float(let number)):
@@ -139,13 +139,13 @@ struct ColumnCoding: Sendable {
       return affinity == .text ? uuid.uuidString.databaseValue : uuid.databaseValue
     case (.decimal, .decimal(let decimal)): return try stored(decimal, affinity)
     case (.date(let form), .date(let date)): return try stored(date, form, affinity)
-    default: throw refused("found \(value.kind), which is not what the column is for")
+    default: throw refused("the column cannot store a value of kind \(value.kind)")
     }
   }
 
   private static var notANumber: EntityError {
     EntityError(
-      .notStorable, "SQLite stores a value that is not a number as null; save nil in an optional instead")
+      .notStorable, "SQLite stores NaN as null; declare an optional and save nil instead")
   }
 
   private static func digits(of value: ArchiveValue) -> String? {
@@ -162,7 +162,7 @@ struct ColumnCoding: Sendable {
     if let integer = Int64(decimal.description) { return try affinity.stored(integer.databaseValue) }
     guard let double = Double(decimal.description), ExactNumber(.double(double))?.decimal == decimal else {
       throw EntityError(
-        .notStorable, "the column is numeric and would round the decimal; declare the column as TEXT")
+        .notStorable, "the numeric column would round the decimal; declare the column as TEXT")
     }
     return try affinity.stored(double.databaseValue)
   }
@@ -175,12 +175,12 @@ struct ColumnCoding: Sendable {
     case .secondsSince1970: return try affinity.stored(date.timeIntervalSince1970.databaseValue)
     case .millisecondsSince1970:
       guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
-        throw EntityError(.notStorable, "the date is out of the range of 64 bits of milliseconds")
+        throw EntityError(.notStorable, "the date in milliseconds does not fit in 64 bits")
       }
       return try affinity.stored(milliseconds.databaseValue)
     case .text, .iso8601:
       guard var text = ISO8601.string(from: date) else {
-        throw EntityError(.notStorable, "the date is outside the years 0 to 9999; only these have a text form")
+        throw EntityError(.notStorable, "the year of a date in a text column must be from 0 to 9999")
       }
       if form == .iso8601 { return text.databaseValue }
       text.removeLast()
@@ -233,7 +233,7 @@ struct ColumnCoding: Sendable {
 
   private static func value(of stored: DatabaseValue, _ conversion: Conversion) throws -> ArchiveValue {
     func refused(_ expected: String) -> EntityError {
-      EntityError(.notReadable, "the column holds something other than \(expected)")
+      EntityError(.notReadable, "the value of the column is not \(expected)")
     }
     switch (conversion, stored.storage) {
     case (_, .null): return .null

@@ -49,11 +49,12 @@ package struct EntityBases {
         let type = catalog.types[given.nodes[base].type]
         guard let key = try Self.key(of: given.nodes[base], catalog), !key.contains(where: \.value.isNull) else {
           throw EntityError(
-            .missingValue, "the object in base: has no value for its primary key; map the key to a property",
+            .missingValue,
+            "the object passed as base: has no value for its primary key; map the primary key to a property",
             entity: type.name, table: catalog.tables[type.table].name)
         }
         guard try key == Self.key(of: nodes.nodes[root], catalog) else {
-          throw EntityError(.clash, "base: is not the object that is being saved", entity: type.name)
+          throw EntityError(.clash, "the object passed as base: is not the object to save", entity: type.name)
         }
         let place = FetchedRows.RowReference(rows: try FetchedRows(given, catalog), number: base)
         ofNode[root] = place
@@ -74,7 +75,8 @@ package struct EntityBases {
         if case .nodes(let found) = node.links[place], !found.isEmpty {
           throw EntityError(
             .unreadRelation,
-            "the relation was not fetched with the object, so a save would lose the related rows; fetch the object with it, then change it",
+            "the relation was not fetched, so a save would lose the related rows; fetch the object with the relation, "
+              + "then change the object",
             entity: catalog.types[node.type].name, path: nodes.path(of: number) + [.key(relation.key)])
         }
         result.nodes[number].links[place] = .absent

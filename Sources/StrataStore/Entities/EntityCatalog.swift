@@ -47,7 +47,8 @@ package final class EntityCatalog: Sendable {
     let number = try known(type)
     guard types[number].table == types[declared].table else {
       throw EntityError(
-        .invalidMapping, "the class chosen for a row has another table", entity: type.schema.name, table: table.name)
+        .invalidMapping,
+        "the class chosen for a row is mapped to a different table", entity: type.schema.name, table: table.name)
     }
     return number
   }
@@ -58,7 +59,7 @@ package final class EntityCatalog: Sendable {
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
       throw EntityError(
-        .invalidMapping, "the store does not know this entity; add it when creating the EntityStore",
+        .invalidMapping, "the entity is not registered with the store; add the entity when you create the EntityStore",
         entity: type.schema.name)
     }
     return number
@@ -85,7 +86,7 @@ struct EntityCatalogBuilder {
     guard let first = problems.first else { return nil }
     guard problems.count > 1 else { return first }
     let lines = problems.map { "\n- \($0)" }.joined()
-    return EntityError(.invalidMapping, "\(problems.count) mistakes in the mappings:\(lines)")
+    return EntityError(.invalidMapping, "the mappings have \(problems.count) mistakes:\(lines)")
   }
 
   mutating func add(_ type: any Entity.Type) {
@@ -97,7 +98,7 @@ struct EntityCatalogBuilder {
     let path: [ArchiveError.PathComponent] = key.map { [.key($0)] } ?? []
     let known =
       (error as? EntityError)
-      ?? EntityError(.invalidMapping, "the model or the database failed", underlying: error)
+      ?? EntityError(.invalidMapping, "the model or the database threw an error", underlying: error)
     problems.append(known.located(entity: type.schema.name, path: path))
   }
 

@@ -100,7 +100,7 @@ struct EntityChanges {
       let table = writer.table(of: reference.row)
       throw writer.located(
         EntityError(
-          .missingValue, "a relation refers to a row that has null in the column that the foreign key refers to",
+          .missingValue, "a relation refers to a row whose referenced column is null",
           table: table.name, columns: [table.columns[reference.slot].name]), row, key: writer.key(of: slot, row))
     }
   }
@@ -145,7 +145,7 @@ struct EntityChanges {
     try statement.execute(arguments: StatementArguments(values.map(\.value) + table.primaryKey.map { original[$0] }))
     guard db.changesCount == 1 else {
       throw EntityError(
-        .constraint, "a trigger or a rule of the database prevented the update", table: table.name)
+        .constraint, "a trigger or a rule of the database prevented the update of the row", table: table.name)
     }
     for (slot, value) in values { writer.rows[row].original?[slot] = value }
   }
@@ -201,7 +201,8 @@ struct EntityChanges {
       try statement.execute(arguments: arguments)
     }
     guard db.changesCount == 1 else {
-      throw EntityError(.constraint, "a trigger or a rule of the database prevented the insert", table: table.name)
+      throw EntityError(
+        .constraint, "a trigger or a rule of the database prevented the insertion of the row", table: table.name)
     }
     if isSupplied, table.hasRowID {
       supplied = try Row.fetchOne(
@@ -278,7 +279,8 @@ struct EntityChanges {
       return writer.located(
         EntityError(
           .constraint,
-          "new rows refer to each other in a cycle, and none of the foreign keys is nullable; make one so"), left[0].row
+          "new rows refer to each other in a cycle without a nullable foreign key; make one of the foreign keys "
+            + "nullable"), left[0].row
       )
     }
     guard let failure = EntityError.ofDatabase(error) as? EntityError else { return error }

@@ -137,13 +137,13 @@ extension EntityError {
     switch StoreError.meaning(of: error.extendedResultCode).code {
     case .busy:
       return EntityError(
-        .busy, "another connection keeps the database locked; end its transaction, or set the busyMode of the database",
+        .busy, "another connection has locked the database; end the transaction of that connection, or set busyMode",
         underlying: error)
     case .full:
       return EntityError(
-        .full, "there is no space left; nothing was saved; make room", underlying: error)
+        .full, "the disk is full, so nothing was saved; free disk space", underlying: error)
     default:
-      return EntityError(.database, "the database refused the operation", underlying: error)
+      return EntityError(.database, "the database rejected the operation", underlying: error)
     }
   }
 

@@ -117,7 +117,7 @@ struct EntityLinker {
     let declared = catalog.types[writer.nodes.nodes[node].type].relations[relation]
     throw writer.located(
       EntityError(
-        .conflict, "the row of an object was deleted since it was fetched, so that nothing can refer to it",
+        .conflict, "the row of a referenced object was deleted after the object was fetched",
         path: [.key(declared.key)]), node: node)
   }
 
@@ -211,7 +211,7 @@ struct EntityLinker {
   ) throws {
     let place = ForeignKeySlot(row: row, table: writer.rows[row].table, slot: slot)
     if writer.nodes.isWhole, let other = claims[place], other.target != target {
-      throw failure("two objects are of one row, and their relations lead to different rows", node: node, relation)
+      throw failure("two objects represent the same row but refer to different rows", node: node, relation)
     }
     claims[place] = (target, node)
     set(row, slot, target, referenced)
@@ -252,7 +252,7 @@ struct EntityLinker {
         continue
       }
       if writer.nodes.isWhole, joined[known].elements != list.elements {
-        throw failure("two objects are of one row, and their lists differ", node: list.node, relation)
+        throw failure("two objects represent the same row but have different lists", node: list.node, relation)
       }
       superseded.formUnion(joined[known].elements)
       joined[known].elements = list.elements
@@ -260,7 +260,8 @@ struct EntityLinker {
     lists = joined
     for list in lists where Set(list.elements).count < list.elements.count {
       throw failure(
-        "two elements of the list are one row, which can stand in it once; their keys are the same", node: list.node,
+        "two elements of the list have the same key and represent the same row; a list can contain a row only "
+          + "once", node: list.node,
         targets.relation(list.place))
     }
     return superseded
@@ -277,19 +278,20 @@ struct EntityLinker {
       let place = ForeignKeySlot(row: element, table: table, slot: slot)
       if let claim = claims[place], let target = claim.target, target != list.row {
         throw failure(
-          "an element of the list refers to another row than the one that has the list; make both sides agree",
+          "an element refers to a different row than the owner of the list; make both sides of the relation agree",
           node: list.node, relation)
       }
       if claims[place] == nil, let node = writer.rows[element].node, hasOwnValue(node, slot),
         let known = writer.rows[element].values[slot], !known.isNull, !known.isExactly(value(list.row, referenced))
       {
         throw failure(
-          "an element of the list has a foreign key to another row than the one that has the list; make both sides agree",
+          "the foreign key of an element refers to a different row than the owner of the list; make both sides of the "
+            + "relation agree",
           node: list.node, relation)
       }
       guard try mayMove(element, slot, to: value(list.row, referenced), relation) else { continue }
       if let other = listed.updateValue(list.row, forKey: place), other != list.row {
-        throw failure("an element of the list is in the list of another row too", node: list.node, relation)
+        throw failure("an element of the list is also in the list of a different row", node: list.node, relation)
       }
       set(element, slot, list.row, referenced)
     }
@@ -315,8 +317,8 @@ struct EntityLinker {
       throw writer.located(
         EntityError(
           .clash,
-          "the object refers to an owner whose list does not contain it; add it to "
-            + "the list, or remove the reference",
+          "the object refers to an owner whose list does not contain the object; add the object to the list, or "
+            + "remove the reference",
           path: relation.map { [.key($0.key)] } ?? []), node: claim.node)
     }
   }
@@ -490,7 +492,8 @@ struct EntityLinker {
     let table = writer.table(of: row)
     guard !table.columns[slot].isNotNull else {
       throw failure(
-        "an object that the list no longer has is saved along, and its foreign key must have a value; leave it out, or put it into a list",
+        "an object removed from the list is still saved, but its foreign key is required; exclude the object, or add "
+          + "the object to a list",
         node: list.node, relation)
     }
     release(row, slot, order)
@@ -596,7 +599,8 @@ struct EntityLinker {
     for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where known.isListed {
       guard !lacks(pair.first, pair.second), !lacks(pair.second, pair.first) else {
         throw failure(
-          "the list has an object whose own list lacks this one; make both sides agree", node: known.node,
+          "the list contains an object whose own list does not contain the owner; make both sides of the relation "
+            + "agree", node: known.node,
           known.relation)
       }
     }

@@ -105,7 +105,8 @@ struct EntityMatcher {
       for (other, nodes) in waiting { waiting[other] = nodes.filter { !released.contains($0) } }
       guard !pending.isEmpty else {
         throw writer.located(
-          EntityError(.clash, "the keys of the objects depend on each other, so none can be looked up first"),
+          EntityError(
+            .clash, "the keys of the objects depend on each other in a cycle, so no key can be looked up first"),
           node: first)
       }
     }
@@ -210,7 +211,7 @@ struct EntityMatcher {
           guard hits[node]?[place] == nil else {
             throw writer.located(
               EntityError(
-                .clash, "several rows match the key \(key.name), because a value of it is null; use another key",
+                .clash, "several rows match the key \(key.name) because the key contains null; use a different key",
                 table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
           }
           hits[node]?[place] = row

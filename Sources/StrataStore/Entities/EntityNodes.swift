@@ -263,8 +263,8 @@ package struct EntityNodes: Sendable {
         guard known != nil || part.slots[relation.place] == nil else {
           throw EntityError(
             .invalidSource,
-            "the row is of the class \(type.name), whose relation \(relation.key) is in the document; apply the document to "
-              + "\(type.name), or add the tag of the class", path: [.key(relation.key)])
+            "the row has the class \(type.name), and the document has the relation \(relation.key) of that class; "
+              + "apply the document to \(type.name), or add the tag of the class", path: [.key(relation.key)])
         }
         return known
       }
@@ -293,7 +293,7 @@ package struct EntityNodes: Sendable {
       case (.one, .null):
         guard relation.isOptional else {
           throw EntityNodes.failure(
-            EntityError(.invalidSource, "found null, but the relation is not optional"),
+            EntityError(.invalidSource, "the relation is null but not optional"),
             catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
         }
         return []
@@ -305,7 +305,7 @@ package struct EntityNodes: Sendable {
         }
       default:
         throw EntityNodes.failure(
-          EntityError(.invalidSource, "found \(value.kind) where a list is expected"),
+          EntityError(.invalidSource, "the relation must be a list; found \(value.kind)"),
           catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
       }
     }
@@ -315,7 +315,7 @@ package struct EntityNodes: Sendable {
       var seen = Set<ArchiveValue>()
       for (place, element) in elements.enumerated() where !seen.insert(element).inserted {
         throw EntityNodes.failure(
-          EntityError(.invalidSource, "a duplicate element of a set"), catalog.types[nodes[node].type].name,
+          EntityError(.invalidSource, "a set has a duplicate element"), catalog.types[nodes[node].type].name,
           path(node, [.key(relation.key), .index(place)]))
       }
     }

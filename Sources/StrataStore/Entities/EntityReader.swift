@@ -100,7 +100,7 @@ final class EntityReader {
     let known = Set(catalog.types.flatMap(\.relations).map(\.key))
     guard let other = included.subtracting(known).min() else { return }
     throw EntityError(
-      .invalidMapping, "no entity has a relation \(other); the relations are \(known.sorted().joined(separator: ", "))")
+      .invalidMapping, "no entity has the relation \(other); the known relations are \(known.sorted().joined(separator: ", "))")
   }
 
   // MARK: Rows
@@ -188,7 +188,8 @@ final class EntityReader {
     guard entity.rowBase != nil else {
       throw EntityError(
         .invalidMapping,
-        "the relation would not be read, and a save would take it for an empty one; include it, or declare a property of the type RowBase",
+        "the relation is not fetched, so a save would treat the relation as empty; include the relation, or declare a "
+          + "property of the type RowBase",
         entity: entity.name, path: [.key(relation.key)])
     }
     return false
@@ -276,7 +277,8 @@ final class EntityReader {
       }
       if relation.shape == .one, links.count > 1 {
         throw EntityError(
-          .notReadable, "several rows have the foreign key, and the property holds one; make it an array",
+          .notReadable,
+          "several rows have the foreign key, but the property holds only one row; make the property an array",
           entity: catalog.types[nodes[number].type].name, path: [.key(relation.key)])
       }
     }
@@ -291,7 +293,8 @@ enum EntityRowCoding {
     guard mapping.relations.isEmpty else {
       throw EntityError(
         .invalidMapping,
-        "a single row does not contain the relations of the entity, and saving the model would lose them; fetch it with an EntityStore",
+        "a single row does not contain the entity's relations, so saving the model would lose the relations; fetch "
+          + "the model with an EntityStore",
         entity: schema.name, table: mapping.table)
     }
     var slots = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -302,7 +305,8 @@ enum EntityRowCoding {
       else { continue }
       do {
         guard let stored = row[name] as DatabaseValue? else {
-          throw EntityError(.notReadable, "the fetched row does not include this column; add it to the selection")
+          throw EntityError(
+            .notReadable, "the fetched row does not include the column; add the column to the selection")
         }
         slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored)
       } catch {

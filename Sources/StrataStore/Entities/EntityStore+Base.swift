@@ -80,7 +80,7 @@ extension EntityStore {
 
   private static func root<E: Entity>(of models: [E]) throws -> E {
     guard let model = models.first else {
-      throw EntityError(.conflict, "the row was deleted right after it was saved", entity: E.schema.name)
+      throw EntityError(.conflict, "the row was deleted immediately after the save", entity: E.schema.name)
     }
     return model
   }

@@ -52,7 +52,7 @@ package struct EntityTable: Sendable {
   init(_ name: String, _ db: Database) throws {
     guard try db.tableExists(name) else {
       throw EntityError(
-        .invalidMapping, "there is no such table; create it with the app's migrations first", table: name)
+        .invalidMapping, "the table does not exist; create the table in the app's migrations first", table: name)
     }
     self.name = name
     quotedName = name.quotedDatabaseIdentifier
@@ -111,7 +111,7 @@ package struct EntityTable: Sendable {
     guard let column = known[name.lowercased()] else {
       let names = known.values.map(\.name).sorted().joined(separator: ", ")
       throw EntityError(
-        .invalidMapping, "the table has no such column; it has \(names)", table: self.name, columns: [name])
+        .invalidMapping, "the table has no such column; its columns are \(names)", table: self.name, columns: [name])
     }
     slots[name.lowercased()] = columns.count
     selection += (columns.isEmpty ? "t." : ", t.") + column.quoted

@@ -106,7 +106,8 @@ final class EntityVersionCheck: Sendable {
   static func newer(_ version: Int, _ schema: ModelSchema, _ table: String) -> EntityError {
     EntityError(
       .newerModel,
-      "the rows have version \(version), and this program knows version \(schema.modelVersion); update the program",
+      "the rows have version \(version), but this program supports only version \(schema.modelVersion); update the "
+        + "program",
       entity: schema.name, table: table)
   }
 }

@@ -25,7 +25,7 @@ extension EntityWriter {
     case .takeServer: return false
     case .fail:
       throw located(
-        EntityError(.conflict, "the row and the object have both changed since it was fetched", columns: columns), row,
+        EntityError(.conflict, "the row and the object both changed after the fetch", columns: columns), row,
         key: key)
     }
   }
@@ -54,7 +54,8 @@ extension EntityWriter {
           throw located(
             EntityError(
               .conflict,
-              "the row was deleted since the object was fetched; save it with overwriting: true to create it again"),
+              "the row was deleted after the object was fetched; save the object with overwriting: true to create the "
+                + "row again"),
             node: number)
         }
       }
@@ -135,7 +136,7 @@ extension EntityWriter {
         }
         guard isSame else {
           throw located(
-            EntityError(.conflict, "the row would be deleted, and has changed since the object was fetched"), row)
+            EntityError(.conflict, "the row to delete has changed since the object was fetched"), row)
         }
         continue
       }
@@ -144,7 +145,8 @@ extension EntityWriter {
       throw located(
         EntityError(
           .staleSave,
-          "the object may be older than its row; save it with base:, declare a property of the type RowBase, or pass overwriting: true",
+          "the object may be older than its row; save the object with base:, declare a property of the type RowBase, "
+            + "or pass overwriting: true",
           columns: slots.map { self.table(of: row).columns[$0].name }), row)
     }
   }

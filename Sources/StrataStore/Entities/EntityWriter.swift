@@ -41,7 +41,7 @@ package final class EntityWriter {
       guard let key = Self(table: number, table.primaryKey.map { values[$0] }) else {
         let columns = table.primaryKey.filter { values[$0].isNull }.map { table.columns[$0].name }
         throw EntityError(
-          .notReadable, "the row has no primary key, so it cannot be identified; give it one",
+          .notReadable, "the row has no value in its primary key; set the primary key",
           table: table.name, columns: columns)
       }
       self = key
@@ -149,7 +149,7 @@ package final class EntityWriter {
   func located(_ error: any Error, node: Int) -> any Error {
     let (path, name) = (nodes.path(of: node), catalog.types[nodes.nodes[node].type].name)
     if let error = error as? EntityError { return error.located(entity: name, path: path) }
-    return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
+    return EntityError.of(error, .invalid, "the local and incoming values cannot be merged", entity: name, path: path)
   }
 
   /// Drops nodes that are referenced only by relations that a merge leaves unchanged.
@@ -243,7 +243,8 @@ package final class EntityWriter {
         columns: [table.columns[attribute.slot].name])
     }
     if nodes.isWhole, !isFirst, known != nil {
-      throw clash("two objects are of one row, and differ; save one of them, or make them agree")
+      throw clash(
+        "two objects represent the same row but have different values; save one of the objects, or make both equal")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
       // A value that equals the existing value under the collation of a unique index is the same key, so the existing value is
@@ -285,7 +286,7 @@ package final class EntityWriter {
           throw located(
             EntityError(
               .missingValue,
-              "the row is new, and the required relation refers to no row; make it an optional, or set it",
+              "the required relation of a new row is not set; set the relation, or make the relation optional",
               columns: [table(of: row).columns[slot].name]), row, key: relation.key)
         }
       }
@@ -294,7 +295,7 @@ package final class EntityWriter {
       where rows[row].values[slot] == nil && rows[row].references[slot] == nil && !table.suppliesValue(of: slot) {
         throw located(
           EntityError(
-            .missingValue, "the row is new, and there is no value for its primary key",
+            .missingValue, "the primary key of a new row has no value",
             columns: [table.columns[slot].name]),
           row, key: key(of: slot, row))
       }
@@ -304,7 +305,7 @@ package final class EntityWriter {
         if slot == table.rowID { continue }
         throw located(
           EntityError(
-            .missingValue, "the column is NOT NULL, and the saved object has no value for it", columns: [column.name]),
+            .missingValue, "the saved object has no value for the NOT NULL column", columns: [column.name]),
           row, key: key(of: slot, row))
       }
     }
@@ -323,7 +324,7 @@ package final class EntityWriter {
           rows[row].values[attribute.slot] = try type.stored(value, attribute, in: table)
         } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {
           throw EntityError(
-            .missingValue, "the row is new, and the property is absent; give it a default, or name an existing row",
+            .missingValue, "the property of a new row is absent; give the property a default, or name an existing row",
             columns: [table.columns[attribute.slot].name])
         }
       } catch {
@@ -358,7 +359,7 @@ package final class EntityWriter {
       let found = try reader.read(type: number, primaryKeys: changed.map { primaryKey($0) })
       if let lost = found.firstIndex(of: nil) {
         throw located(
-          EntityError(.constraint, "a trigger of the database deleted the row that was just written"), changed[lost])
+          EntityError(.constraint, "a trigger of the database deleted the saved row"), changed[lost])
       }
       let graph = try reader.graph(roots: found.compactMap(\.self))
       try graph.finishRoots { place, result in
@@ -367,7 +368,7 @@ package final class EntityWriter {
         do { record = try result.get() } catch {
           throw located(
             EntityError(
-              .invalid, "the rules or the code of the model reject the resulting row; nothing was saved",
+              .invalid, "the rules or the code of the model rejected the resulting row, so nothing was saved",
               underlying: error), row)
         }
         for attribute in type.attributes where attribute.isWritten {

@@ -80,7 +80,8 @@ struct RowUpgrader {
         guard others.isEmpty else {
           throw EntityError(
             .invalidMapping,
-            "the table has no column \(origin), which the steps read, and one of \(others.joined(separator: ", ")) may have its values; name the column of \(origin) in columns:",
+            "the table lacks the column \(origin) that the steps read, but one of the columns "
+              + "\(others.joined(separator: ", ")) may have its values; name the column of \(origin) in columns:",
             entity: type.name, path: [.key(origin)], table: table.name)
         }
         try add(origin, column.slot)
@@ -192,7 +193,7 @@ struct RowUpgrader {
     let field = type.schema.fields[column.place]
     guard var value = try value ?? field.absentValue() else {
       throw EntityError(
-        .missingValue, "the row has no value for the property; set one in a step, or give the property a default")
+        .missingValue, "the row has no value for the property; set a value in a step, or give the property a default")
     }
     // Foreign keys are not converted to the type of the property.
     if type.mapping.relations[field.key] == nil {
@@ -205,7 +206,7 @@ struct RowUpgrader {
     }
     guard column.isWritten else {
       guard try column.coding.value(of: old) == value else {
-        throw EntityError(.notStorable, "a step changes the value, and the column is .readOnly")
+        throw EntityError(.notStorable, "a step changes the value of a .readOnly column")
       }
       return (value, nil)
     }

@@ -40,7 +40,8 @@ struct TableMigration {
     guard roots.count == 1, types.count == 1 || roots[0].mapping.subclass != nil else {
       throw EntityError(
         .invalidMapping,
-        "several entities have rows in the table; migrate one of them, or choose the class of a row with subclass:",
+        "several entities have rows in the table; migrate one of the entities, or choose the class of a row with "
+          + "subclass:",
         table: table.name)
     }
     root = try catalog.known(roots[0].type)
@@ -80,7 +81,8 @@ struct TableMigration {
       for name in parts[place].models.keys where !schemas.contains(where: { $0.isNamed(name) }) {
         throw EntityError(
           .invalidMapping,
-          "the table has rows of \(name), which is not a registered entity; register it, or add the former name of a renamed model",
+          "the table has rows of the unregistered entity \(name); register the entity, or add the former name of a "
+            + "renamed model",
           table: table.name)
       }
       for schema in schemas {
@@ -88,7 +90,8 @@ struct TableMigration {
         guard let version = version ?? (schema.migration?.steps.isEmpty ?? true ? schema.modelVersion : nil) else {
           throw EntityError(
             .invalidMapping,
-            "the version of the rows is not recorded, and the model has steps; register the model with unrecorded: and the version that wrote the rows",
+            "the version of the rows is not recorded, but the model has migration steps; register the model with "
+              + "unrecorded: and the version of the rows",
             entity: schema.name, table: table.name)
         }
         guard version <= schema.modelVersion else { throw EntityVersionCheck.newer(version, schema, table.name) }
@@ -169,7 +172,7 @@ struct TableMigration {
         try table.columns.indices.map { slot in
           guard let value = row.exactValue(slot, &bytes) else {
             throw EntityError(
-              .notReadable, "the text has a NUL or is not UTF-8; correct it in a migration of the database",
+              .notReadable, "the text contains NUL or is not UTF-8; correct the text in a database migration",
               table: table.name, columns: [table.columns[slot].name])
           }
           return value
@@ -206,7 +209,7 @@ struct TableMigration {
       let sql = "UPDATE \(table.quotedName) SET \(columns) WHERE \(condition)"
       try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(changes.map(\.value) + key))
       guard db.changesCount == 1 else {
-        throw EntityError(.constraint, "a trigger of the database prevents the update of the row")
+        throw EntityError(.constraint, "a trigger of the database prevented the update of the row")
       }
     } catch {
       let known = EntityError.ofDatabase(error)

@@ -74,8 +74,7 @@ struct StorePruner {
     guard isEmpty else {
       throw StoreError(
         .invalid,
-        "these rules keep nothing except last revisions and labels; specify what to keep, "
-          + "or force it")
+        "the pruning rules keep only last revisions and labels; specify the revisions to keep, or force the pruning")
     }
   }
 
@@ -103,7 +102,7 @@ struct StorePruner {
     try key.check()
     guard outline.last?.id == key.head else {
       throw StoreError(
-        .damaged, "the key does not name its last revision; check the store, then salvage it", key: key.name)
+        .damaged, "the key does not refer to its last revision; check the store, then salvage it", key: key.name)
     }
     let labelled = try transaction.labelledRevisions(ofKey: key.id)
     let kept = rules.kept(outline.map(\.time), now: now)

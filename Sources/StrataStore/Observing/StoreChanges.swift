@@ -78,8 +78,9 @@ public struct StoreChanges: AsyncSequence, Sendable {
             guard newest > last else {
               throw StoreError(
                 .notFound,
-                "there are no changes after revision \(last), because the store ends at revision \(newest); it may be a different "
-                  + "store or an older copy: read all of it again, and continue after its last revision")
+                "the store has no changes after revision \(last) because it ends at revision \(newest), so it may be "
+                  + "a different store or an older copy; read the whole store again, and continue after its last "
+                  + "revision")
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }

@@ -63,15 +63,15 @@ extension StoreTransaction {
     guard let head = try head(of: key) else {
       switch point {
       case .latest, .time: return nil
-      case .revision(let number): throw StoreError.notFound("such key", key: key, revision: number)
-      case .label: throw StoreError.notFound("such key", key: key)
+      case .revision(let number): throw StoreError.notFound("the key does not exist", key: key, revision: number)
+      case .label: throw StoreError.notFound("the key does not exist", key: key)
       }
     }
     switch point {
     case .latest: return head.row
     case .revision(let number):
       guard let row = try revision(ofKey: head.key, seq: Int64(number)) else {
-        throw StoreError.notFound("such revision; it never existed, or was pruned", key: key, revision: number)
+        throw StoreError.notFound("the revision does not exist or was pruned", key: key, revision: number)
       }
       return row
     case .time(let time):
@@ -81,15 +81,19 @@ extension StoreTransaction {
       guard let later else { return head.row }
       if let earlier = try revision(ofKey: head.key, before: later.seq) { return earlier }
       guard later.seq == 1 else {
-        throw StoreError.notFound("revision of that time any more; those before \(later.seq) were pruned", key: key)
+        throw StoreError.notFound(
+          "the revision at the requested time was pruned, as were all revisions before \(later.seq)", key: key)
       }
       return nil
     case .label(let name):
       let id = try revision(ofLabel: name, key: head.key)
-      guard let id, let row = try revision(id) else { throw StoreError.notFound("label \(name)", key: key) }
+      guard let id, let row = try revision(id) else {
+        throw StoreError.notFound("the label \(name) does not exist", key: key)
+      }
       guard row.key == head.key else {
         throw StoreError(
-          .damaged, "label \(name) refers to a revision of another key; check the store, then salvage it", key: key)
+          .damaged,
+          "the label \(name) refers to a revision of a different key; check the store, then salvage it", key: key)
       }
       return row
     }
@@ -177,7 +181,7 @@ extension StoreTransaction {
 
   func damagedRow(_ row: StoredRow) -> StoreError {
     StoreError(
-      .damaged, "a row lacks parts of its content; check the store, then salvage it", revision: Int(row.seq))
+      .damaged, "parts of a row's content are missing; check the store, then salvage it", revision: Int(row.seq))
   }
 
   /// Stores the content of a row. The given bytes do not include the head. Long content is stored as a blob, and other content

@@ -46,7 +46,7 @@ struct StoredKey {
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
   static func check(label name: String, key: Int64, revision: Int64, _ checksum: Int64) throws {
     guard Int64(self.checksum(ofLabel: name, key: key, revision: revision)) == checksum else {
-      throw StoreError(.damaged, "the checksum of label \(name) is wrong; remove it, or set it again")
+      throw StoreError(.damaged, "the checksum of the label \(name) is wrong; remove the label, or set the label again")
     }
   }
 
@@ -65,6 +65,7 @@ extension StoreTransaction {
   /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, because SQLite would truncate the text there.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
-    throw StoreError(.invalid, "\(what) must not have a NUL (U+0000); SQLite would end it there", key: key)
+    throw StoreError(
+      .invalid, "the text of \(what) must not contain NUL (U+0000) because SQLite would end the text there", key: key)
   }
 }

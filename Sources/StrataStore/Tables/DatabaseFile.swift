@@ -42,7 +42,7 @@ enum DatabaseFile {
       try db.withStoreErrors {
         // The copy has inherited the journal mode of the source, so the mode is changed to one without a separate log.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
-          throw StoreError(.fileSystem, "the copy could not be put in a single file")
+          throw StoreError(.fileSystem, "the copy could not be written as a single file")
         }
         return try db.pageProblems("quick_check").first
       }
@@ -72,7 +72,7 @@ enum DatabaseFile {
         let result = try body(queue)
         if let problem = try close(copy: queue) {
           throw StoreError(
-            .damaged, "the database is damaged, and no backup was made: \(problem); check it, then salvage it")
+            .damaged, "the database is damaged, so no backup was made: \(problem); check the database, then salvage it")
         }
         let size = try FileStatus(ofPath: copy.path)?.size ?? 0
         try AtomicFile.place(copy, at: url)
@@ -93,7 +93,7 @@ enum DatabaseFile {
     if let path, let own = try FileStatus(ofPath: path),
       let other = try FileStatus(ofPath: url.path), own.device == other.device, own.inode == other.inode
     {
-      throw StoreError(.invalid, "a database cannot be backed up to itself; name another file")
+      throw StoreError(.invalid, "a database cannot be backed up to itself; choose a different file")
     }
     // Returns whether the backup file has a journal. An existing journal is refused, because SQLite would apply it to the new
     // file.
@@ -110,7 +110,7 @@ enum DatabaseFile {
     }
     guard try !hasJournal() else {
       throw StoreError(
-        .invalid, "the backup file has a journal next to it: the file is open, or the journal belongs to another file")
+        .invalid, "the backup file has a journal because the file is open or the journal belongs to a different file")
     }
   }
 }

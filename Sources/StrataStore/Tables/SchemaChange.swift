@@ -34,7 +34,7 @@ struct SchemaChange {
     {
       // System errors are thrown with their own codes, such as `busy` or `full`. The store is unchanged.
       throw StoreError.ofDatabase(error)
-    } catch { throw Self.failed("the store is as it was", error) }
+    } catch { throw Self.failed(Self.unchanged, error) }
     try tables.schema.afterCommit()
     try finish(in: writer)
   }
@@ -43,11 +43,12 @@ struct SchemaChange {
     try writer.read { db in try db.withStoreErrors { try tables.versions(in: db) } }
   }
 
-  private static func failed(_ what: String, _ error: (any Error)?) -> StoreError {
-    StoreError(
-      .schemaChangeFailed,
-      "the tables could not be converted to this program's format; \(what); open the store read-only, or with the previous "
-        + "program", underlying: error)
+  private static let unchanged =
+    "the tables could not be converted to this program's format, so the store is unchanged; open the store read-only, "
+      + "or with the previous program"
+
+  private static func failed(_ reason: String, _ error: (any Error)?) -> StoreError {
+    StoreError(.schemaChangeFailed, reason, underlying: error)
   }
 
   private func change(_ writer: any DatabaseWriter) throws {
@@ -71,7 +72,7 @@ struct SchemaChange {
       try tables.apply(from: found.format, in: db)
       if path != nil { try tables.setChanging(true, in: db) }
       if let problem = try problem(db) {
-        throw Self.failed("the store is as it was", StoreError(.damaged, problem))
+        throw Self.failed(Self.unchanged, StoreError(.damaged, problem))
       }
       return .commit
     }
@@ -108,11 +109,12 @@ struct SchemaChange {
         try source.close()
         if let problem = try DatabaseFile.close(copy: target) {
           throw StoreError(
-            .damaged, "the store is damaged, and its tables stay as they are: \(problem); check it, then salvage it")
+            .damaged,
+            "the store is damaged, so its tables were not changed: \(problem); check the store, then salvage it")
         }
         try AtomicFile.place(copy, at: url)
       }
-    } catch { throw StoreError.ofFile(error, "the safety copy could not be written; the store is as it was") }
+    } catch { throw StoreError.ofFile(error, "the safety copy could not be written, so the store is unchanged") }
   }
 
   /// Checks a store whose format was changed, and restores the safety copy if the store is damaged.
@@ -128,11 +130,17 @@ struct SchemaChange {
         return try writer.write { try tables.setChanging(false, in: $0) }
       }
       let cause = StoreError(.damaged, problem)
-      guard exists else { throw Self.failed("there is no safety copy any more, so that it stays as it is", cause) }
+      guard exists else {
+        throw Self.failed(
+          "the tables could not be converted to this program's format, and the safety copy no longer exists, so the "
+            + "store stays as it is; open the store read-only, or with the previous program", cause)
+      }
       let copy = try DatabaseFile.open(copyPath, readOnly)
       try copy.backup(to: writer)
       try copy.close()
-      throw Self.failed("the safety copy was put back", cause)
+      throw Self.failed(
+        "the tables could not be converted to this program's format, so the safety copy was restored; open the store "
+          + "read-only, or with the previous program", cause)
     }
   }
 

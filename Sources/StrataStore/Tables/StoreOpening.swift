@@ -27,7 +27,7 @@ struct StoreOpening {
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
     guard !options.isReadOnly, versions?.isWritable ?? true else {
-      guard versions != nil else { throw StoreError(.readOnly, "there is no store at this path to read") }
+      guard versions != nil else { throw StoreError(.readOnly, "the path does not contain a store to read") }
       return .init(
         writer: try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables: tables,
         options: options, isReadOnly: true, path: path)
@@ -48,14 +48,14 @@ struct StoreOpening {
 
   func open(in writer: any DatabaseWriter, prefix: String) throws -> SnapshotStore.Parts {
     guard !prefix.isEmpty else {
-      throw StoreError(.invalid, "in the app's own database, the tables of the store need a prefix")
+      throw StoreError(.invalid, "the tables of a store in the app's own database need a prefix")
     }
     let tables = try StoreTables(prefix: prefix, schema)
     let versions = try writer.read { db in try db.withStoreErrors { try tables.versions(in: db) } }
     try versions?.checkReadable()
     let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
     if isReadOnly {
-      guard versions != nil else { throw StoreError(.readOnly, "there is no store in this database to read") }
+      guard versions != nil else { throw StoreError(.readOnly, "the database does not contain a store to read") }
     } else {
       try makeTables(in: writer, tables)
       try SchemaChange(tables: tables, path: nil, busyTimeout: options.boundedBusyTimeout).run(in: writer)
@@ -81,9 +81,9 @@ struct StoreOpening {
       // A file with the application ID of a store once had these tables, so it is reported as damaged and not as a different
       // file.
       guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
-        throw StoreError(.notAStore, "the file has no tables of a store")
+        throw StoreError(.notAStore, "the file does not contain the tables of a store")
       }
-      throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
+      throw StoreError(.damaged, "the file lacks tables of the store: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
       // If the format cannot be read, assumes the first format, because all stores begin with it.
@@ -121,7 +121,7 @@ struct StoreOpening {
     }
     // SQLite treats a file of less than 512 bytes as empty, and would overwrite it.
     guard size >= 512 else {
-      throw StoreError(.notAStore, "the file is not an SQLite database; it is too short for one")
+      throw StoreError(.notAStore, "the file is too short for an SQLite database")
     }
     let queue = try DatabaseFile.open(path, configuration(isReadOnly: true))
     defer { closeQuietly(queue) }
@@ -136,7 +136,7 @@ struct StoreOpening {
     }
     guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
       throw StoreError(
-        .notAStore, "the file is a database with other tables; open it with GRDB and use SnapshotStore(in:)")
+        .notAStore, "the file is a database with other tables; open the database with GRDB, and use SnapshotStore(in:)")
     }
     return nil
   }
@@ -146,8 +146,8 @@ struct StoreOpening {
     guard try FileStatus(ofPath: path)?.size == 0, try FileStatus(ofPath: path + "-wal")?.size ?? 0 > 0 else { return }
     throw StoreError(
       code,
-      "the file is empty, but the journal next to it may hold the last saves; both are left unchanged: make a "
-        + "copy of both, and open a backup under another name")
+      "the file is empty, but its journal may contain the last saves, so neither was changed; copy the file and the "
+        + "journal, and open a backup under a different name")
   }
 
   private func closeQuietly(_ queue: DatabaseQueue) {

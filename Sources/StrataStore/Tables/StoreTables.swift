@@ -28,7 +28,7 @@ struct StoreTables: Sendable {
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
     else {
       throw StoreError(
-        .invalid, "a table prefix must have only ASCII letters, digits and _, and not begin with a digit")
+        .invalid, "a table prefix must contain only ASCII letters, digits and _, and must not begin with a digit")
     }
     self.prefix = prefix
     self.schema = schema
@@ -183,7 +183,7 @@ struct StoreVersions: Sendable {
   func checkReadable() throws {
     guard !isReadable else { return }
     throw StoreError(
-      .newerStore, "a newer program created this store, which stays unchanged; update this one",
+      .newerStore, "a newer program created the store; update this program",
       foundVersion: minimumReader, supportedVersion: known)
   }
 
@@ -193,11 +193,11 @@ struct StoreVersions: Sendable {
       guard isChanging else { return }
       throw StoreError(
         .busy,
-        "another program is changing the tables of the store; save again when it is done, or reopen the store to finish an "
-          + "interrupted change")
+        "another program is changing the tables of the store; save again after the change, or reopen the store to "
+          + "finish an interrupted change")
     }
     throw StoreError(
-      .readOnly, "a newer program changed this store so that this one may only read it; update this one",
+      .readOnly, "a newer program made the store read-only for this program; update this program",
       foundVersion: minimumWriter, supportedVersion: known)
   }
 }

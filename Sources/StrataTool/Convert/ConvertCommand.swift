@@ -50,15 +50,15 @@ struct ConvertCommand: ToolCommand {
 
   func validate() throws {
     for (option, name) in [("--type", type), ("--key", key)] where name?.isEmpty == true {
-      throw ValidationError("\(option) needs a name.")
+      throw ValidationError("the option \(option) needs a name.")
     }
     if let type, RecordShape.parseMark(type).modelVersion != nil {
       throw ValidationError("--type takes only a name; pass the version with --model-version.")
     }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version takes 0 or more.") }
-    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs takes 1 to 256.") }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version must be 0 or more.") }
+    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs must be from 1 to 256.") }
     if let report, report != "-", !report.hasSuffix(".json"), !report.hasSuffix(".tsv") {
-      throw ValidationError("--report takes a file.json or a file.tsv, or - for standard output.")
+      throw ValidationError("--report needs a .json file, a .tsv file, or - for standard output.")
     }
     if output.isEmpty { throw ValidationError("--output needs a path.") }
     _ = try newNames()
@@ -69,10 +69,10 @@ struct ConvertCommand: ToolCommand {
     for text in rename {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw ValidationError("--rename takes OLD=NEW, two class names.")
+        throw ValidationError("--rename needs two class names in the form OLD=NEW.")
       }
       guard RecordShape.parseMark(parts[1]).modelVersion == nil else {
-        throw ValidationError("--rename takes a new name without a version.")
+        throw ValidationError("the new name of --rename must not contain a version.")
       }
       guard names.updateValue(parts[1], forKey: parts[0]) == nil else {
         throw ValidationError("--rename names the class \(parts[0]) twice.")
@@ -86,7 +86,7 @@ struct ConvertCommand: ToolCommand {
       type: type, modelVersion: modelVersion, key: key, newNames: try newNames(), limits: limitOptions.limits)
     if input != "-", FileTree.isFolder(input) { return try convertFolder(conversion, console) }
     guard jobs == nil, report == nil, !dryRun else {
-      throw ValidationError("--jobs, --report and --dry-run are for folders.")
+      throw ValidationError("--jobs, --report and --dry-run apply only to folders.")
     }
     try convertFile(conversion, console)
     return 0
@@ -99,7 +99,7 @@ struct ConvertCommand: ToolCommand {
     switch file.format {
     case .archive:
       throw ToolError(
-        "\(name): is \(try file.archiveName); only keyed archives and property lists are converted")
+        "\(name): the file is \(try file.archiveName); only keyed archives and property lists can be converted")
     case .other(let found):
       throw ToolError("\(name): found \(found) where a keyed archive or a property list is expected")
     case .propertyList(let isBinary):
@@ -108,7 +108,8 @@ struct ConvertCommand: ToolCommand {
       // A class that the file does not contain is probably misspelled. In a folder, not every file needs to contain
       // every class.
       if let missing = conversion.newNames.keys.sorted().first(where: { !document.hasObjects(of: $0) }) {
-        throw ToolError("\(name): there are no objects of the class \(missing); strata inspect shows the classes")
+        throw ToolError(
+          "\(name): the file has no objects of the class \(missing); list the classes with strata inspect")
       }
       let archive = try ToolError.at(input) { try conversion.archive(document) }
       try DataFile(output).write(archive, console)
@@ -124,12 +125,12 @@ struct ConvertCommand: ToolCommand {
       try [input, output].map { try OpenFile(reading: URL(fileURLWithPath: $0)).status() }
     }
     guard files[0].device != files[1].device || files[0].inode != files[1].inode else {
-      throw ToolError("\(output): is the input file; originals are not overwritten")
+      throw ToolError("\(output): the output is the input file, which convert does not overwrite")
     }
   }
 
   private func convertFolder(_ conversion: LegacyConversion, _ console: Console) throws -> Int32 {
-    guard output != "-" else { throw ValidationError("The output for a folder must be a folder.") }
+    guard output != "-" else { throw ValidationError("the output for a folder must be a folder.") }
     let folders = try FolderPair(input: input, output: output)
     if let report, report != "-", try folders.isAmongOriginals(report) {
       throw ToolError("\(report): the report must not be in the input folder")

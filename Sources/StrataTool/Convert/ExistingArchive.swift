@@ -52,9 +52,9 @@ enum ExistingArchive {
   var reasonToKeep: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil
-    case .changed: "has been changed since a run of convert made it; move it away"
-    case .foreign: "already exists, and was not created by convert; move it away"
-    case .irregular: "already exists, and is not a regular file"
+    case .changed: "the file was changed after convert created it; move the file away"
+    case .foreign: "the file already exists and was not created by convert; move the file away"
+    case .irregular: "the file already exists and is not a regular file"
     }
   }
 

@@ -123,7 +123,7 @@ struct FolderConversion: Sendable {
       // different file.
       guard existing?.isRegular ?? true,
         try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) == Array(data)
-      else { throw ArchiveError(.fileSystem, "\(archive.onOneLine) \(reason)") }
+      else { throw ArchiveError(.fileSystem, "\(archive.onOneLine): \(reason)") }
     }
     if !isDry {
       try folders.makeFolder(for: archive)

@@ -12,11 +12,11 @@ struct FolderPair: Sendable {
     self.input = Self.trimmed(input)
     self.output = Self.trimmed(output)
     if try FileStatus(ofPath: output) != nil, !FileTree.isFolder(output) {
-      throw ToolError("\(output): is a file; the output for a folder must be a folder")
+      throw ToolError("\(output): the output is a file; the output for a folder must be a folder")
     }
     let (from, to) = (try RealPath.of(input), try RealPath.of(output))
     guard !Self.lies(to, in: from), !Self.lies(from, in: to) else {
-      throw ToolError("\(output): this folder and \(input) must not contain each other; the originals stay untouched")
+      throw ToolError("\(output): the output folder and the input folder \(input) must not contain each other")
     }
   }
 
@@ -35,7 +35,7 @@ struct FolderPair: Sendable {
         continue
       }
       guard status.isFolder else {
-        throw ArchiveError(.fileSystem, "\(path.onOneLine) is not a folder; it must hold an archive")
+        throw ArchiveError(.fileSystem, "the path \(path.onOneLine) is not a folder, so it cannot contain an archive")
       }
     }
   }

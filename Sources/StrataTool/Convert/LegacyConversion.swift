@@ -39,7 +39,8 @@ struct LegacyConversion: Sendable {
     switch document.content {
     case .plain(let value, _):
       guard key == nil else {
-        throw ArchiveError(.missingValue, "a plain property list has no top keys; only a keyed archive has")
+        throw ArchiveError(
+          .missingValue, "a plain property list has no top-level keys; only a keyed archive has top-level keys")
       }
       guard let type else {
         if modelVersion != nil { throw Self.versionAlone }
@@ -61,7 +62,7 @@ struct LegacyConversion: Sendable {
     if let key {
       guard let value = keyed.top[key] else {
         let keys = keyed.topKeys.isEmpty ? "none" : keyed.topKeys.joined(separator: ", ")
-        throw ArchiveError(.missingValue, "there is no top-level key \(key); the archive's top-level keys are: \(keys)")
+        throw ArchiveError(.missingValue, "the archive has no top-level key \(key); its top-level keys are: \(keys)")
       }
       return value
     }

@@ -37,10 +37,10 @@ struct DiffCommand: ToolCommand {
   func validate() throws {
     if old == "-", new == "-" { throw ValidationError("standard input can be read only once.") }
     if [json, patch, mergePatch].count(where: \.self) > 1 {
-      throw ValidationError("only one of --json, --patch and --merge-patch can be printed.")
+      throw ValidationError("--json, --patch and --merge-patch exclude each other.")
     }
     if options.page.path != nil, patch || mergePatch {
-      throw ValidationError("--html shows differences, not a patch.")
+      throw ValidationError("--html cannot be combined with --patch or --merge-patch.")
     }
   }
 
@@ -71,7 +71,7 @@ struct DiffCommand: ToolCommand {
         .changes
       guard rest.isEmpty else {
         let paths = rest.prefix(5).map(\.path.description).joined(separator: ", ") + (rest.count > 5 ? " …" : "")
-        throw ToolError("a merge patch cannot set a key to null, as at \(paths) in \(new.name); use --patch")
+        throw ToolError("a merge patch cannot set the key at \(paths) in \(new.name) to null; use --patch")
       }
       try console.write(patch.jsonText())
     }

@@ -140,7 +140,8 @@ struct JSONTyping {
       default: json
       }
     if value == nil, isStrict, Self.isText(example), case .string = json {
-      throw ArchiveError.mismatch(expected: "\(example.kind), as the local archive has it,", found: "other text")
+      throw ArchiveError.mismatch(
+        expected: "of the local archive's type \(example.kind)", found: "a different text")
     }
     return value ?? json
   }

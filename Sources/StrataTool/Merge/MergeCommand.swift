@@ -87,7 +87,7 @@ struct MergeCommand: ToolCommand {
       serverMergePatch.map { .mergePatch($0) },
     ].compactMap(\.self)
     guard sources.count == 1 else {
-      throw ValidationError("one of --server, --server-patch and --server-merge-patch is needed.")
+      throw ValidationError("merge needs one of --server, --server-patch and --server-merge-patch.")
     }
     return sources[0]
   }
@@ -99,17 +99,17 @@ struct MergeCommand: ToolCommand {
     guard inputs.count(where: { $0 == "-" }) < 2 else { throw ValidationError("standard input can be read only once.") }
     if output.isEmpty { throw ValidationError("--output needs a path.") }
     if let format, MergedDocument.Format(rawValue: format) == nil {
-      throw ValidationError("--format takes json or strata.")
+      throw ValidationError("--format must be json or strata.")
     }
     if let report {
       guard report == "-" || report.hasSuffix(".json") else {
-        throw ValidationError("--report takes a file.json, or -.")
+        throw ValidationError("--report needs a .json file, or - for standard output.")
       }
       guard report != "-" || output != "-" else {
         throw ValidationError(
-          "--report and the document cannot both be on standard output; the document goes to a file with -o FILE.")
+          "--report and the document cannot both use standard output; write the document to a file with -o FILE.")
       }
-      guard report != output else { throw ValidationError("--report and --output need two files.") }
+      guard report != output else { throw ValidationError("--report and --output need two different files.") }
     }
   }
 
@@ -154,7 +154,7 @@ struct MergeCommand: ToolCommand {
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
       guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {
-        throw ToolError("--type \(type): is not a model; lists are merged by values, without --type")
+        throw ToolError("--type \(type): the type is not a model; omit --type to merge a list by values")
       }
       return model
     }
@@ -198,7 +198,7 @@ struct MergeCommand: ToolCommand {
     for path in [output, local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
     where path != "-" {
       guard try RealPath.of(path) != place else {
-        throw ToolError("\(report): --report names the file \(path), which is one of the documents")
+        throw ToolError("\(report): --report names the file \(path), which is an input document")
       }
     }
   }
@@ -236,7 +236,8 @@ extension MergeOptions {
   init(policy: [String], conflicts: MergeCommand.Conflicts?, partial: Bool) throws {
     let policies = try policy.map { try PolicyArgument($0) }
     guard policies.count(where: { $0.path == nil }) < 2 else {
-      throw ValidationError("--policy is given twice for the whole document; put a path before one of them.")
+      throw ValidationError(
+        "--policy is specified twice for the whole document; put a path before one of the policies.")
     }
     self.init(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     if partial { unlisted = .keep }

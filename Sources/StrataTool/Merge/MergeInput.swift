@@ -72,7 +72,8 @@ struct MergeInput {
 
   private static func document(_ document: Document) throws -> Document {
     if case .propertyList = document.form {
-      throw ToolError("\(document.name): is a property list; convert makes an archive of it, which can be merged")
+      throw ToolError(
+        "\(document.name): the file is a property list; convert the list to an archive, then merge the archive")
     }
     return document
   }
@@ -108,7 +109,8 @@ struct MergeInput {
   {
     let (own, found) = (local.rootName, other.rootName)
     guard own != found, local.isContainer || other.isContainer else { return }
-    throw ToolError("\(name): holds \(found), and \(localName) holds \(own); only documents of one kind can be merged")
+    throw ToolError(
+      "\(name): the document contains \(found), but \(localName) contains \(own); merge documents of the same kind")
   }
 }
 

@@ -61,7 +61,8 @@ extension ToolModels {
     case .other(let found): throw InputFile.unknown(found)
     case .propertyList:
       throw ToolError(
-        "\(DataFile(file.path).name): is a property list; convert makes an archive of it, which can be merged")
+        "\(DataFile(file.path).name): the file is a property list; convert the list to an archive, then merge the "
+          + "archive")
     }
   }
 }

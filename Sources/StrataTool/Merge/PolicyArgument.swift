@@ -17,7 +17,7 @@ struct PolicyArgument {
     let rule = end < text.endIndex ? String(text[text.index(after: end)...]) : text
     guard let policy = MergePolicy(rule) else {
       throw ValidationError(
-        "--policy: there is no rule “\(rule)”; the rules are \(MergePolicy.names.joined(separator: ", ")).")
+        "--policy: the rule “\(rule)” is unknown; the rules are \(MergePolicy.names.joined(separator: ", ")).")
     }
     self.policy = policy
     guard end < text.endIndex else {
@@ -25,9 +25,11 @@ struct PolicyArgument {
       return
     }
     let name = String(text[..<end])
-    guard !name.isEmpty else { throw ValidationError("--policy needs a path before the =; . is the whole document.") }
+    guard !name.isEmpty else {
+      throw ValidationError("--policy needs a path before the =; use . for the whole document.")
+    }
     guard Self.hasStarsOnly(name) else {
-      throw ValidationError("--policy: [*] selects all elements of a list; write \\[ for a bracket.")
+      throw ValidationError("--policy: only [*] can select elements of a list; write \\[ for a bracket.")
     }
     path = ValuePath(parsing: name)
   }

@@ -12,11 +12,13 @@ struct GitFolder {
   /// - Throws: `ToolError` if Git cannot be run or does not know the revision.
   init(_ name: String, of folder: String) throws {
     // Git would interpret a name with a leading hyphen as an option.
-    guard !name.isEmpty, !name.hasPrefix("-") else { throw ToolError("--against \(name): is not a Git revision") }
+    guard !name.isEmpty, !name.hasPrefix("-") else {
+      throw ToolError("--against \(name): the name is not a Git revision")
+    }
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {
       throw ToolError(
-        "--against \(name): git does not know this revision in \(folder); git fetch may bring it (\(reason))")
+        "--against \(name): git does not know the revision in \(folder); try git fetch (\(reason))")
     }
     func words(_ arguments: [String]) throws -> [String] {
       let (output, reason) = try Self.git(arguments, in: folder)

@@ -20,7 +20,7 @@ struct LockFolder {
   init(_ path: String) throws {
     guard FileTree.isFolder(path) else {
       throw ToolError(
-        "\(path): is not a folder; a folder of recorded schemas is expected, such as Tests/AppTests/Schemas")
+        "\(path): the path is not a folder; pass a folder of recorded schemas, such as Tests/AppTests/Schemas")
     }
     self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     folder = SchemaFolder(url: URL(fileURLWithPath: path))
@@ -31,16 +31,17 @@ struct LockFolder {
           let schema = try folder.schema(of: name, version: version)
           guard try schema.name == name && schema.version == version && schema.contentChecksum() == schema.checksum
           else {
-            throw ToolError("it was edited or moved after it was recorded")
+            throw ToolError("the recorded schema was edited or moved")
           }
           versions.append(schema)
         } catch {
-          let reason = error is DecodingError ? "it is not a recorded schema" : ToolError.message(of: error)
+          let reason = error is DecodingError ? "the file is not a recorded schema" : ToolError.message(of: error)
           damages.append(
             SchemaAnnotation(
               file: file(of: name, version),
               message:
-                "\(reason). Restore it from version control; if this version was never released, delete it and record it again"
+                "\(reason). Restore the file from version control; if the version was never released, delete the file "
+                  + "and record the schema again"
             ))
         }
       }
@@ -48,7 +49,7 @@ struct LockFolder {
     }
     guard !models.isEmpty else {
       throw ToolError(
-        "\(path): no schema is recorded in this folder; a test with SchemaLock and STRATA_RECORD=1 records them")
+        "\(path): the folder has no recorded schema; run a test with SchemaLock and STRATA_RECORD=1 to record schemas")
     }
   }
 
@@ -79,9 +80,11 @@ struct LockFolder {
       problems += changes.map { change in
         SchemaAnnotation(
           file: path + "/" + change.path,
-          message:
-            "was \(change.isRemoved ? "removed" : "changed") since \(revision.name). Restore it: git checkout \(revision.name) -- "
-            + "\(path)/\(change.path)")
+          message: change.isRemoved
+            ? "the file was removed since \(revision.name). Restore the file: git checkout \(revision.name) -- "
+              + "\(path)/\(change.path)"
+            : "the file was changed since \(revision.name). Restore the file: git checkout \(revision.name) -- "
+              + "\(path)/\(change.path)")
       }
     }
     problems += damages.filter { $0.file.map { !changed.contains($0) } ?? true }
@@ -95,15 +98,16 @@ struct LockFolder {
             SchemaAnnotation(
               file: file,
               message:
-                "version \(new.version) of \(model.name) follows version \(old.version). Give the model version \(old.version + 1), "
-                + "and record it again"))
+                "version \(new.version) of \(model.name) follows version \(old.version). Give the model version "
+                  + "\(old.version + 1), and record the model again"))
         } else if !hooked.contains(model.name), let missing = missing(model, from: old, to: new) {
           problems.append(
             SchemaAnnotation(
               file: file,
               message:
-                "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover: \(missing). Add the "
-                + "operations, delete this file and record it again; for a model with a hook (KeyMigrating), pass --hook \(model.name)"
+                "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover: "
+                  + "\(missing). Add the operations, delete this file and record the schema again; for a model with a "
+                  + "hook (KeyMigrating), pass --hook \(model.name)"
             ))
         }
       }
@@ -121,7 +125,9 @@ struct LockFolder {
     guard found.map(RecordedSchema.checksum) != checksum else { return nil }
     return SchemaAnnotation(
       file: file,
-      message: "the golden archive \(found == nil ? "is missing" : "was changed"). Restore it from version control")
+      message: found == nil
+        ? "the golden archive is missing. Restore the archive from version control"
+        : "the golden archive was changed. Restore the archive from version control")
   }
 
   /// Returns a description of the changes that need a migration step but whose keys no recorded operation names, or

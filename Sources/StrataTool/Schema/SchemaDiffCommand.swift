@@ -38,7 +38,8 @@ struct SchemaDiffCommand: ToolCommand {
     let models = folder.models.filter { model == nil || $0.name == model }
     guard !models.isEmpty else {
       throw ToolError(
-        "\(folder.path): no model \(model ?? "") is recorded; the models are \(folder.models.map(\.name).joined(separator: ", "))"
+        "\(folder.path): the model \(model ?? "") is not recorded; the recorded models are "
+          + "\(folder.models.map(\.name).joined(separator: ", "))"
       )
     }
     var (lines, documents, notices) = ([String](), [ArchiveValue](), [SchemaAnnotation]())
@@ -69,7 +70,7 @@ struct SchemaDiffCommand: ToolCommand {
       guard let version else { return otherwise }
       guard let found = model.versions.first(where: { $0.version == version }) else {
         let recorded = model.versions.map { "\($0.version)" }.joined(separator: ", ")
-        throw ToolError("version \(version) of \(model.name) is not recorded; recorded are \(recorded)")
+        throw ToolError("version \(version) of \(model.name) is not recorded; the recorded versions are \(recorded)")
       }
       return found
     }

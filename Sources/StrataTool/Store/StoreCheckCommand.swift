@@ -26,7 +26,7 @@ struct StoreCheckCommand: ToolCommand {
 
   func validate() throws {
     if full, share != nil { throw ValidationError("--full and --share exclude each other.") }
-    if let share, !(0...100).contains(share) { throw ValidationError("--share takes 0 to 100.") }
+    if let share, !(0...100).contains(share) { throw ValidationError("--share must be from 0 to 100.") }
   }
 
   func run(on console: Console) throws -> Int32 {

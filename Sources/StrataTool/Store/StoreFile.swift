@@ -26,9 +26,9 @@ struct StoreFile: ParsableArguments {
   var limits: LimitOptions
 
   func validate() throws {
-    if path.isEmpty { throw ValidationError("the store needs a path.") }
-    if path == "-" { throw ValidationError("a store must be a file, not standard input.") }
-    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds.") }
+    if path.isEmpty { throw ValidationError("the path of the store is empty.") }
+    if path == "-" { throw ValidationError("the store must be a file, not standard input.") }
+    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait must be from 0 to 86400 seconds.") }
   }
 
   /// Whether any item exists at the path.
@@ -60,10 +60,10 @@ struct StoreFile: ParsableArguments {
   func atFile<R>(_ access: Access, _ body: (URL, StoreOptions) throws -> R) throws -> R {
     // Only `makes` creates a store, because a new empty store at a wrong path would go unnoticed.
     guard try access == .makes || exists else {
-      throw ToolError("\(path): there is no file; strata store init creates a store")
+      throw ToolError("\(path): the file does not exist; create a store with strata store init")
     }
     guard !path.hasSuffix("/"), !FileTree.isFolder(path) else {
-      throw ToolError("\(path): names a folder, and a store is a file")
+      throw ToolError("\(path): the path names a folder, but a store is a file")
     }
     return try ToolError.at(path) {
       var options = StoreOptions()

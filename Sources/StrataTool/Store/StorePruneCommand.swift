@@ -38,7 +38,9 @@ struct StorePruneCommand: ToolCommand {
 
   func validate() throws {
     for (option, number) in [("keep-last", keepLast), ("daily", daily), ("weekly", weekly), ("within", within)] {
-      if let number, !(0...1_000_000_000).contains(number) { throw ValidationError("--\(option) takes 0 or more.") }
+      if let number, !(0...1_000_000_000).contains(number) {
+        throw ValidationError("--\(option) must be from 0 to 1000000000.")
+      }
     }
   }
 
@@ -52,8 +54,8 @@ struct StorePruneCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     guard !rules.isEmpty || force else {
       throw ToolError(
-        "\(store.path): nothing specifies what to keep; use --keep-last, --daily, --weekly or --within, or --force to "
-          + "keep only last revisions and labels")
+        "\(store.path): no option specifies the revisions to keep; use --keep-last, --daily, --weekly or --within, or "
+          + "use --force to keep only last revisions and labels")
     }
     let report = try store.use(dryRun ? .reads : .writes) {
       try $0.prune(rules, prefix: prefix, dryRun: dryRun, force: force)

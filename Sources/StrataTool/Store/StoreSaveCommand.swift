@@ -36,7 +36,7 @@ struct StoreSaveCommand: ToolCommand {
   func validate() throws {
     if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent exclude each other.") }
     if let ifRevision, ifRevision < 1 {
-      throw ValidationError("--if-revision must be the number of a revision, which is at least 1.")
+      throw ValidationError("--if-revision must be the number of a revision, at least 1.")
     }
   }
 

@@ -14,11 +14,13 @@ struct StoredDocument {
     switch input.format {
     case .archive:
       guard record?.type == nil else {
-        throw ToolError("\(file.name): --type is for JSON documents, and an archive has a type")
+        throw ToolError("\(file.name): --type applies only to JSON documents because an archive contains its type")
       }
       archive = try input.data()
     case .propertyList:
-      throw ToolError("\(file.name): is a property list; strata convert makes an archive of it, which can be saved")
+      throw ToolError(
+        "\(file.name): the file is a property list; convert the list to an archive with strata convert, then save the "
+          + "archive")
     case .other(let found):
       guard InputFile.mayBeJSON(found) else {
         throw ToolError("\(file.name): found \(found) where an archive or a JSON document is expected")
@@ -34,7 +36,7 @@ struct StoredDocument {
   static func inFolder(_ path: String, _ console: Console) throws -> (document: StoredDocument?, found: String) {
     switch try InputFile(path: path).format {
     case .archive: break
-    case .propertyList: return (nil, "a property list; strata convert makes an archive of it")
+    case .propertyList: return (nil, "a property list; convert the list to an archive with strata convert")
     case .other(let found):
       // Any text may be JSON. If the first character does not decide, the file extension does.
       guard found == "JSON" || InputFile.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }

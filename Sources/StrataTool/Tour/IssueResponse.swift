@@ -18,17 +18,17 @@ struct IssueResponse {
     let file = DataFile(path)
     (json, size) = (try file.document(in: data), data.count)
     guard case .object(let object) = json else {
-      throw ToolError("\(file.name): a GitHub issue is a JSON object, and this is \(json.kind)")
+      throw ToolError("\(file.name): a GitHub issue must be a JSON object; found \(json.kind)")
     }
     let needed = isFirst ? ["number", "title", "state", "user", "created_at"] : ["number", "title"]
     let keys = Set(object.keys)
     let missing = needed.filter { !keys.contains($0) }
     guard missing.isEmpty else {
       let list = missing.map { "“\($0)”" }.joined(separator: ", ")
-      throw ToolError("\(file.name): this is not a GitHub issue: it has no \(list)")
+      throw ToolError("\(file.name): the file is not a GitHub issue because it has no \(list)")
     }
     guard let number = object["number"]?.intValue else {
-      throw ToolError("\(file.name): this is not a GitHub issue: “number” is not an integer")
+      throw ToolError("\(file.name): the file is not a GitHub issue because “number” is not an integer")
     }
     self.number = number
   }
@@ -45,7 +45,7 @@ struct IssueResponse {
     func seconds(_ key: String) throws -> ArchiveValue {
       guard let value = json[key], !value.isNull else { return .null }
       guard let text = value.stringValue, let date = ISO8601.date(from: text) else {
-        throw ToolError("\(path): “\(key)” is not a date such as 2011-01-26T19:01:12Z")
+        throw ToolError("\(path): the value of “\(key)” is not a date such as 2011-01-26T19:01:12Z")
       }
       return .double(date.timeIntervalSince1970)
     }

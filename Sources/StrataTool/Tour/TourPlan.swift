@@ -7,7 +7,8 @@ enum TourPlan {
     guard let first = responses.first else { return [] }
     for response in responses.dropFirst() where response.number != first.number {
       throw ToolError(
-        "\(response.path): the response is for issue \(response.number), but the first one is for \(first.number)")
+        "\(response.path): the response is for issue \(response.number), but the first response is for issue "
+          + "\(first.number)")
     }
     return try ToolError.at(first.path) {
       let old = try oldArchive(first, width)

@@ -57,7 +57,7 @@ struct TourStore {
       lines += try history(store, key)
       let report = try store.check(.full)
       guard report.isClean else {
-        throw ToolError("\(path): " + (report.findings.first.map { String(describing: $0) } ?? "is damaged"))
+        throw ToolError("\(path): " + (report.findings.first.map { String(describing: $0) } ?? "the store is damaged"))
       }
       lines.append("check: \(report.checkedRevisions.counted("revision")) decoded, clean")
       try store.close()

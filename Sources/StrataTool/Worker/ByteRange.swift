@@ -32,14 +32,15 @@ struct ByteRange {
     let data = try isAddress ? download(limit: limit) : read(limit: limit)
     guard isWhole || data.count == length else {
       throw ToolError(
-        "\(location): has \(data.count) of the \(length) bytes from offset \(offset) on; index it again if it was replaced"
+        "\(location): the file has only \(data.count) of \(length) bytes from offset \(offset); index the file again "
+          + "if it was replaced"
       )
     }
     return data
   }
 
   private func tooLong(_ limit: Int) -> ToolError {
-    ToolError("\(location): a range has at most \(limit) bytes; --max-frame allows more")
+    ToolError("\(location): the range exceeds the limit of \(limit) bytes; raise the limit with --max-frame")
   }
 
   private func read(limit: Int) throws -> Data {
@@ -53,7 +54,7 @@ struct ByteRange {
 
   /// Downloads the bytes with a single range request (RFC 9110 §14.2).
   private func download(limit: Int) throws -> Data {
-    guard let url = URL(string: location) else { throw ToolError("\(location): is not a valid address") }
+    guard let url = URL(string: location) else { throw ToolError("\(location): the address is not valid") }
     let request = HTTPRequest(
       "GET", url, headers: isWhole ? [:] : ["Range": "bytes=\(offset)-\(offset + length - 1)"])
     let response: HTTPResponse

@@ -33,7 +33,7 @@ struct IndexCommand: ToolCommand {
         { stamp, _, _ in
           guard stamp.kind != .single else {
             throw ArchiveError(
-              .typeMismatch, "the archive holds one value; a stream has members", typeName: stamp.typeName)
+              .typeMismatch, "the archive contains one value, not the members of a stream", typeName: stamp.typeName)
           }
           first = first ?? stamp
           isMember = stamp.kind == .member

@@ -52,7 +52,8 @@ struct Worker {
   private func answer(_ frame: WorkerInput.Frame) -> WorkerAnswer {
     switch frame {
     case .tooLong(let number, let length):
-      let message = "the request has \(length) bytes, and a frame at most \(maxFrame); --max-frame allows more"
+      let message =
+          "the request has \(length) bytes, more than the limit of \(maxFrame) bytes; raise the limit with --max-frame"
       return WorkerAnswer(number, .unsupported, message, code: .limitExceeded)
     case .request(let bytes):
       do { return answer(try WorkerRequest(bytes)) } catch let error as WorkerRequest.Malformed {
@@ -209,9 +210,11 @@ struct Worker {
   private func archiveStamp(of file: InputFile) throws -> Stamp {
     switch file.format {
     case .archive:
-      guard try !file.isEmpty else { throw ArchiveError(.truncated, "the archive has no bytes") }
+      guard try !file.isEmpty else { throw ArchiveError(.truncated, "the archive is empty") }
       return try file.stamp()
-    case .propertyList: throw ArchiveError(.notAnArchive, "found a property list; convert makes an archive of it")
+    case .propertyList:
+      throw ArchiveError(
+        .notAnArchive, "the file is a property list; convert the list to an archive with strata convert")
     case .other(let found): throw InputFile.unknown(found)
     }
   }

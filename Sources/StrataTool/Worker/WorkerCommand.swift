@@ -35,12 +35,12 @@ struct WorkerCommand: ToolCommand {
   func validate() throws {
     guard protocolVersion == Worker.protocolVersion else {
       throw ValidationError(
-        "--protocol \(protocolVersion): this program speaks version \(Worker.protocolVersion) of the protocol.")
+        "--protocol \(protocolVersion): the version is not supported; use version \(Worker.protocolVersion).")
     }
     guard maxFrame >= 1024, maxFrame < 1 << 31 else {
-      throw ValidationError("--max-frame is a number from 1,024 to 2,147,483,647, and \(maxFrame) is not.")
+      throw ValidationError("--max-frame must be from 1,024 to 2,147,483,647, not \(maxFrame).")
     }
-    guard conflicts != .fail else { throw ValidationError("--conflicts of a worker is local or server.") }
+    guard conflicts != .fail else { throw ValidationError("--conflicts of a worker must be local or server.") }
     _ = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
   }
 

@@ -15,11 +15,11 @@ private struct PlainSlip: Codable {
 
 @Suite("Opening another format names it")
 struct OtherFormatTests {
-  private static let json = "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
-  private static let list = "it looks like a property list; read it with KeyedArchive or PropertyListReader"
+  private static let json = "the data looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
+  private static let list = "the data looks like a property list; read it with KeyedArchive or PropertyListReader"
 
   private static let xml =
-    "it looks like XML; read it with KeyedArchive or PropertyListReader if it is a property list"
+    "the data looks like XML; if it is a property list, read it with KeyedArchive or PropertyListReader"
 
   static let cases: [(String, Data, String)] = [
     ("object", Data(#"{"text": "secret"}"#.utf8), json), ("array", Data("[]".utf8), json),
@@ -64,7 +64,7 @@ struct OtherFormatTests {
     arguments: ["hello", "nothing", "-", "12", "2019-03-04", "{ a = 1; }", "<html>", "nullable", "%PDF-1.7", "bplis"])
   func others(text: String) {
     let error = #expect(throws: ArchiveError.self) { try Stamp(of: Data(text.utf8)) }
-    #expect(error?.reason == "this is not a gzip file")
+    #expect(error?.reason == "the data is not an archive: the gzip header is missing")
   }
 
   @Test("The error of reading an archive as JSON or as a property list names the right reader")

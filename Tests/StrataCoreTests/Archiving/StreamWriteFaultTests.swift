@@ -82,7 +82,7 @@ struct StreamWriteFaultTests {
 
   /// Whether the error states that the session may be in the file.
   private static func isUnknown(_ error: (any Error)?) -> Bool {
-    (error as? ArchiveError)?.reason.contains("read the stream before writing to it again") ?? false
+    (error as? ArchiveError)?.reason.contains("read the stream before you append to the file again") ?? false
   }
 
   /// The models in the file after an incomplete session has been cut off.

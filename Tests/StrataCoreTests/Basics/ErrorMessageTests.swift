@@ -67,7 +67,7 @@ struct ErrorMessageTests {
       }
     }
     let number = #expect(throws: ArchiveError.self) { try Page(fromJSON: Data(#"{"url": 7}"#.utf8)) }
-    #expect(number?.reason.contains("found integer where a URL is expected") == true)
+    #expect(number?.reason.contains("the value must be a URL; found integer") == true)
   }
 
   @Test("A message has the two ends of a long path, and the error all of it")

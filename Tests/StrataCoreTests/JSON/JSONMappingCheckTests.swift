@@ -60,15 +60,16 @@ struct JSONMappingCheckTests {
     }
     #expect(
       reasons(["count": "*"]) == [
-        "the path * is no path in JSON: * matches any key; write " + "\\* for a key that is named *"
+        "the path * is not a JSON path: * matches every key; write \\* for a key named *"
       ])
     #expect(
       reasons(["count": .readOnly("a[*].*")]) == [
-        "the path a[*].* is no path in JSON: * matches any key; write \\* for a key that is named *"
+        "the path a[*].* is not a JSON path: * matches every key; write \\* for a key named *"
       ])
     #expect(
       reasons(["text": .path(ValuePath([.key("a"), .element(key: "id", id: 3)]))]) == [
-        "the path a[id=3] is no path in JSON: this step names an element by its identity or content; write its index"
+        "the path a[id=3] is not a JSON path: a component selects an element by identity or content; write the index "
+          + "of the element"
       ])
     #expect(reasons(["count": "\\*", "text": .readOnly("a[*].b")]) == [])
     let error = #expect(throws: ArchiveError.self) {

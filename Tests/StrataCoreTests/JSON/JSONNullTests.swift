@@ -15,10 +15,10 @@ private struct Ballot: DescribedModel, Equatable {
 @Suite("JSON: the error for a null that a field refuses names the declaration to add")
 struct JSONNullTests {
   private static let withDefault =
-    "found null, and the field is no optional; make it one, or declare that null means the "
+    "the value is null, but the field is not optional; make the field optional, or declare that null means the "
     + "default, with .null(.useDefault) in @Field(json:), or a value, with .null(.value(…))"
   private static let without =
-    "found null, and the field is no optional; make it one, or declare which value null means, "
+    "the value is null, but the field is not optional; make the field optional, or declare which value null means, "
     + "with .null(.value(…)) in @Field(json:)"
 
   private static let rows = [

@@ -214,7 +214,7 @@ struct JSONPathsAgreeTests {
     #expect(error?.pathDescription == "labels[1].name")
     #expect(error?.typeName == "Label")
     #expect(error?.byteOffset == text.utf8.count - 4)
-    #expect(error?.reason == "line 3, column 12 (in bytes): found integer where a string is expected")
+    #expect(error?.reason == "line 3, column 12 (in bytes): the value must be a string; found integer")
     let missing = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data("[\n{}]".utf8)[2...]) }
     #expect(missing?.code == .invalidJSON)
     let absent = #expect(throws: ArchiveError.self) { try JSONReader().read([Filing].self, from: Data("[\n{}]".utf8)) }

@@ -36,26 +36,32 @@ struct ConversionMessageTests {
   @Test(
     "The error names the forms that are taken, and the path once",
     arguments: [
-      (.toDate, "no", "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"),
+      (.toDate, "no", "supported values are seconds since 1970, and text such as 2019-03-04T12:30:00Z or 2019-03-04"),
       (
-        .toInteger, "no", "accepted are text of digits, numbers without a fraction, of up to 128 bits, and booleans"
+        .toInteger, "no",
+        "supported values are booleans, text of digits, and numbers without a fraction and with at most 128 bits"
       ),
-      (.toDouble, "no", "a floating-point number is a number, or text of one, that a double holds with all its digits"),
-      (.toDecimal, "no", "a decimal is a number, or text of one, that has at most 38 digits"),
-      (.toBool, "no", "a boolean is 0, 1, or the text true or false"),
-      (.toURL, "a b%", "accepted is the text of a URL with special characters escaped"),
-      (.toUUID, "no", "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
+      (
+        .toDouble, "no",
+        "supported values are numbers, or text of numbers, that a double represents with all digits"
+      ),
+      (.toDecimal, "no", "supported values are numbers, or text of numbers, with at most 38 digits"),
+      (.toBool, "no", "supported values are 0, 1, and the text true or false"),
+      (.toURL, "a b%", "the only supported value is the text of a URL with special characters escaped"),
+      (.toUUID, "no", "the only supported value is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
       (
         .toString, [],
-        "accepted are numbers, booleans, URLs, UUIDs, and dates of the years 0 to 9999 that are no finer than a billionth "
-          + "of a second"
+        "supported values are numbers, booleans, URLs, UUIDs, and dates of the years 0 to 9999 with at most nanosecond "
+          + "precision"
       ),
-      (.mapping(["a": 1]), "no", "the table has no such value; add it, or pass a fallback value as otherwise:"),
+      (.mapping(["a": 1]), "no", "add the value to the table, or pass a fallback value as otherwise:"),
     ] as [(ValueConversion, ArchiveValue, String)])
   func messages(conversion: ValueConversion, value: ArchiveValue, forms: String) throws {
     let error = #expect(throws: ArchiveError.self) { try converted(value, conversion) }
     let text = try #require(error?.description)
-    #expect(text.contains("cannot be converted \(conversion); \(forms)"), "\(text)")
+    var problem = "cannot be converted \(conversion)"
+    if case .mapping = conversion { problem = "is not in the table of the conversion" }
+    #expect(text.contains("\(problem); \(forms)"), "\(text)")
     #expect(text.components(separatedBy: "a.v").count == 2, "\(text)")
     #expect(error?.codingPath == [.key("a"), .key("v")] && error?.code == .migrationFailed)
     #expect((error?.underlyingError as? ArchiveError)?.code == .typeMismatch)

@@ -93,11 +93,13 @@ struct MigrationTests {
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .drop("a.*"))), 2,
-        "the step from version 1 to 2: the path a.* does not name one value; * matches any key; write \\* for a key that is named *"
+        "the step from version 1 to 2: the path a.* does not name exactly one value: * matches every key; write \\* "
+          + "for a key named *"
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .setDefault("a[*].b", 1).ifPresent)), 2,
-        "the step from version 1 to 2: the path a[*].b does not name one value; [*] matches every element; write an index, or \\[*] for a key"
+        "the step from version 1 to 2: the path a[*].b does not name exactly one value: [*] matches every element; "
+          + "write an index, or \\[*] for a key"
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .move("a", to: "."))), 2,
@@ -149,7 +151,7 @@ struct MigrationTests {
     }
     let cause = lacking?.underlyingError as? ArchiveError
     #expect(lacking?.code == .migrationFailed && lacking?.codingPath == [.key("at")])
-    #expect(cause?.reason.hasPrefix("the array has no index 1 (it has 1 element); correct the step") ?? false)
+    #expect(cause?.reason.hasPrefix("the index 1 is out of range for an array of 1 element; correct the step") ?? false)
     for path in ["at.*", "."] as [ValuePath] {
       for operation in [
         .drop(path), .setDefault(path, 1), .replaceNull(path, with: 1), .convert(path, .toString),

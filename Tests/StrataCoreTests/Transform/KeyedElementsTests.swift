@@ -44,7 +44,7 @@ struct KeyedElementsTests {
     ] as [(ArchiveValue, [ArchiveError.PathComponent])])
   func noObject(_ value: ArchiveValue, _ path: [ArchiveError.PathComponent]) {
     let error = #expect(throws: TransformError.self) { try elements.transform(value) }
-    #expect(error?.path == path && error?.reason.hasSuffix("where an object is expected") == true)
+    #expect(error?.path == path && error?.reason.contains("the value must be an object; found ") == true)
     #expect((error?.underlyingError as? ArchiveError)?.code == .typeMismatch)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 private let badJSON = Data(#"{"id": 0, "title": "", "note": "too long", "stars": 3, "start": 2, "end": 1}"#.utf8)
 private let allFailures = [
-  "id: is not in 1...", "title: is empty", "note: has more than 5 characters", "stars: odd",
+  "id: must be in the range 1...", "title: must not be empty", "note: must have at most 5 characters", "stars: odd",
   "end: it ends before it starts",
 ]
 
@@ -32,8 +32,8 @@ struct ValidationTests {
     #expect(target == goodEntry)
     #expect(failures { try target.merge(.json(badJSON)) } == allFailures)
     #expect(target == goodEntry)
-    #expect(failures { try goodEntry.copy(updating: ["id": 0]) } == ["id: is not in 1..."])
-    #expect(failures { try goodEntry.copy(updating: \.title, to: "") } == ["title: is empty"])
+    #expect(failures { try goodEntry.copy(updating: ["id": 0]) } == ["id: must be in the range 1..."])
+    #expect(failures { try goodEntry.copy(updating: \.title, to: "") } == ["title: must not be empty"])
     #expect(failures { try goodEntry.copy { $0.end = -1 } } == ["end: it ends before it starts"])
   }
 
@@ -137,21 +137,24 @@ struct ValidationTests {
     #expect(error.key == "name")
     #expect(error.typeName == "Tag")
     #expect(error.failures.map(\.pathDescription) == ["tags[1].name"])
-    #expect(error.description == "the value is invalid (at tags[1].name) [Tag]: is empty")
+    #expect(error.description == "the value is invalid (at tags[1].name) [Tag]: must not be empty")
     let archive = try ArchiveEncoder().encode(["k": Entry(id: 1, title: "a", tags: [EntryTag(name: "")])])
     #expect(
-      failures { try ArchiveDecoder().decode([String: Entry].self, from: archive) } == ["k.tags[0].name: is empty"])
+      failures { try ArchiveDecoder().decode([String: Entry].self, from: archive) }
+        == ["k.tags[0].name: must not be empty"])
     var target = goodEntry
-    #expect(failures { try target.merge(.json(json)) } == ["tags[1].name: is empty"])
+    #expect(failures { try target.merge(.json(json)) } == ["tags[1].name: must not be empty"])
     #expect(target == goodEntry)
-    #expect(failures { try goodEntry.copy { $0.tags = [EntryTag(name: "")] } } == ["tags[0].name: is empty"])
+    #expect(failures { try goodEntry.copy { $0.tags = [EntryTag(name: "")] } } == ["tags[0].name: must not be empty"])
   }
 
   @Test("U-4, U-17: failures of the objects inside are all found too, after those of the object that holds them")
   func everywhere() throws {
     let tags = #"[{"name": ""}, {"name": "x"}, {"name": ""}]"#
     let json = Data(#"{"id": 0, "title": "a", "tags": \#(tags)}"#.utf8)
-    let expected = ["id: is not in 1...", "tags[0].name: is empty", "tags[2].name: is empty"]
+    let expected = [
+      "id: must be in the range 1...", "tags[0].name: must not be empty", "tags[2].name: must not be empty",
+    ]
     let bad = Entry(id: 0, title: "a", tags: [EntryTag(name: ""), EntryTag(name: "x"), EntryTag(name: "")])
     #expect(failures { try Entry(fromJSON: json) } == expected)
     #expect(failures { try Entry(dictionary: bad.dictionaryValue) } == expected)
@@ -182,31 +185,34 @@ struct ValidationTests {
   @Test("Several failures are described on one line")
   func description() throws {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
-    #expect(error.description == "2 values are invalid [Entry]: id: is not in 1...; title: is empty")
+    #expect(
+      error.description == "2 values are invalid [Entry]: id: must be in the range 1...; title: must not be empty")
     #expect(error.codingPath.isEmpty)
     let list = try ArchiveEncoder().encode([Entry(id: 0, title: "")])
     let inList = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Entry].self, from: list) }
-    #expect(inList.description == "2 values are invalid [Entry]: [0].id: is not in 1...; [0].title: is empty")
+    #expect(
+      inList.description
+        == "2 values are invalid [Entry]: [0].id: must be in the range 1...; [0].title: must not be empty")
     #expect(inList.pathDescription == "[0]")
   }
 
   @Test("V-3: validate() checks objects inside, and changes nothing where a rule fails")
   func byHand() throws {
     var entry = Entry(id: 1, title: "a", tags: [EntryTag(name: "x"), EntryTag(name: "")])
-    #expect(failures { try entry.validate() } == ["tags[1].name: is empty"])
+    #expect(failures { try entry.validate() } == ["tags[1].name: must not be empty"])
     #expect(!entry.isValid)
     entry = Entry(id: 0, title: "a", stars: -2)
-    #expect(failures { try entry.validate() } == ["id: is not in 1..."])
+    #expect(failures { try entry.validate() } == ["id: must be in the range 1..."])
     #expect(entry.stars == -2)
     #expect(goodEntry.isValid)
     // A model without its own rules.
-    #expect(failures { try Box(tag: EntryTag(name: "")).validated() } == ["tag.name: is empty"])
+    #expect(failures { try Box(tag: EntryTag(name: "")).validated() } == ["tag.name: must not be empty"])
   }
 
   @Test("V-1: an object keeps its values where a rule fails")
   func objectUnchanged() throws {
     var meter = Meter(level: -1, name: "")
-    #expect(failures { try meter.validate() } == ["name: is empty"])
+    #expect(failures { try meter.validate() } == ["name: must not be empty"])
     #expect(meter.level == -1)
     #expect(!meter.isValid)
     meter.name = "a"
@@ -242,7 +248,7 @@ struct CheckTests {
   @Test(
     "Ready-made checks",
     arguments: [
-      ("", ["is empty"]), ("abcdef", ["has not 1...5 characters"]), ("ABC", ["has the wrong form"]),
+      ("", ["must not be empty"]), ("abcdef", ["must have 1...5 characters"]), ("ABC", ["must match the pattern"]),
       ("abcx", ["ends with x"]), ("abc", []),
     ])
   func texts(text: String, expected: [String]) {
@@ -327,7 +333,9 @@ private struct Crate: DescribedModel {
     Crate.self, version: 1, Field("byName", \.byName), Field("byNumber", \.byNumber), Field("one", \.one),
     make: { Crate(byName: $0, byNumber: $1, one: $2) })
   static let bad = Crate(byName: ["k": EntryTag(name: "")], byNumber: [3: EntryTag(name: "")], one: EntryTag(name: ""))
-  static let failures = ["byName.k.name: is empty", "byNumber[0].name: is empty", "one.name: is empty"]
+  static let failures = [
+    "byName.k.name: must not be empty", "byNumber[0].name: must not be empty", "one.name: must not be empty",
+  ]
 }
 
 private final class Meter: DescribedModel, Validating {

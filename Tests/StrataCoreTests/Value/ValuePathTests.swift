@@ -98,12 +98,13 @@ struct ValuePathTests {
       }
     }
     for (path, reason) in [
-      ("a.*", "the path a.* does not name one value; * matches any key; write \\* for a key that is named *"),
+      ("a.*", "the path a.* does not name exactly one value: * matches every key; write \\* for a key named *"),
       (
         "a[*].b",
-        "the path a[*].b does not name one value; [*] matches every element; " + "write an index, or \\[*] for a key"
+        "the path a[*].b does not name exactly one value: [*] matches every element; "
+          + "write an index, or \\[*] for a key"
       ),
-      (".", "the path is the root, and only a value inside of it can be set"),
+      (".", "the path refers to the root; use the path of a value inside the root"),
     ] {
       let path = ValuePath(parsing: path)
       let error = #expect(throws: ArchiveError.self) { try value.set(9, at: path) }

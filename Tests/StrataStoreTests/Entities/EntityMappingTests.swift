@@ -91,8 +91,8 @@ struct EntityMappingTests {
       #expect(error?.description.contains(text) ?? false, "\(String(describing: error)) in line \(line)")
     }
     check(NoProperty.self, "no such property (Mapped, at titel)")
-    check(NoColumn.self, "no such column; it has id, text, title (Mapped, at text, column note.body)")
-    check(NoTable.self, "there is no such table")
+    check(NoColumn.self, "no such column; its columns are id, text, title (Mapped, at text, column note.body)")
+    check(NoTable.self, "the table does not exist")
     check(NoDefault.self, "needs a default")
     check(NoIndex.self, "no unique index")
     check(NoKey.self, "names nothing")
@@ -103,7 +103,7 @@ struct EntityMappingTests {
     check(DateForm.self, "for a field that is a date")
     // All of them at once.
     let all = entityError(.invalidMapping) { try EntityStore(queue, Mapped<NoProperty>.self, Mapped<NoColumn>.self) }
-    #expect(all?.reason.hasPrefix("2 mistakes") ?? false)
+    #expect(all?.reason.hasPrefix("the mappings have 2 mistakes") ?? false)
   }
 
   @Test("a column that must have a value, and that nothing maps, is a mistake")

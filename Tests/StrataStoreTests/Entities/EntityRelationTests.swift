@@ -91,24 +91,24 @@ struct EntityRelationTests {
       #expect(error?.description.contains(text) ?? false, "\(String(describing: error)), line \(line)")
     }
     let player = one.members[0]
-    try check("another row than the one that has the list") { player.team = two }
+    try check("different row than the owner of the list") { player.team = two }
     player.team = one
-    try check("is in the list of another row too") {
+    try check("is also in the list of a different row") {
       two.members.append(player)
       player.team = nil
     }
-    try check("whose list does not contain it") {
+    try check("whose list does not contain the object") {
       one.members.removeAll { $0 === player }
       two.members.removeAll { $0 === player }
       one.captain = player
       player.team = one
     }
-    try check("can stand in it once") {
+    try check("a list can contain a row only once") {
       player.team = nil
       one.members = [player, player]
     }
     one.members = [player, Player(1, "p1")]
-    try check("two objects are of one row, and differ") { two.captain = Player(0, "another") }
+    try check("two objects represent the same row but have different values") { two.captain = Player(0, "another") }
     #expect(
       try queue.lines("SELECT teamID, id, name FROM person ORDER BY teamID, place") == [
         "0|0|p0", "0|1|p1", "1|2|p2", "1|3|p3",

@@ -83,7 +83,7 @@ struct JSONConcurrencyTests {
     await hundredTasks(share: goodEntry) { good, task in
       #expect(good.isValid)
       let bad = Entry(id: 0, title: "A \(task)")
-      #expect(failures { try bad.validated() } == ["id: is not in 1...", "title: has the wrong form"])
+      #expect(failures { try bad.validated() } == ["id: must be in the range 1...", "title: must match the pattern"])
       let entry = try Entry(fromJSON: Data(#"{"id": 1, "title": "a", "stars": -4}"#.utf8))
       #expect(entry.stars == 0)
     }

@@ -34,7 +34,7 @@ struct BodyInflater {
     guard claim <= UInt64(max(0, limits.inflatedSize)), let expected = Int(exactly: claim), expected < Int.max
     else {
       throw ArchiveError(
-        .limitExceeded, "the content inflates to \(claim) bytes; at most \(limits.inflatedSize) are allowed",
+        .limitExceeded, "the content inflates to \(claim) bytes, more than the limit of \(limits.inflatedSize) bytes",
         limit: .inflatedSize, byteOffset: fileOffset)
     }
     self.expected = expected
@@ -114,7 +114,7 @@ struct BodyInflater {
     let (most, overflow) = inputSize.multipliedReportingOverflow(by: ratio)
     guard overflow || body.count <= most else {
       throw ArchiveError(
-        .limitExceeded, "the content inflates to more than \(ratio) times its size in the file",
+        .limitExceeded, "the content inflates to more than \(ratio) times its compressed size",
         limit: .inflationRatio, byteOffset: fileOffset)
     }
   }

@@ -95,7 +95,8 @@ package enum Gzip {
 
   static func truncation(_ fileOffset: Int) -> ArchiveError {
     ArchiveError(
-      .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
+      .truncated,
+      "the content of the archive is incomplete because part of the file is missing", byteOffset: fileOffset)
   }
 
   /// Returns empty stored blocks (RFC 1951 §3.2.4), which pad a member. Their total size is `size` bytes, or up to four

@@ -52,21 +52,21 @@ package struct GzipHeader: Sendable {
   ///   an archive. At any other offset, they mean damage.
   package static func length(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws -> Int {
     func reject(_ reason: String) -> ArchiveError {
-      guard fileOffset > 0 else { return ArchiveError(.notAnArchive, reason, byteOffset: fileOffset) }
-      return ArchiveError(
-        .damaged, "the next bytes do not belong to the archive: \(reason)", byteOffset: fileOffset)
+      fileOffset > 0
+        ? ArchiveError(.damaged, "the next bytes are not part of the archive: \(reason)", byteOffset: fileOffset)
+        : ArchiveError(.notAnArchive, "the data is not an archive: \(reason)", byteOffset: fileOffset)
     }
     func byte(_ place: Int) -> UInt8? { bytes.littleEndian(at: offset + place, as: UInt8.self) }
     guard offset >= 0, offset <= bytes.byteCount else { throw truncation(fileOffset) }
     guard byte(0) ?? magic.0 == magic.0, byte(1) ?? magic.1 == magic.1 else {
       let advice = fileOffset > 0 ? nil : ForeignFormat(bytes.extracting(offset..<bytes.byteCount))?.advice
-      throw reject("this is not a gzip file" + (advice.map { ", and so no archive; \($0)" } ?? ""))
+      throw reject("the gzip header is missing" + (advice.map { "; \($0)" } ?? ""))
     }
     guard byte(2) ?? deflateMethod == deflateMethod else {
-      throw reject("this is a gzip file, but not an archive: its method is not deflate")
+      throw reject("the compression method of the gzip header is not deflate")
     }
     guard byte(3) ?? flags == flags else {
-      throw reject("this is a gzip file, but not an archive: its header has no checked stamp")
+      throw reject("the gzip header has no stamp with a checksum")
     }
     guard let extraSize = bytes.littleEndian(at: offset + fixedSize - 2, as: UInt16.self) else {
       throw truncation(fileOffset)

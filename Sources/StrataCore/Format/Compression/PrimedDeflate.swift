@@ -40,10 +40,12 @@ package enum PrimedDeflate {
         isFinished = step.isFinished
         guard !step.isInvalid, output.count - start <= size,
           isFinished || step.consumed > 0 || output.count > before
-        else { throw ArchiveError(.damaged, "compressed data is invalid or has another size", byteOffset: used) }
+        else {
+          throw ArchiveError(.damaged, "the compressed data is invalid or has an unexpected size", byteOffset: used)
+        }
       }
       guard output.count - start == size else {
-        throw ArchiveError(.damaged, "compressed data is shorter than it should be", byteOffset: used)
+        throw ArchiveError(.damaged, "the compressed data inflates to fewer bytes than expected", byteOffset: used)
       }
       return used
     }

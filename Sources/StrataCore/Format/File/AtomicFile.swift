@@ -112,7 +112,7 @@ package enum AtomicFile {
     let file = try OpenFile(reading: url)
     let limit = limit ?? Int.max
     func tooLarge() -> ArchiveError {
-      ArchiveError(.limitExceeded, "the file “\(url.path)” has more than the \(limit) bytes that are allowed")
+      ArchiveError(.limitExceeded, "the file “\(url.path)” is larger than the limit of \(limit) bytes")
     }
     let status = try file.status()
     guard !status.isRegular || status.size <= limit else { throw tooLarge() }

@@ -223,11 +223,11 @@ package struct OpenFile: ~Copyable {
   static func path(of url: URL) throws -> String {
     let path = url.path
     guard url.isFileURL, !path.isEmpty else {
-      throw ArchiveError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file")
+      throw ArchiveError(.fileSystem, "the URL “\(url.absoluteString)” is not a file URL")
     }
     // The system would silently truncate the path at a zero byte.
     guard !path.utf8.contains(0) else {
-      throw ArchiveError(.fileSystem, "the path of a file contains a zero byte")
+      throw ArchiveError(.fileSystem, "the file path contains a NUL character")
     }
     return path
   }
@@ -237,8 +237,14 @@ package struct OpenFile: ~Copyable {
   /// - Parameter number: the error number; by default the current `errno`.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
+    let reason =
+      switch operation {
+      case "read": "cannot read the file “\(path)”: \(text)"
+      case "write": "cannot write the file “\(path)”: \(text)"
+      default: "cannot \(operation) the file “\(path)”: \(text)"
+      }
     return ArchiveError(
-      .fileSystem, "cannot \(operation) the file “\(path)”: \(text)",
+      .fileSystem, reason,
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 

@@ -17,7 +17,7 @@ struct Replacement: ~Copyable {
       guard !existing.isFolder else { throw OpenFile.failure("write", name, EISDIR) }
       // Only a regular file may be replaced. Other kinds of files, such as devices, are rejected.
       guard existing.isRegular else {
-        throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
+        throw ArchiveError(.fileSystem, "the file “\(name)” cannot be written because it is not a regular file")
       }
     }
     // The folder is opened first, because nothing may be changed if the folder cannot be opened.
@@ -79,6 +79,6 @@ struct Replacement: ~Copyable {
   private borrowing func changed() -> ArchiveError {
     ArchiveError(
       .fileInUse,
-      "the file “\(path)” was replaced by another program after writing began; try again")
+      "another program replaced the file “\(path)” during the write; try again")
   }
 }

@@ -111,8 +111,8 @@ final class StreamFile {
       } catch {
         throw ArchiveError(
           .fileSystem,
-          "the file “\(url.path)” could not be finished, and the writes could not be undone; read the stream before "
-            + "writing to it again", underlying: error)
+          "the writes to the file “\(url.path)” could neither be completed nor undone; read the stream before you "
+            + "append to the file again", underlying: error)
       }
       throw error
     }
@@ -141,12 +141,11 @@ final class StreamFile {
     guard excess == nil else {
       throw ArchiveError(
         .fileSystem,
-        "a write to the file “\(url.path)” failed and could not be undone, so nothing more is written; start again with "
-          + "a new writer")
+        "a write to the file “\(url.path)” failed and could not be undone; create a new writer")
     }
     guard try foundSize() == size else {
       throw ArchiveError(
-        .fileInUse, "the file “\(url.path)” does not have the written size; another program is writing to it")
+        .fileInUse, "the size of the file “\(url.path)” changed because another program is writing to the file")
     }
   }
 
@@ -154,6 +153,6 @@ final class StreamFile {
     guard let status = try grown?.status(), try !WriterLock.isNamed(status, by: url) else { return }
     throw ArchiveError(
       .fileInUse,
-      "the path “\(url.path)” refers to another file than when writing began; nothing was appended to that file")
+      "the path “\(url.path)” now refers to a different file; nothing was appended to the new file")
   }
 }

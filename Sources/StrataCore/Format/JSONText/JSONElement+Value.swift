@@ -105,7 +105,7 @@ private struct JSONValueBuilder {
     let number = firstDuplicate(frame.entries)
     path.append(.key(frame.entries[number].key))
     throw ArchiveError(
-      .invalidJSON, "a duplicate key in an object; each may occur only once", path: path,
+      .invalidJSON, "the object has a duplicate key; each key may occur only once", path: path,
       byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 

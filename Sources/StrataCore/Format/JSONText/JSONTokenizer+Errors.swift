@@ -12,12 +12,12 @@ extension JSONTokenizer {
   private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
     // The message must not suggest raising the limit if the fixed maximum depth is reached.
     let isFixed = limit == .depth && (depthLimit < limits.depth || depthLimit == Self.maximumDepth)
-    let advice = isFixed ? "no document may be deeper" : "raise the limit only if the source is trusted"
+    let advice = isFixed ? "the limit cannot be raised" : "raise the limit only if the source is trusted"
     return ArchiveError(.limitExceeded, "\(text); \(advice)", limit: limit, byteOffset: offset).located(in: bytes)
   }
 
   func tooDeep(_ place: Int) -> ArchiveError {
-    exceeded(.depth, "the nesting goes deeper than \(depthLimit) levels", at: place)
+    exceeded(.depth, "the JSON is nested more than \(depthLimit) levels deep", at: place)
   }
 
   func tooMany(_ isObject: Bool, _ place: Int) -> ArchiveError {
@@ -36,26 +36,26 @@ extension JSONTokenizer {
 
   func notClosed(_ isObject: Bool, _ place: Int) -> ArchiveError {
     isObject
-      ? failure("\(found(place)) follows a value in an object; a comma or \"}\" must follow", at: place)
-      : failure("\(found(place)) follows a value in an array; a comma or \"]\" must follow", at: place)
+      ? failure("found \(found(place)) after a value in an object; a comma or \"}\" must follow the value", at: place)
+      : failure("found \(found(place)) after a value in an array; a comma or \"]\" must follow the value", at: place)
   }
 
   func noKey(_ isFirst: Bool, _ place: Int) -> ArchiveError {
-    if isFirst { return failure("\(found(place)) stands where a key in double quotes or \"}\" must stand", at: place) }
+    if isFirst { return failure("found \(found(place)) where a key in double quotes or \"}\" is expected", at: place) }
     if byte(place) == UInt8(ascii: "}") {
-      return failure("a comma precedes the end of an object; a key must follow a comma", at: place)
+      return failure("an object has a comma after its last value; remove the comma", at: place)
     }
-    return failure("\(found(place)) stands where a key in double quotes must start", at: place)
+    return failure("found \(found(place)) where a key in double quotes is expected", at: place)
   }
 
   func controlCharacter(_ place: Int) -> ArchiveError {
     place == end
-      ? failure("the text ends inside a string; a double quote must end it", at: place)
-      : failure("a control character stands in a string; it must be written as an escape", at: place)
+      ? failure("the text ends inside a string; a double quote must end the string", at: place)
+      : failure("a string contains a control character; write the character as an escape sequence", at: place)
   }
 
   func invalidUTF8(_ place: Int) -> ArchiveError {
-    failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
+    failure("a string is not valid UTF-8; JSON text must be UTF-8", at: place)
   }
 
   /// Describes the byte at an offset of the text for a message. Only punctuation is quoted. Any other byte could be

@@ -6,13 +6,13 @@ extension JSONTokenizer {
     if byte(place) == UInt8(ascii: "-") {
       place &+= 1
       guard Self.isDigit(byte(place)) else {
-        throw failure("\(found(place)) follows a minus sign; a digit must follow", at: place)
+        throw failure("found \(found(place)) after a minus sign; a digit must follow the sign", at: place)
       }
     }
     if byte(place) == UInt8(ascii: "0") {
       place &+= 1
       if Self.isDigit(byte(place)) {
-        throw failure("a digit follows a leading zero; numbers are written without leading zeros", at: place)
+        throw failure("a number has a leading zero; remove the zero", at: place)
       }
     } else {
       place = skipDigits(place)
@@ -35,7 +35,7 @@ extension JSONTokenizer {
     if byte(place) == UInt8(ascii: ".") {
       place &+= 1
       guard Self.isDigit(byte(place)) else {
-        throw failure("\(found(place)) follows a decimal point; a digit must follow", at: place)
+        throw failure("found \(found(place)) after a decimal point; a digit must follow the point", at: place)
       }
       place = skipDigits(place)
     }
@@ -43,7 +43,7 @@ extension JSONTokenizer {
     place &+= 1
     if byte(place) == UInt8(ascii: "-") || byte(place) == UInt8(ascii: "+") { place &+= 1 }
     guard Self.isDigit(byte(place)) else {
-      throw failure("\(found(place)) stands in an exponent; a digit must stand there", at: place)
+      throw failure("found \(found(place)) in an exponent where a digit is expected", at: place)
     }
     return skipDigits(place)
   }

@@ -102,18 +102,19 @@ extension JSONTokenizer {
     case UInt8(ascii: "u"): break
     default:
       throw failure(
-        "\(found(start + 1)) follows a backslash; one of the quote, backslash, slash, b, f, n, r, t and u must follow",
+        "found \(found(start + 1)) after a backslash; the valid escapes are quote, backslash, slash, b, f, n, r, t and "
+          + "u",
         at: start + 1)
     }
     let unit = try codeUnit(start &+ 2)
     guard unit & 0xF800 == 0xD800 else { return (start &+ 6, unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3) }
     guard unit < 0xDC00 else {
-      throw failure("an escape is a low surrogate; a high surrogate must precede it", at: start)
+      throw failure("an escape is a low surrogate without a high surrogate before it", at: start)
     }
     guard byte(start &+ 6) == UInt8(ascii: "\\"), byte(start &+ 7) == UInt8(ascii: "u"),
       try codeUnit(start &+ 8) & 0xFC00 == 0xDC00
     else {
-      throw failure("an escape is a high surrogate; the escape of a low surrogate must follow", at: start)
+      throw failure("an escape is a high surrogate without a low surrogate after it", at: start)
     }
     return (start &+ 12, 4)
   }
@@ -123,7 +124,7 @@ extension JSONTokenizer {
     var unit: UInt32 = 0
     for place in start..<start + 4 {
       guard let digit = JSONEscape.digit(byte(place)) else {
-        throw failure("\(found(place)) stands in a \\u escape; four hexadecimal digits must follow the u", at: place)
+        throw failure("found \(found(place)) in a \\u escape; four hexadecimal digits must follow the u", at: place)
       }
       unit = unit << 4 | UInt32(digit)
     }

@@ -51,20 +51,20 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
 
   private func document() throws(ArchiveError) -> JSONTokenBuffer {
     if byte(0) == 0xEF, byte(1) == 0xBB, byte(2) == 0xBF {
-      throw failure("the text starts with a byte order mark; remove these three bytes", at: 0)
+      throw failure("the text starts with a byte order mark; remove the first three bytes", at: 0)
     }
     let start = skipSpace(0)
     if start == end {
       throw failure(
         end == 0
-          ? "the text is empty; a JSON document holds one value"
-          : "the text holds nothing but white space; a JSON document holds one value", at: start)
+          ? "the text is empty; a JSON document contains one value"
+          : "the text contains only white space; a JSON document contains one value", at: start)
     }
     // The initial capacity is an estimate: typical documents have about one token for every ten bytes.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {
-      throw failure("\(found(place)) follows the document's value; nothing may follow it", at: place)
+      throw failure("found \(found(place)) after the end of the document", at: place)
     }
     return tokens
   }
@@ -105,7 +105,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
         tokens.append(JSONToken(.null, at: place, length: 4))
         place = try word(0x6C6C_756E, length: 4, place)
       default:
-        throw failure("\(found(place)) stands where a value must start", at: place)
+        throw failure("found \(found(place)) where a value is expected", at: place)
       }
       // Several containers may end after a value.
       while true {
@@ -120,7 +120,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           if frame.isObject {
             place = try key(place, isFirst: false, &tokens)
           } else if self.byte(place) == UInt8(ascii: "]") {
-            throw failure("a comma precedes the end of an array; a value must follow a comma", at: place)
+            throw failure("an array has a comma after its last element; remove the comma", at: place)
           }
           break
         }
@@ -160,7 +160,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     guard byte(start) == UInt8(ascii: "\"") else { throw noKey(isFirst, start) }
     let place = skipSpace(try string(start, &tokens))
     guard byte(place) == UInt8(ascii: ":") else {
-      throw failure("\(found(place)) follows a key; a colon must follow", at: place)
+      throw failure("found \(found(place)) after a key; a colon must follow the key", at: place)
     }
     return skipSpace(place &+ 1)
   }
@@ -180,7 +180,8 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     for place in 0..<length {
       guard byte(start + place) == UInt8(truncatingIfNeeded: letters >> UInt64(8 * place)) else {
         throw failure(
-          "\(found(start + place)) breaks off a bare word; only true, false and null may stand bare", at: start + place)
+          "found \(found(start + place)) in a word without quotes; only true, false and null need no "
+            + "quotes", at: start + place)
       }
     }
     return start + length

@@ -78,7 +78,7 @@ public struct Discriminator: Sendable {
     switch position {
     case .onlyKey:
       guard object.count == 1, let entry = object.entries.first else {
-        throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "another object")
+        throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "a different object")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
     // If a step of the path does not fit the document, the document has no tag.
@@ -97,7 +97,7 @@ public struct Discriminator: Sendable {
     guard let tag else { throw absent(kind) }
     guard case .string(let text) = tag else {
       throw ArchiveError(
-        .typeMismatch, "found \(tag.kind) where the tag of \(kind) is expected", path: components,
+        .typeMismatch, "the tag of \(kind) must be a string; found \(tag.kind)", path: components,
         input: tag)
     }
     return text
@@ -129,8 +129,8 @@ public struct Discriminator: Sendable {
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
-          "the encoded object has another value at the path of its tag, or along that path; set the field to the tag, map it "
-            + "elsewhere, or choose another path for the tag", path: path.errorPath)
+          "the encoded object already has a different value at or along the path of its tag; set the field to the "
+            + "tag, map the field to a different path, or choose a different path for the tag", path: path.errorPath)
       }
       return value
     case .computed: return content ?? [:]

@@ -84,7 +84,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     if unknownKeys == .capture, let root = Root._rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
       errors.append(
         ArchiveError(
-          .invalidMapping, "unknown keys have no place in the model; give it a property of type UnknownFields",
+          .invalidMapping, "the model has no property for unknown keys; add a property of type UnknownFields",
           typeName: root.name))
     }
     if let error = ArchiveError.combined(errors) { throw error }

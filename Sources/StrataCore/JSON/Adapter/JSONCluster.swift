@@ -100,7 +100,7 @@ public struct JSONCluster<Result>: Sendable {
   /// - Parameter seen: the clusters that have already passed the document on, to detect cycles.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
-      throw ArchiveError(.invalidMapping, "clusters pass a document to each other in a cycle")
+      throw ArchiveError(.invalidMapping, "clusters delegate a document to each other in a cycle")
     }
     guard case .object(let object) = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
@@ -115,7 +115,7 @@ public struct JSONCluster<Result>: Sendable {
       if variant.readsDocument { return try passed(variant.decode(json, seen)) }
       path = parts.path
       guard let content = parts.content else {
-        throw ArchiveError(.missingValue, "the content for the tag is absent")
+        throw ArchiveError(.missingValue, "the document has a tag but no content")
       }
       return try passed(variant.decode(content, seen))
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
@@ -135,12 +135,13 @@ public struct JSONCluster<Result>: Sendable {
     for name in names { if let variant = variants.first(where: { $0.tag == name }) { return variant } }
     guard tag == nil else { return nil }
     throw ArchiveError(
-      .missingValue, "the document has no tag that names its kind", jsonPath: discriminator.components)
+      .missingValue, "the document has no tag for its type", jsonPath: discriminator.components)
   }
 
   private func unknownTag(_ json: ArchiveValue) -> ArchiveError {
     ArchiveError(
-      .unknownCase, "the tag of the document is not one of \(variants.map(\.tag).joined(separator: ", "))",
+      .unknownCase,
+      "the tag of the document is unknown; the known tags are \(variants.map(\.tag).joined(separator: ", "))",
       jsonPath: discriminator.components, input: json)
   }
 
@@ -164,7 +165,7 @@ public struct JSONCluster<Result>: Sendable {
   public func encodeValue(_ result: Result) throws -> ArchiveValue {
     guard let value = try encoded(result, []) else {
       throw ArchiveError(
-        .notEncodable, "no variant has the type \(type(of: result as Any)); add it to the cluster")
+        .notEncodable, "the cluster has no variant for the type \(type(of: result as Any)); add a variant for the type")
     }
     return value
   }

@@ -68,7 +68,8 @@ struct JSONKinds: Sendable {
     let tag = try discriminator.text(value, of: "a class")
     guard let type = names[tag].flatMap({ classes?[$0] }) else {
       throw ArchiveError(
-        .unknownCase, "the tag of the class is not one of \(names.keys.sorted().joined(separator: ", "))",
+        .unknownCase,
+        "the tag of the class is unknown; the known tags are \(names.keys.sorted().joined(separator: ", "))",
         path: [.key(key)],
         input: value)
     }
@@ -93,14 +94,14 @@ struct JSONKinds: Sendable {
       guard isInside else { return }
       throw ArchiveError(
         .notEncodable,
-        "JSON cannot show that this \(superclass) is an object of \(name), so reading it would lose the fields of \(name); "
-          + "let \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster", typeName: name)
+        "the JSON of class \(superclass) has no tag for subclass \(name), so reading would lose the fields of "
+          + "\(name); let \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster", typeName: name)
     }
     guard hierarchy.classes?[name] != own else { return }
     throw ArchiveError(
       .notEncodable,
-      "JSON has no tag for \(name), since \(superclass) does not name it; add it to the subclasses of \(superclass) "
-        + "(ModelHierarchy)", typeName: name)
+      "the class \(name) has no JSON tag because \(superclass) does not list the class; add \(name) to the subclasses "
+        + "of \(superclass) (ModelHierarchy)", typeName: name)
   }
 
   // MARK: Cases

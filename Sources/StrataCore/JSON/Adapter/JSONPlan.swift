@@ -68,7 +68,7 @@ package final class JSONPlan: Sendable {
         field.makeDefault == nil
         ? "which value null means, with .null(.value(…)) in @Field(json:)"
         : "that null means the default, with .null(.useDefault) in @Field(json:), or a value, with .null(.value(…))"
-      return "found null, and the field is no optional; make it one, or declare \(remedy)"
+      return "the value is null, but the field is not optional; make the field optional, or declare \(remedy)"
     }
 
     /// The path of the field in JSON, for errors.

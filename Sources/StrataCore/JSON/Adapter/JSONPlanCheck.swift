@@ -43,7 +43,8 @@ enum JSONPlanCheck {
         guard let value else { return nil }
         do { try entry.field.check(value, in: context) } catch {
           return ArchiveError(
-            .invalidMapping, "the substitute for \(what) does not fit the field: \(ArchiveError.wrap(error).reason)",
+            .invalidMapping,
+            "the substitute for \(what) is not valid for the field: \(ArchiveError.wrap(error).reason)",
             path: [.key(entry.field.key)], typeName: plan.typeName)
         }
         return nil

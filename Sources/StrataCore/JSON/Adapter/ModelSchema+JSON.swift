@@ -21,8 +21,8 @@ extension FieldInfo {
       guard !isOptional else { return }
       throw ArchiveError(
         .missingValue,
-        "the key is absent; give the field a default, or another path with @Field(json:) or with CodingKeys in the "
-          + "declaration of the type")
+        "the key is absent; give the field a default, or change its path with @Field(json:) or with CodingKeys in the "
+          + "type's declaration")
     }
     do { try ValueCoding.check(value, as: type, in: context) } catch let error as ArchiveError
       where acceptsUnknownCase(error)

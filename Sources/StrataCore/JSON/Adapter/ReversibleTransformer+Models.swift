@@ -51,19 +51,20 @@ extension ReversibleTransformer where Input == ArchiveValue {
       },
       reverse: { value in
         guard case .array(let elements) = value else {
-          throw ArchiveError(.notEncodable, "found \(value.kind) where an array of elements with keys is expected")
+          throw ArchiveError(
+            .notEncodable, "the value to encode must be an array of elements with keys; found \(value.kind)")
         }
         var entries: [ArchiveObject.Entry] = []
         var ids = Set<ExactKey>()
         for (index, element) in elements.enumerated() {
           guard case .object(var object) = element, let id = object[key]?.stringValue else {
             throw ArchiveError(
-              .notEncodable, "an element has no string under its identifying key", path: [.index(index)])
+              .notEncodable, "the identifying key of an element has no string value", path: [.index(index)])
           }
           guard ids.insert(ExactKey(id)).inserted else {
             throw ArchiveError(
               .notEncodable,
-              "two elements have the same identifying key; in an object, each key must be unique",
+              "two elements have the same identifying key; each identifying key must be unique",
               path: [.index(index)])
           }
           object[key] = nil

@@ -199,7 +199,7 @@ extension ValueDifference {
     }
 
     private static var mismatch: ArchiveError {
-      ArchiveError(.mergeFailed, "the value is not the one that was compared")
+      ArchiveError(.mergeFailed, "the value is different from the value that was compared")
     }
   }
 }

@@ -58,12 +58,13 @@ package final class FieldParts {
     case .record(let record): root = .record(record)
     case .mergePatch, .patch:
       throw ArchiveError(
-        .mergeFailed, "a patch can only be applied to a model in memory; pass the patched JSON", typeName: M.schema.name
+        .mergeFailed,
+        "a patch requires a model in memory; pass the patched JSON document instead", typeName: M.schema.name
       )
     }
     if kind == .json, let path {
       guard let found = try path.value(in: root) else {
-        throw ArchiveError(.missingValue, "the document has nothing at the path \(path)", typeName: M.schema.name)
+        throw ArchiveError(.missingValue, "the document has no value at the path \(path)", typeName: M.schema.name)
       }
       root = found
     }

@@ -171,7 +171,8 @@ final class PartReader {
         guard let key = try skippingUnknownCase({ try type.partKey(pair.key, in: context) }) else { return }
         guard seen.insert(key).inserted || key.hasNaN else {
           throw ArchiveError(
-            context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may occur only once")
+            context.source == .json ? .invalidJSON : .damaged,
+            "the object has a duplicate key; each key may occur only once")
         }
         let old = pair.key.stringValue.flatMap { olds?[$0] }
         func value() throws -> ArchiveValue { try part(type.partType, pair.value, old) }
@@ -205,7 +206,9 @@ final class PartReader {
     switch value {
     case .reference(let number): return try object(number, as: type)
     case .record(let record) where record.typeName == MergeState.referenceName && !objects.isEmpty:
-      guard let number = record["number"]?.intValue else { throw ArchiveError(.damaged, "a reference has no number") }
+      guard let number = record["number"]?.intValue else {
+        throw ArchiveError(.damaged, "a reference has no object number")
+      }
       return try object(number, as: type)
     case .record(let record):
       if schema.isEnumeration { return try archivedCase(record, type) }

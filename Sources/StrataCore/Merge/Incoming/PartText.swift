@@ -43,7 +43,7 @@ struct PartText {
       try element.forEachMember { key, value in
         guard keys.insert(ExactKey(key)).inserted else {
           throw ArchiveError(
-            .invalidJSON, "a duplicate key in an object; each may occur only once", byteOffset: value.byteOffset)
+            .invalidJSON, "the object has a duplicate key; each key may occur only once", byteOffset: value.byteOffset)
         }
         try check(value, type, classes)
       }

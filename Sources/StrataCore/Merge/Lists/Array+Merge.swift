@@ -94,7 +94,7 @@ extension Array where Element: VersionedModel {
     let local = self
     return try merge.commit(merge.run(), into: &self) { merged, commit, context in
       guard let merged = merged.arrayValue, let before = snapshot.root.arrayValue else {
-        throw ArchiveError(.mergeFailed, "the result is not a list", typeName: Element.schema.name)
+        throw ArchiveError(.mergeFailed, "the merge result is not a list", typeName: Element.schema.name)
       }
       return try local.applying(
         ListChanges(of: merged, since: before, by: key), [], by: key, commit.graph, runsHooks: commit.runsHooks,

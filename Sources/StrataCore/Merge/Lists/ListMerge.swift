@@ -227,7 +227,8 @@ struct ListMerge {
     if error.code == .mergeFailed || error.code == .invalid { return error.prefixed(by: .index(place)) }
     let cause = error.code == .rejected ? error.underlyingError ?? error : error
     return ArchiveError(
-      .mergeFailed, "the values cannot be merged", path: [.index(place)] + error.codingPath, typeName: schema.name,
+      .mergeFailed,
+      "the local and incoming values cannot be merged", path: [.index(place)] + error.codingPath, typeName: schema.name,
       underlying: cause)
   }
 

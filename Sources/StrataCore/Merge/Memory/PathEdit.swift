@@ -73,8 +73,8 @@ struct PathEdit {
       guard count < 2 else {
         throw ArchiveError(
           .mergeFailed,
-          "several elements have the identity that the path names (\(path.keysOnly)), so the value may be for another one; "
-            + "change the element itself, and resolve the conflict with .local")
+          "the path \(path.keysOnly) matches several elements with the same identity, so the target of the value is "
+            + "ambiguous; change the element itself, and resolve the conflict with .local")
       }
       return elements.putting(try edited(places.first.map { elements[$0] }, rest), at: places.first)
     }

@@ -71,8 +71,8 @@ struct ResolvedValue {
       guard !isShortened else {
         throw ArchiveError(
           .mergeFailed,
-          "the conflict identifies an object of \(schema.name) without its fields, and the object is known neither locally nor "
-            + "from the server; resolve it with a value that has all fields")
+          "the conflict identifies an object of \(schema.name) by its key only, and neither side has the object; "
+            + "resolve the conflict with a value that has all fields")
       }
       return .record(try record.mapValues { try known($0, isWhole: isWhole, in: record) })
     }

@@ -116,7 +116,7 @@ struct PatchTree {
 
   mutating func move(_ from: [String], to: [String]) throws {
     if to.starts(with: from, by: ExactKey.isSame) {
-      guard from.count == to.count else { throw ArchiveError(.mergeFailed, "a value cannot be moved into itself") }
+      guard from.count == to.count else { throw ArchiveError(.mergeFailed, "a patch cannot move a value into itself") }
       _ = try slot(from)
       return
     }
@@ -178,14 +178,16 @@ struct PatchTree {
     sizeLimit = limit
     guard madeSize <= limit else {
       throw ArchiveError(
-        .limitExceeded, "the operations insert more than \(limit) values; copies of copies grow without limit",
+        .limitExceeded, "the operations of the patch insert more than \(limit) values",
         limit: .count)
     }
   }
 
   // MARK: Places
 
-  private static var pathNotFound: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
+  private static var pathNotFound: ArchiveError {
+    ArchiveError(.mergeFailed, "the document has no value at the path of the operation")
+  }
 
   /// Returns the content of the location that a path leads to.
   private mutating func slot(_ path: [String]) throws -> Slot {
@@ -245,7 +247,7 @@ struct PatchTree {
 
   private mutating func detach(_ path: [String]) throws -> Slot {
     guard let last = path.last else {
-      throw ArchiveError(.mergeFailed, "the whole document cannot be removed")
+      throw ArchiveError(.mergeFailed, "a patch cannot remove the whole document")
     }
     let holder = try open(path)
     let place = try place(last, in: holder)

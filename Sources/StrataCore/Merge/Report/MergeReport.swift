@@ -157,7 +157,7 @@ extension MergeReport {
     let paths = conflicts.prefix(10).map { $0.path.keysOnly }.joined(separator: ", ")
     let rest = conflicts.count > 10 ? " and \(conflicts.count - 10) more" : ""
     throw ArchiveError(
-      .mergeFailed, "both sides changed \(paths)\(rest) differently; specify a policy for the conflict",
+      .mergeFailed, "both sides changed the values at \(paths + rest) differently; specify a policy for the conflict",
       path: first.path.firstKey.map { [.key($0)] } ?? [], typeName: typeName)
   }
 }

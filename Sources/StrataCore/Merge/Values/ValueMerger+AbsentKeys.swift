@@ -218,7 +218,8 @@ extension ValueMerger {
           guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
-              "the object is new locally, and the key is absent; give the field a default, or refer to an existing object"
+              "the key is absent from an object that is new locally; give the field a default, or refer to an "
+                + "existing object"
             )
           }
           values.append(value)
@@ -274,7 +275,7 @@ extension ValueMerger {
           entries.append(.init(key: label, value: value))
         } else if fillsIn {
           guard TypeShape(of: type).isOptional else {
-            throw ArchiveError(.missingValue, "the case is new locally, and an associated value is absent")
+            throw ArchiveError(.missingValue, "an associated value is absent from an enum case that is new locally")
           }
           entries.append(.init(key: label, value: .null))
         }

@@ -45,11 +45,13 @@ extension ValueMerger {
   {
     guard local.typeName == server.typeName else { return false }
     guard local.hasSameType(as: server) else {
-      let whose = local.modelVersion == server.modelVersion ? "of a model's superclasses" : "of a model"
       throw ArchiveError(
         .unsupportedVersion,
-        "the two sides have different versions \(whose); pass the model, which has the steps "
-          + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
+        local.modelVersion == server.modelVersion
+          ? "the two sides have different versions of a model's superclasses; pass the model, which has the migration "
+            + "steps"
+          : "the two sides have different versions of a model; pass the model, which has the migration steps",
+        typeName: local.typeName, foundVersion: local.modelVersion,
         supportedVersion: server.modelVersion)
     }
     guard let schema = try catalog.schema(named: local.typeName) else {
@@ -158,7 +160,7 @@ extension ValueMerger {
     // keys of the type are not strings.
     let form = if case .map = server { server } else { local }
     if case .map = form, owns.count < own.count || others.count < other.count {
-      throw ArchiveError(.mergeFailed, "a dictionary has several NaN keys; each key may occur only once")
+      throw ArchiveError(.mergeFailed, "a dictionary has more than one NaN key; each key may occur only once")
     }
     var seen = Set<ValuePath.Component>()
     var merged: [ArchiveValue.Member] = []

@@ -308,7 +308,7 @@ extension ValueMerger {
     }
     let base = try (matching?.entities[entity][.base].first).map { try graph.record($0) }
     guard let server = try serverRecord(of: entity), let number = matching?.entities[entity][.server].first else {
-      guard let base else { throw ArchiveError(.mergeFailed, "a reference refers to no object") }
+      guard let base else { throw ArchiveError(.mergeFailed, "a reference names an object that does not exist") }
       return base
     }
     guard number < 0 else { return server }

@@ -42,8 +42,8 @@ enum MergePolicyCheck {
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }
-    return "is for \(subject(of: policy)), and no field that follows it holds such; leave it out, or name a policy "
-      + "that fits one of them"
+    return "applies only to \(subject(of: policy)), but no field that uses the default contains such values; remove "
+      + "the policy, or use a policy that applies to one of the fields"
   }
 
   /// Returns the reason why a policy cannot apply to a field, with a suggested fix; `nil` if the policy can apply.
@@ -53,7 +53,8 @@ enum MergePolicyCheck {
       // An undeclared key is accepted, because an enclosing model may declare the time field that the policy uses.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
-      return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
+      return "compares the values of \(key), but the type \(name(of: time.type)) has no order; name a date, a number "
+        + "or a string"
     case _ where kind.isUnknown: return nil
     case (.byID(let key, _), .array(let element)), (.byID(let key, _), .set(let element)):
       return misfit(ofElements: element, key)
@@ -62,9 +63,9 @@ enum MergePolicyCheck {
       case .array, .set, .dictionary: return misfit(of: policy, MergeKind(values), schema)
       case .scalar, .optional, .rawValue, .model, .untyped, .opaque: break
       }
-      return "is for \(subject(of: policy)), and the field holds \(kind); \(advice(kind))"
+      return "applies only to \(subject(of: policy)), but the field contains \(kind); \(advice(kind))"
     case (.recursive, .model(let type)) where type.schema.isEnumeration:
-      return "merges fields, and the enum \(type.schema.name) has none; \(advice(kind))"
+      return "merges fields, but the enum \(type.schema.name) has no fields; \(advice(kind))"
     case (.recursive, .model), (.recursive, .dictionary): return nil
     case (.maximum, _) where kind.isOrdered, (.minimum, _) where kind.isOrdered: return nil
     case (.sumOfDeltas, .scalar) where kind.isNumber: return nil
@@ -72,7 +73,7 @@ enum MergePolicyCheck {
     case (.append, .array), (.append, .scalar(.string)), (.lines, .scalar(.string)): return nil
     case (.automatic, _), (.conflict, _), (.server, _), (.local, _), (.keepLocal, _), (.custom, _), (.resolver, _):
       return nil
-    default: return "is for \(subject(of: policy)), and the field holds \(kind); \(advice(kind))"
+    default: return "applies only to \(subject(of: policy)), but the field contains \(kind); \(advice(kind))"
     }
   }
 
@@ -83,14 +84,14 @@ enum MergePolicyCheck {
     case _ where kind.isUnknown: return nil
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
-      return "tells elements apart by \(key), which \(absence(of: type.schema))"
+      return "identifies elements by \(key), which \(absence(of: type.schema))"
     // A dictionary with string keys is accepted, because it may contain the identifying key. Such dictionaries often
     // represent JSON objects.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
-      return "tells models apart by \(key), and the elements are of the type \(name(of: element)); what fits is union, "
-        + "addWins or append"
+      return "identifies models by \(key), but the elements are of the type \(name(of: element)); use union, addWins "
+        + "or append"
     }
   }
 
@@ -115,7 +116,7 @@ enum MergePolicyCheck {
 
   private static func advice(_ kind: MergeKind) -> String {
     let fitting = kind.fitting.map { $0 + " or " } ?? ""
-    return "what fits is \(fitting)a policy for every type, as serverWins"
+    return "use \(fitting)a policy for every type, such as serverWins"
   }
 
   fileprivate static func name(of type: Any.Type) -> String {

@@ -45,7 +45,8 @@ final class ValueEncoder: Encoder {
       if let error = error as? ArchiveError { throw error }
       var path: [ArchiveError.PathComponent] = []
       if case EncodingError.invalidValue(_, let context) = error { path = ArchiveError.path(context.codingPath) }
-      throw ArchiveError(.notEncodable, "a Codable type did not encode itself", path: path, underlying: error)
+      throw ArchiveError(
+        .notEncodable, "the code of a Codable type failed to encode a value", path: path, underlying: error)
     }
     let value = root.finish()
     if root.types.isTooDeep { throw ArchiveError.tooDeep(mostNested) }

@@ -118,7 +118,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -127,7 +128,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -138,7 +140,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(
@@ -149,7 +152,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -160,7 +164,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -171,7 +176,8 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -261,7 +267,9 @@ extension ArchiveReader {
   @usableFromInline
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
-    guard let made = made as? T else { throw ArchiveError(.invalidSchema, "the field is declared as another type") }
+    guard let made = made as? T else {
+      throw ArchiveError(.invalidSchema, "the field is declared with a different type")
+    }
     return made
   }
 
@@ -271,6 +279,6 @@ extension ArchiveReader {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
     throw ArchiveError(
       .missingValue,
-      "the key is absent; give the field a default, a step that sets it, or, in JSON, another path")
+      "the key is absent; give the field a default, add a step that sets the key, or change the path in JSON")
   }
 }

@@ -26,7 +26,7 @@ extension ArchiveReader {
         if definitions[place].matching == ObjectIdentifier(schema) { return .fields }
         return match(place, schema)
       }
-      throw ArchiveError.damaged("a record whose definition is missing", at: start)
+      throw ArchiveError.damaged("the definition of a record is missing", at: start)
     }
     guard tag == CBOR.Tag.inlineRecord else {
       position = start
@@ -57,7 +57,7 @@ extension ArchiveReader {
 
   private mutating func beginReferencedRecord(_ number: Int, at start: Int) throws -> Int {
     guard let place = definitions.firstIndex(where: { $0.number == number }) else {
-      throw ArchiveError.damaged("a record whose definition is missing", at: start)
+      throw ArchiveError.damaged("the definition of a record is missing", at: start)
     }
     guard try readArrayCount() == definitions[place].shape.keys.count else { throw Self.wrongCount(start) }
     return place
@@ -71,7 +71,8 @@ extension ArchiveReader {
   }
 
   package static func wrongCount(_ start: Int) -> ArchiveError {
-    ArchiveError.damaged("a record does not have as many values as its definition has keys", at: start)
+    ArchiveError.damaged(
+      "the number of values in a record differs from the number of keys in its definition", at: start)
   }
 
   /// Reads a record definition whose tag has already been read: the definition's number and keys. Returns the index of
@@ -80,7 +81,7 @@ extension ArchiveReader {
     if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
     guard count >= 2, case .int(let tag)? = try readPlainNumber(), tag >= 57344, tag <= 57599 else {
-      throw ArchiveError.damaged("a record definition without a number", at: start)
+      throw ArchiveError.damaged("a record definition has no number", at: start)
     }
     let keyCount = try readArrayCount()
     guard keyCount == count - 1 else { throw Self.wrongCount(start) }
@@ -90,7 +91,7 @@ extension ArchiveReader {
     try context.budget.spend(values: WorkBudget.values(ofDefinition: keys.count))
     let floors = context.floors
     let shape = RecordShape(mark: mark, keys: keys) { floors[$0, $1] }
-    guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
+    guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a duplicate key", at: start) }
     let number = Int(tag) - 57344
     return define(Definition(number: number, shape: shape, matching: nil))
   }
@@ -110,7 +111,7 @@ extension ArchiveReader {
   /// stores the number separately if it is too large for a record tag.
   private mutating func readDefinitionNumber(at start: Int) throws -> Int {
     guard case .int(let number)? = try readPlainNumber() else {
-      throw ArchiveError.damaged("a record of a row without a number", at: start)
+      throw ArchiveError.damaged("a record of a row has no definition number", at: start)
     }
     return try beginReferencedRecord(Int(number), at: start)
   }
@@ -155,7 +156,7 @@ extension ArchiveReader {
       switch initial >> 5 {
       case CBOR.Major.bytes, CBOR.Major.text:
         guard argument <= UInt64(bytes.byteCount - position) else {
-          throw ArchiveError.damaged("a string extends past the body", at: position)
+          throw ArchiveError.damaged("a string extends past the end of the body", at: position)
         }
         position &+= Int(argument)
       case CBOR.Major.array: inside = argument
@@ -167,7 +168,7 @@ extension ArchiveReader {
       }
       guard inside > 0 else { continue }
       guard inside <= UInt64(bytes.byteCount) else {
-        throw ArchiveError.damaged("a collection extends past the body", at: position)
+        throw ArchiveError.damaged("a collection extends past the end of the body", at: position)
       }
       remaining &+= inside
     }
@@ -187,7 +188,7 @@ extension ArchiveReader {
   /// Throws `damaged` if bytes remain after the last value.
   package mutating func endBody() throws {
     guard position == bytes.byteCount else {
-      throw ArchiveError.damaged("\(bytes.byteCount - position) bytes follow the last value", at: position)
+      throw ArchiveError.damaged("the body has \(bytes.byteCount - position) bytes after the last value", at: position)
     }
   }
 }

@@ -47,7 +47,7 @@ extension ArchiveReader {
       position = start
       return .double(try readDouble())
     default:
-      throw ArchiveError.damaged("a simple value that this format does not use", at: start)
+      throw ArchiveError.damaged("a simple value is not part of the format", at: start)
     }
   }
 
@@ -85,7 +85,9 @@ extension ArchiveReader {
       }
     }
     leave()
-    guard ArchiveObject.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: map.start) }
+    guard ArchiveObject.keysAreUnique(entries) else {
+      throw ArchiveError.damaged("a map has a duplicate key", at: map.start)
+    }
     return .object(ArchiveObject(uniqueEntries: entries))
   }
 
@@ -172,7 +174,7 @@ extension ArchiveReader {
     }
     leave()
     guard try map.order.isAscending && !context.digests.isOpen || context.digests.areUnique(pairs) else {
-      throw ArchiveError.damaged("a duplicate key", at: map.start)
+      throw ArchiveError.damaged("a map has a duplicate key", at: map.start)
     }
     return .map(pairs)
   }
@@ -206,15 +208,15 @@ extension ArchiveReader {
       var order = AscendingScalars()
       let elements = try readElements(try readArrayCount()) { order.add($0, in: $1) }
       guard try order.isAscending && !context.digests.isNested || context.digests.areUnique(elements) else {
-        throw ArchiveError.damaged("a duplicate element of a set", at: start)
+        throw ArchiveError.damaged("a set has a duplicate element", at: start)
       }
       return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return try context.shared(readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
-    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside of a graph", at: start)
+    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside a graph", at: start)
     default:
-      throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
+      throw ArchiveError.damaged("the tag \(tag) is not part of the format", at: start)
     }
   }
 
@@ -255,7 +257,7 @@ extension ArchiveReader {
     case CBOR.Tag.uuid: return "UUID"
     case CBOR.Tag.set: return "set"
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger: return "integer"
-    default: throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
+    default: throw ArchiveError.damaged("the tag \(tag) is not part of the format", at: start)
     }
   }
 
@@ -273,7 +275,7 @@ extension ArchiveReader {
 
   private mutating func readGenericContent(at start: Int) throws -> ArchiveValue {
     let count = try readArrayCount() - 1
-    guard count >= 0 else { throw ArchiveError.damaged("a generic object without a name", at: start) }
+    guard count >= 0 else { throw ArchiveError.damaged("a generic object has no name", at: start) }
     switch try readString() {
     case CBOR.Generic.date: return .date(try readGenericDate(count, at: start))
     case CBOR.Generic.url: return .url(try readGenericURL(count, at: start))
@@ -282,10 +284,10 @@ extension ArchiveReader {
     case CBOR.Generic.graph where count == 2: return .graph(try readGraphContent(at: start))
     case CBOR.Generic.number where count == 1:
       guard let number = NumberText(try readString()) else {
-        throw ArchiveError.damaged("a number that JSON cannot express", at: start)
+        throw ArchiveError.damaged("a number is not a valid JSON number", at: start)
       }
       return .number(number)
-    default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
+    default: throw ArchiveError.damaged("a generic object has an unknown kind", at: start)
     }
   }
 
@@ -309,14 +311,14 @@ extension ArchiveReader {
     case .int(let whole)?: seconds = Double(whole)
     case .double(let fraction)?: seconds = fraction
     case .float(let fraction)?: seconds = Double(fraction)
-    default: throw ArchiveError.damaged("a date is not a number", at: start)
+    default: throw ArchiveError.damaged("the content of a date is not a number", at: start)
     }
     return Date(since1970: seconds)
   }
 
   private mutating func readGenericDate(_ count: Int, at start: Int) throws -> Date {
     guard count == 1, case .double(let seconds)? = try readPlainNumber() else {
-      throw ArchiveError.damaged("a date is not a number", at: start)
+      throw ArchiveError.damaged("the content of a date is not a number", at: start)
     }
     return Date(timeIntervalSinceReferenceDate: seconds)
   }
@@ -356,19 +358,19 @@ extension ArchiveReader {
   private func makeURL(_ string: String, at start: Int) throws -> URL {
     try context.budget.spend(weight: WorkBudget.ofShared)
     guard let url = URL(exactly: string) else {
-      throw ArchiveError.damaged("an invalid URL", at: start)
+      throw ArchiveError.damaged("a URL is invalid", at: start)
     }
     return url
   }
 
   private mutating func readGenericURL(_ count: Int, at start: Int) throws -> URL {
-    guard count == 2 else { throw ArchiveError.damaged("a URL without its base", at: start) }
+    guard count == 2 else { throw ArchiveError.damaged("a relative URL has no base URL", at: start) }
     let relative = try readString()
     let base = try readURLContent(at: start)
     return try context.sharedURL(relative, base.absoluteString) {
       try context.budget.spend(weight: WorkBudget.ofShared)
       guard let url = URL(string: relative, relativeTo: base) else {
-        throw ArchiveError.damaged("an invalid URL", at: start)
+        throw ArchiveError.damaged("a URL is invalid", at: start)
       }
       return url
     }
@@ -377,7 +379,7 @@ extension ArchiveReader {
   private mutating func readUUIDValue(at start: Int) throws -> ArchiveValue {
     let before = strings.count
     let data = try readData()
-    guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
+    guard data.count == 16 else { throw ArchiveError.damaged("a UUID is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
     // If the UUID has a reference number, its bytes were already charged to the budget as data, and later references
@@ -388,11 +390,11 @@ extension ArchiveReader {
   private mutating func readBignum(isNegative: Bool, at start: Int) throws -> WideInteger {
     let data = try readData()
     guard data.count <= 16 else {
-      throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
+      throw ArchiveError.damaged("an integer has more than 128 bits", at: start)
     }
     let bits = data.reduce(WideInteger.Magnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
     guard let magnitude = bits.adding(isNegative ? 1 : 0) else {
-      throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
+      throw ArchiveError.damaged("an integer has more than 128 bits", at: start)
     }
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }
@@ -407,7 +409,7 @@ extension ArchiveReader {
 
   mutating func readDecimalContent(at start: Int) throws -> Decimal {
     func damage() -> ArchiveError {
-      ArchiveError.damaged("a decimal that is not a pair of exponent and mantissa", at: start)
+      ArchiveError.damaged("a decimal is not a pair of an exponent and a mantissa", at: start)
     }
     guard try readArrayCount() == 2, let head = try readPlainInteger(), head.argument < 1000 else { throw damage() }
     // CBOR encodes the negative integer n as the argument -1 - n, which is ~n.
@@ -427,7 +429,7 @@ extension ArchiveReader {
     let parts = DecimalParts(isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: exponent)
     guard let decimal = parts.decimal else {
       throw ArchiveError.damaged(
-        "a decimal without a mantissa of 128 bits and an exponent from -128 to 127", at: start)
+        "a decimal has a mantissa of more than 128 bits or an exponent outside -128 to 127", at: start)
     }
     return decimal
   }

@@ -150,7 +150,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     case 26: return UInt64(try readInteger(UInt32.self))
     case 27: return try readInteger(UInt64.self)
     default:
-      throw ArchiveError.damaged("a value has a length that this format does not use", at: position &- 1)
+      throw ArchiveError.damaged("the length encoding of a value is not part of the format", at: position &- 1)
     }
   }
 
@@ -195,7 +195,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       let start = position
       guard let value = try Double(exactlyAs: readValue()) else {
         throw ArchiveError.mismatch(
-          expected: "a floating-point number", found: "another value", at: start)
+          expected: "a floating-point number", found: "a different kind of value", at: start)
       }
       return value
     }
@@ -211,7 +211,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let value = Float(wide)
     guard Double(value) == wide || wide.isNaN else {
       throw ArchiveError.mismatch(
-        expected: "a number that Float holds exactly", found: "a wider floating-point number", at: start)
+        expected: "a number that Float represents exactly", found: "a more precise number", at: start)
     }
     return value
   }
@@ -257,7 +257,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     guard argument <= UInt64(bytes.byteCount &- position) else { throw Self.endOfBytes(at: position) }
     guard argument <= UInt64(lengthLimit) else {
       throw ArchiveError(
-        .limitExceeded, "a string of \(argument) bytes is longer than the limit of \(lengthLimit)",
+        .limitExceeded, "a string of \(argument) bytes is longer than the limit of \(lengthLimit) bytes",
         limit: .stringLength, byteOffset: position)
     }
     return Int(argument)
@@ -347,7 +347,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
       throw ArchiveError(
-        .limitExceeded, "a collection of \(count) elements is longer than the limit of \(countLimit)",
+        .limitExceeded, "a collection of \(count) elements is longer than the limit of \(countLimit) elements",
         limit: .count, byteOffset: position)
     }
     guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw Self.endOfBytes(at: position) }

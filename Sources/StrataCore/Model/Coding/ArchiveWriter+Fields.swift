@@ -33,7 +33,8 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -42,7 +43,8 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
+        + "@Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -51,7 +53,8 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
@@ -60,7 +63,8 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
+        + "conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }

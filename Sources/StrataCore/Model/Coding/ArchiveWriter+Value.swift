@@ -97,7 +97,7 @@ extension ArchiveWriter {
     let sorted = try CanonicalOrder.encoded(entries, of: graphObjects, in: orders) { try $0.write($1.key) }
     for (earlier, later) in zip(sorted, sorted.dropFirst())
     where earlier.bytes == later.bytes && !later.element.key.hasNaN {
-      throw ArchiveError(.notEncodable, "a duplicate key of a map; each may occur only once")
+      throw ArchiveError(.notEncodable, "a map has a duplicate key; each key may occur only once")
     }
     if !usesReferences { orders.remember(entries, sorted.map(\.element)) }
     beginMap(count: sorted.count)

@@ -447,7 +447,7 @@ public struct ArchiveWriter: ~Copyable {
     }
     guard shape.hasPlainMark else {
       throw ArchiveError(
-        .notEncodable, "a type name cannot end with @ and a number, and a version cannot be negative",
+        .notEncodable, "a type name must not end with @ and a number, and a version must not be negative",
         typeName: shape.typeName,
         foundVersion: shape.modelVersion)
     }

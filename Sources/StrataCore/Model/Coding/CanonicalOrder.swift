@@ -11,15 +11,12 @@ package enum CanonicalOrder {
   ///
   /// Elements that do not equal themselves, like NaN, are allowed.
   static func checkDifferent<T, Key: Equatable>(
-    _ items: [(bytes: [UInt8], element: T)], _ what: String, by key: (T) -> Key
+    _ items: [(bytes: [UInt8], element: T)], _ reason: String, by key: (T) -> Key
   ) throws {
     for (item, next) in zip(items, items.dropFirst()) where item.bytes == next.bytes {
       let keys = (key(item.element), key(next.element))
       guard keys.0 == keys.0, keys.1 == keys.1 else { continue }
-      throw ArchiveError(
-        .notEncodable,
-        "two \(what) have the same archived form and would be read as one; they differ only in excluded values"
-      )
+      throw ArchiveError(.notEncodable, reason)
     }
   }
 
@@ -29,7 +26,7 @@ package enum CanonicalOrder {
   ///
   /// - Complexity: O(n log n) for *n* elements; constant for strings and integers.
   package static func checkDifferent<T, Key: Archivable & Equatable>(
-    _ elements: some Collection<T>, _ what: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
+    _ elements: some Collection<T>, _ reason: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
   ) throws {
     guard Key.self != String.self, !(Key.self is any FixedWidthInteger.Type), !writer.includesExcluded,
       !(Key._rootSchema?.holdsObjects ?? false)
@@ -37,7 +34,7 @@ package enum CanonicalOrder {
     let items = try encoded(elements, objects: writer.objects, inPlace: writer.objectsInPlace) {
       try key($1).write(to: &$0)
     }
-    try checkDifferent(items, what, by: key)
+    try checkDifferent(items, reason, by: key)
   }
 
   /// Returns the elements in canonical order, with the encoded bytes used for sorting.

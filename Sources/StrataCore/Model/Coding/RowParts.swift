@@ -69,17 +69,17 @@ extension ArchiveReader {
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {
-      throw ArchiveError.damaged("a reference to content is not a digest", at: start)
+      throw ArchiveError.damaged("a content reference is not a digest", at: start)
     }
     let major = try readByte()
     let digest = bytes.extracting(position..<position &+ SHA256.size).withUnsafeBytes { Array($0) }
     position &+= SHA256.size
     guard let content = context.row?[digest] else {
-      throw ArchiveError.damaged("the content that a reference names is missing", at: start)
+      throw ArchiveError.damaged("the content of a reference is missing", at: start)
     }
     guard content.count <= lengthLimit else {
       throw ArchiveError(
-        .limitExceeded, "a string of \(content.count) bytes is longer than the limit of \(lengthLimit)",
+        .limitExceeded, "a string of \(content.count) bytes is longer than the limit of \(lengthLimit) bytes",
         limit: .stringLength, byteOffset: start)
     }
     switch major {
@@ -90,7 +90,7 @@ extension ArchiveReader {
       _ = strings.append(text)
     case CBOR.Major.bytes:
       strings.append(content)
-    default: throw ArchiveError.damaged("a reference to content is neither text nor data", at: start)
+    default: throw ArchiveError.damaged("a content reference refers to neither text nor data", at: start)
     }
     return strings.count - 1
   }

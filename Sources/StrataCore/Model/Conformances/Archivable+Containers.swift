@@ -14,7 +14,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
     throw ArchiveError(
-      .notEncodable, "an optional contains a nil optional and would be read as nil itself; make it an enum")
+      .notEncodable, "an optional that contains a nil optional would be read as nil; use an enum instead")
   }
 
   @inlinable
@@ -119,7 +119,9 @@ extension Set: Archivable where Element: Archivable {
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.write(to: &$0) })
     if !writer.includesExcluded, !(Element._rootSchema?.holdsObjects ?? false) {
-      try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
+      try CanonicalOrder.checkDifferent(
+        items, "two elements of a set differ only in excluded values, which archives do not contain"
+      ) { $0 }
     }
     for item in items {
       // The bytes that were encoded for sorting can be used if the writer does not write references to strings or objects.
@@ -158,7 +160,7 @@ extension Set: Archivable where Element: Archivable {
       do {
         let element = try Element.decode(from: value, in: context)
         try load.add(element, value)
-        guard add(element) || takesArrays else { throw ArchiveError(.damaged, "a duplicate element of a set") }
+        guard add(element) || takesArrays else { throw ArchiveError(.damaged, "a set has a duplicate element") }
       } catch { throw ArchiveError.at(.index(index), error) }
     }
   }
@@ -176,7 +178,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
-      try CanonicalOrder.checkDifferent(items, "keys of a dictionary") { $0.key }
+      try CanonicalOrder.checkDifferent(
+        items, "two keys of a dictionary differ only in excluded values, which archives do not contain"
+      ) { $0.key }
     }
     for item in items {
       let (key, value) = item.element
@@ -214,8 +218,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
         try load.add(made.key, key)
         guard add(made.key, made.value) else {
           throw context.source == .json
-            ? ArchiveError(.invalidJSON, "a duplicate key; each may occur only once")
-            : ArchiveError(.damaged, "a duplicate key")
+            ? ArchiveError(.invalidJSON, "the object has a duplicate key; each key may occur only once")
+            : ArchiveError(.damaged, "a dictionary has a duplicate key")
         }
       } catch {
         let error = ArchiveError.at(.key(key.stringValue ?? "(key)"), error)
@@ -248,13 +252,13 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
       if !(Key.self is String.Type || Key.self is Int.Type) {
         guard elements.count.isMultiple(of: 2) else {
           throw ArchiveError(
-            .typeMismatch, "found a key without a value in a dictionary", path: [.index(elements.count - 1)])
+            .typeMismatch, "a key of a dictionary has no value", path: [.index(elements.count - 1)])
         }
         return stride(from: 0, to: elements.count, by: 2).map { (elements[$0], elements[$0 + 1]) }
       }
       guard takesPairs else { break }
       let wrong = pairs.firstIndex { $0?.count != 2 } ?? 0
-      throw ArchiveError(.typeMismatch, "found a dictionary entry that is not a key-value pair", path: [.index(wrong)])
+      throw ArchiveError(.typeMismatch, "an entry of a dictionary is not a key-value pair", path: [.index(wrong)])
     default: break
     }
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)

@@ -45,6 +45,6 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
 extension ArchiveError {
   static func unknownCase<T>(of type: T.Type) -> ArchiveError {
     ArchiveError(
-      .unknownCase, "a value is not a case of \(type); add the case, a former raw value or an unknown case")
+      .unknownCase, "the value is not a case of the type \(type); add the case, a former raw value or an unknown case")
   }
 }

@@ -11,7 +11,7 @@ extension Archivable where Self: FixedWidthInteger {
       writer.write(large)
     } else {
       guard bitWidth <= 128 || magnitude >> 128 == 0 else {
-        throw ArchiveError(.notEncodable, "an integer needs more than 128 bits, the maximum in archives")
+        throw ArchiveError(.notEncodable, "an integer has more than 128 bits, which is the maximum in archives")
       }
       writer.write(WideInteger(self))
     }
@@ -39,8 +39,8 @@ extension Archivable where Self: FixedWidthInteger {
 
   private static func tooWide() -> ArchiveError {
     ArchiveError.mismatch(
-      expected: "an integer of \(bitWidth) bits\(isSigned ? "" : " without a sign")",
-      found: "an integer that does not fit")
+      expected: isSigned ? "an integer of \(bitWidth) bits" : "an unsigned integer of \(bitWidth) bits",
+      found: "an integer out of range")
   }
 }
 
@@ -50,7 +50,7 @@ extension Int: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Int {
     let (isNegative, argument) = try reader.readInteger64()
     guard argument <= UInt64(Int.max) else {
-      throw ArchiveError.mismatch(expected: "an integer of \(bitWidth) bits", found: "an integer that does not fit")
+      throw ArchiveError.mismatch(expected: "an integer of \(bitWidth) bits", found: "an integer out of range")
     }
     return isNegative ? ~Int(argument) : Int(argument)
   }
@@ -115,7 +115,7 @@ extension Float: Archivable {
       return try rounded(wide) { value.exactNumberText ?? wide.description }
     }
     guard Double(Float(wide)) == wide || wide.isNaN else {
-      throw ArchiveError.mismatch(expected: "a number that Float holds exactly", found: "another one")
+      throw ArchiveError.mismatch(expected: "a number that Float represents exactly", found: "a more precise number")
     }
     return Float(wide)
   }
@@ -129,7 +129,7 @@ extension Float: Archivable {
     var nearest = Float(wide)
     if !nearest.isFinite || wide.isMidway(besides: nearest) { nearest = Float(text()) ?? nearest }
     guard nearest.isFinite || !wide.isFinite else {
-      throw ArchiveError.mismatch(expected: "a number in the range of Float", found: "a larger one")
+      throw ArchiveError.mismatch(expected: "a number in the range of Float", found: "a larger number")
     }
     return nearest
   }
@@ -169,7 +169,7 @@ extension Data: Archivable {
     if context.source == .json, case .string(let text) = value, let data = Data(exactlyBase64: text) {
       return data
     }
-    throw ArchiveError.mismatch(expected: context.source == .json ? "data in base 64" : "data", found: value.kind)
+    throw ArchiveError.mismatch(expected: context.source == .json ? "Base64 data" : "data", found: value.kind)
   }
 }
 
@@ -221,7 +221,7 @@ extension ArchiveError {
   static var invalidURL: ArchiveError {
     ArchiveError(
       .typeMismatch,
-      "found text that is not a URL; spaces and some other characters must be escaped: write %20, or read the field "
+      "the text is not a valid URL; escape spaces and special characters, such as %20 for a space, or read the field "
         + "with .url(percentEncoding: true)")
   }
 }

@@ -188,7 +188,7 @@ public struct SchemaCatalog: Sendable {
   package func problem(ofName name: String) -> ArchiveError? {
     guard ambiguousNames.contains(name) else { return nil }
     return ArchiveError(
-      .invalidSchema, "two types are called \(name); give one of them another name",
+      .invalidSchema, "two types have the name \(name); rename one of the types",
       typeName: name)
   }
 }

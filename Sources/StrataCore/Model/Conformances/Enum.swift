@@ -39,7 +39,7 @@ public struct CasePayload {
   /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
   @available(
     *, unavailable,
-    message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
+    message: "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
   )
   @_disfavoredOverload
   public func value<T>(_ label: String, _ type: T.Type = T.self) throws -> T { try ArchiveReader.absent() }
@@ -80,7 +80,7 @@ extension VersionedModel {
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
     guard record.keys.count == 1, let key = record.keys.first, case .object(let payload)? = record[key] else {
-      throw ArchiveError(.damaged, "an enum record must have one case", typeName: schema.name)
+      throw ArchiveError(.damaged, "an enum record must have exactly one case", typeName: schema.name)
     }
     if let name = schema.caseName(key) {
       do {
@@ -94,7 +94,8 @@ extension VersionedModel {
       return value
     }
     throw ArchiveError(
-      .unknownCase, "a value is not a case of \(schema.name); add the case, a former name or an unknown case",
+      .unknownCase,
+      "the value is not a case of the enum \(schema.name); add the case, a former name or an unknown case",
       typeName: schema.name)
   }
 }
@@ -103,7 +104,7 @@ extension ArchiveReader {
   /// Returns the error for an enum's `init(fields:)`, which is never called because
   /// ``VersionedModel/make(case:payload:)`` creates enum values.
   public func enumHasNoFields() -> ArchiveError {
-    ArchiveError(.invalidSchema, "an enum has cases instead of fields; declare the cases in its schema")
+    ArchiveError(.invalidSchema, "an enum has no fields; declare the cases in the schema of the enum")
   }
 }
 
@@ -113,7 +114,7 @@ extension ArchiveWriter {
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {
-      throw ArchiveError(.invalidSchema, "the case \(name) is not declared", typeName: schema.name)
+      throw ArchiveError(.invalidSchema, "the case \(name) is not declared in the schema", typeName: schema.name)
     }
     try beginRecord(shape)
     try enter()
@@ -136,7 +137,7 @@ extension ArchiveWriter {
   /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
   @available(
     *, unavailable,
-    message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
+    message: "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
   )
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}

@@ -50,7 +50,7 @@ extension ArchiveReader {
   /// four bytes (Docs/Format.md, section 11).
   private mutating func beginMember() throws -> Int {
     guard try peekByte() == CBOR.countedArrayByte else {
-      throw ArchiveError.damaged("the body of a stream's member is not an array with a four-byte count", at: position)
+      throw ArchiveError.damaged("the body of a stream member is not an array with a four-byte count", at: position)
     }
     return try beginArray()
   }
@@ -73,7 +73,7 @@ extension ArchiveReader {
   private mutating func readObject(into table: ObjectTable) throws {
     let start = position
     guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
-      throw ArchiveError.damaged("an object of a graph without tag 28", at: start)
+      throw ArchiveError.damaged("an object of a graph does not have tag 28", at: start)
     }
     if let place = try beginAnyRecord() {
       let shape = definitions[place].shape
@@ -93,7 +93,7 @@ extension ArchiveReader {
   private mutating func readObjectValue(at start: Int) throws -> ArchiveValue {
     let value = try readValue()
     switch value {
-    case .reference, .graph: throw ArchiveError.damaged("an object is itself a reference", at: start)
+    case .reference, .graph: throw ArchiveError.damaged("an object of a graph is a reference", at: start)
     default: return value
     }
   }
@@ -114,7 +114,7 @@ extension ArchiveReader {
       return nil
     }
     guard case .reference(let number) = try readValue() else {
-      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "another value", at: position)
+      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "a different kind of value", at: position)
     }
     return try objects.object(number, as: T.self, in: context)
   }
@@ -126,12 +126,12 @@ extension ArchiveReader {
   ///   reference must be to an earlier object.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
-      throw ArchiveError.damaged("a reference to an object is not a number", at: start)
+      throw ArchiveError.damaged("an object reference is not a number", at: start)
     }
     // The number is counted across all graphs of the body. It must belong to the current graph, and the number of the
     // graph's first object is subtracted.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
-      throw ArchiveError.damaged("a reference to an object is outside of a graph", at: start)
+      throw ArchiveError.damaged("an object reference is outside a graph", at: start)
     }
     guard objects.contains(Int(number)) else {
       throw ArchiveError.damaged("a reference names an object that is not in its graph", at: start)
@@ -139,8 +139,8 @@ extension ArchiveReader {
     if let passed = context.graph.passed, isLater != (number >= passed) {
       throw ArchiveError.damaged(
         isLater
-          ? "a reference to a later object refers to an earlier one, which needs tag 29"
-          : "tag 29 refers to an object that is not an earlier one, which needs \"later\"", at: start)
+          ? "a \"later\" reference names an earlier object; use tag 29 for an earlier object"
+          : "a reference with tag 29 does not name an earlier object; use a \"later\" reference", at: start)
     }
     return .reference(Int(number) - objects.lowerBound)
   }
@@ -160,7 +160,7 @@ extension ArchiveReader {
     objects.reserveCapacity(min(count, 4096))
     for number in 0..<count {
       guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
-        throw ArchiveError.damaged("an object of a graph without tag 28", at: position)
+        throw ArchiveError.damaged("an object of a graph does not have tag 28", at: position)
       }
       do { objects.append(try readObjectValue(at: start)) } catch { throw ArchiveError.at(.index(number), error) }
       context.passObject()
@@ -198,7 +198,7 @@ extension ArchiveReader {
   /// Returns the error for a constant property that refers to an object created later. A constant cannot be set once
   /// that object exists.
   public func constantInCycle(_ place: Int) -> ArchiveError {
-    ArchiveError(.rejected, "a cycle passes through a constant; make it a variable")
+    ArchiveError(.rejected, "a reference cycle passes through a constant; declare the property with var")
   }
 
   /// Starts reading the fields of the superclass, which follow the class's own fields.
@@ -211,7 +211,7 @@ extension ArchiveReader {
   /// the value of the deferred field.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
-      throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
+      throw ArchiveError.damaged("a field refers to an object outside a graph", at: position)
     }
     goBack(to: record.place)
     depth += 1
@@ -224,7 +224,7 @@ extension ArchiveReader {
 
   @usableFromInline
   static func closesCycle<T>() throws -> T {
-    throw ArchiveError(.rejected, "a cycle passes through a required field; make it an optional")
+    throw ArchiveError(.rejected, "a reference cycle passes through a required field; make the field optional")
   }
 }
 

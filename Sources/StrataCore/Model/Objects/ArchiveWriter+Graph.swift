@@ -57,8 +57,8 @@ extension ArchiveWriter {
       guard !known.contains(ObjectIdentifier(type)) else { continue }
       let error = ArchiveError(
         .notEncodable,
-        "a decoder would not know the class \(type.schema.name); add it to the subclasses of the encoder and the decoder, or let "
-          + "its superclass name it (ModelHierarchy)", typeName: type.schema.name)
+        "the class \(type.schema.name) is unknown to decoders; add the class to the subclasses of the encoder and the "
+          + "decoder, or list the class in its superclass (ModelHierarchy)", typeName: type.schema.name)
       throw ObjectPath.find(object, from: root).reversed().reduce(error) { ArchiveError.at($1, $0) }
     }
   }
@@ -76,7 +76,8 @@ extension ArchiveWriter {
   /// Writes an untyped graph. Each reference inside the graph must contain the number of one of the graph's objects.
   package mutating func write(_ graph: ObjectGraph) throws {
     guard graphObjects == nil else {
-      throw ArchiveError(.notEncodable, "a graph is inside another; move its objects to the outer one")
+      throw ArchiveError(
+        .notEncodable, "a graph is inside another graph; move the objects of the inner graph to the outer graph")
     }
     let first = sharedCount
     writeGeneric(CBOR.Generic.graph, count: 2)
@@ -85,7 +86,8 @@ extension ArchiveWriter {
     defer { graphObjects = nil }
     for (number, object) in graph.objects.enumerated() {
       if case .reference = object {
-        throw ArchiveError(.notEncodable, "a graph has a reference in place of an object", path: [.index(number)])
+        throw ArchiveError(
+          .notEncodable, "an entry of a graph is a reference instead of an object", path: [.index(number)])
       }
       graphObjects = (first, graph.objects.count, number)
       beginShared()
@@ -134,7 +136,8 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives refer only to objects of models, and this weak or conditional reference is to another; make that @Model, or leave it out with @Field(storage: .none)"
+      "a weak or conditional reference must refer to an object of a model; make the referenced class @Model, or "
+        + "exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func conditionalField<T>(_ place: Int, _ value: T) throws { fail(place) }

@@ -114,7 +114,8 @@ package final class ObjectTable {
     }
     guard number < entries.count else {
       throw ArchiveError(
-        .damaged, "a reference names an object that is not decoded yet; only objects of classes may do so",
+        .damaged,
+        "a reference names an object that is not decoded yet; only objects of classes may refer to later objects",
         underlying: Pending())
     }
     switch entries[number] {
@@ -205,7 +206,8 @@ package final class ObjectTable {
     let limit = max(1 << 20, 16 * (totalSize + extraSubstitutes))
     guard expansions <= limit else {
       throw ArchiveError(
-        .limitExceeded, "shared values expand to more than \(limit) values; make their type a class", limit: .count)
+        .limitExceeded,
+        "shared values expand to more than \(limit) values; make the type of the shared values a class", limit: .count)
     }
   }
 

@@ -32,14 +32,16 @@ final class ObjectsInPlace {
     let identity = object.identity
     guard !open.contains(identity) else {
       throw ArchiveError(
-        .notEncodable, "the object refers back to itself, which only an archive can hold; leave a reference out",
+        .notEncodable,
+        "the object refers to itself, which only an archive can represent; write an archive, or exclude a reference",
         typeName: type(of: object).schema.name)
     }
     add(bytes)
     guard repeatedBytes <= Self.free || repeatedBytes / Self.ratio <= otherBytes else {
       throw ArchiveError(
         .limitExceeded,
-        "shared objects would be written once for each reference, as more than \(Self.ratio) times their size; write an archive, which stores each once, or leave references out",
+        "repeated shared objects would take more than \(Self.ratio) times their size; write an archive, which stores "
+          + "each object once, or exclude references",
         typeName: type(of: object).schema.name, limit: .outputSize)
     }
     if seen?.updateValue(object as AnyObject, forKey: identity) != nil, repeated == nil { repeated = open.count }

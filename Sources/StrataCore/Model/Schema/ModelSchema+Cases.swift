@@ -6,7 +6,8 @@ extension ModelSchema {
   var problemOfCases: ArchiveError? {
     for info in cases where Set(info.labels).count < info.labels.count {
       return ArchiveError(
-        .invalidSchema, "two associated values of the case \(info.name) have the same label; give each its own",
+        .invalidSchema,
+        "two associated values of the case \(info.name) have the same label; use a different label for each value",
         typeName: name)
     }
     guard let type = TypeShape.model(type) else { return nil }
@@ -21,8 +22,8 @@ extension ModelSchema {
       }
       return ArchiveError(
         .invalidSchema,
-        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and if it is called none, "
-          + "write the name of the type before it", typeName: name)
+        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and qualify a case "
+          + "called none with its type", typeName: name)
     }
     return nil
   }

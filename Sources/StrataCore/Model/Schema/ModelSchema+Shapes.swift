@@ -17,8 +17,8 @@ extension ModelSchema {
   private func problem(of type: any Archivable.Type, at key: String) -> ArchiveError {
     ArchiveError(
       .invalidSchema,
-      "the type \(type._archiveTypeName) stores models in a form of its own, so a merge would replace them as a whole; declare its "
-        + "typeShape: .array(of:) if it is archived as an array, or .set(of:) if as a set", path: [.key(key)],
+      "the type \(type._archiveTypeName) stores models in a custom form, which a merge can replace only as a whole; "
+        + "declare typeShape as .array(of:) for an array or as .set(of:) for a set", path: [.key(key)],
       typeName: name)
   }
 

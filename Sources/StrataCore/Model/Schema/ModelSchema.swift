@@ -200,8 +200,8 @@ public final class ModelSchema: Sendable {
     guard newer.floors.writer <= modelVersion else {
       throw ArchiveError(
         .newerModel,
-        "version \(newer.version) of the model wrote this object, and lets version \(modelVersion) read it, but not save it; update this "
-          + "program", typeName: name, foundVersion: newer.version, supportedVersion: modelVersion)
+        "the object was written by model version \(newer.version), which version \(modelVersion) can read but not "
+          + "save; update the program", typeName: name, foundVersion: newer.version, supportedVersion: modelVersion)
     }
     return archivedShape.newer(newer.version, newer.floors)
   }
@@ -229,8 +229,8 @@ public final class ModelSchema: Sendable {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(
       .invalidSchema,
-      "the superclass \(superclass) inherits its schema from \(superclass.schema.name) and has none of its own; declare it with "
-        + "@Model(version:superclass:), or write one", typeName: typeName)
+      "the superclass \(superclass) has no schema of its own and inherits the schema of \(superclass.schema.name); "
+        + "declare the superclass with @Model(version:superclass:), or write a schema", typeName: typeName)
   }
 
   /// Returns the error if an excluded field would have no value after decoding an archive; otherwise `nil`.
@@ -238,7 +238,8 @@ public final class ModelSchema: Sendable {
     guard let field = fields.first(where: { $0.archive == .excluded && !$0.isOptional }) else { return nil }
     return ArchiveError(
       .invalidSchema,
-      "archives exclude \(field.key), so it has no value after decoding; give it a default, or make it optional",
+      "the excluded field \(field.key) has no value after decoding; give the field a default, or make the field "
+        + "optional",
       path: [.key(field.key)], typeName: typeName)
   }
 
@@ -248,7 +249,7 @@ public final class ModelSchema: Sendable {
     guard let superclass, superclass.migration != nil, let migration, migration.owner == nil else { return nil }
     return ArchiveError(
       .invalidMigration,
-      "the steps may belong to the superclass \(superclass.name); create each plan with its class: "
+      "the migration steps may belong to the superclass \(superclass.name); create each plan with its class, as in "
         + "MigrationPlan(for: \(superclass.name).self, …)", typeName: typeName)
   }
 

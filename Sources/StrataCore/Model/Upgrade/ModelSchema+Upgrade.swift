@@ -5,15 +5,24 @@ extension ModelSchema {
   package func upgraded(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     try check()
     guard isNamed(record.typeName) else {
-      let advice =
-        isObject
-        ? "name its class among the decoder's subclasses, or add the former name of a type that was renamed"
-        : "if the type was renamed, add its former name"
-      let update =
-        (record.modelVersion ?? 0) > modelVersion ? ", or update this program where a newer one renamed it" : ""
-      throw ArchiveError(
-        .unknownType, "found a record of type \(record.typeName) where \(name) is expected; \(advice)\(update)",
-        typeName: name)
+      let found = record.typeName
+      let reason =
+        switch (isObject, (record.modelVersion ?? 0) > modelVersion) {
+        case (true, true):
+          "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
+            + "subclasses, add the former name of a renamed type, or update this program if a newer program renamed "
+            + "the type"
+        case (true, false):
+          "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
+            + "subclasses, or add the former name of a renamed type"
+        case (false, true):
+          "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
+            + "name, or update this program if a newer program renamed the type"
+        case (false, false):
+          "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
+            + "name"
+        }
+      throw ArchiveError(.unknownType, reason, typeName: name)
     }
     if record.modelVersion == nil { context.report.addMissingVersion(of: name) }
     let version = record.modelVersion ?? 0

@@ -95,7 +95,7 @@ extension Validation.Rule {
     return Validation<Other>.Rule(key: key) { other, undo in
       guard var root = other as? Root else {
         throw ArchiveError(
-          .invalidSchema, "a rule applies to objects of \(Root.schema.name); add it to that class",
+          .invalidSchema, "a rule applies to objects of the class \(Root.schema.name); add the rule to that class",
           typeName: Other.schema.name)
       }
       var inner = Undo<Root>()

@@ -88,7 +88,7 @@ struct ServerTests {
       uri: "/orders", method: .put, headers: asArchive ? archiveFields : jsonFields, body: ByteBuffer(data: body))
     #expect(response.status == .badRequest)
     let errors = try problem(response).errors
-    #expect(errors.first == BodyProblem.Place(path: "customer", detail: "is empty"))
+    #expect(errors.first == BodyProblem.Place(path: "customer", detail: "must not be empty"))
     #expect(errors.map(\.path) == ["customer", "lines[1].amount"])
     #expect(!String(buffer: response.body).contains("987"))
   }

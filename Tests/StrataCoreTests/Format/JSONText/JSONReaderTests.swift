@@ -181,28 +181,28 @@ struct JSONReaderTests {
   @Test(
     "Errors name the place and what would be right",
     arguments: [
-      ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document holds one value"),
+      ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document contains one value"),
       (
         " \n", 2,
-        "line 2, column 1 (in bytes): the text holds nothing but white space; a JSON document holds one value"
+        "line 2, column 1 (in bytes): the text contains only white space; a JSON document contains one value"
       ),
       (
         "\u{feff}{}", 0,
-        "line 1, column 1 (in bytes): the text starts with a byte order mark; remove these three bytes"
+        "line 1, column 1 (in bytes): the text starts with a byte order mark; remove the first three bytes"
       ),
       (
         "[1,\n 2,]", 7,
-        "line 2, column 4 (in bytes): a comma precedes the end of an array; a value must follow a comma"
+        "line 2, column 4 (in bytes): an array has a comma after its last element; remove the comma"
       ),
-      ("{\"é\" 1}", 6, "line 1, column 7 (in bytes): a digit follows a key; a colon must follow"),
+      ("{\"é\" 1}", 6, "line 1, column 7 (in bytes): found a digit after a key; a colon must follow the key"),
       (
         "[1 x", 3,
-        "line 1, column 4 (in bytes): a letter follows a value in an array; a comma or \"]\" must follow"
+        "line 1, column 4 (in bytes): found a letter after a value in an array; a comma or \"]\" must follow the value"
       ),
-      ("{} #", 3, "line 1, column 4 (in bytes): \"#\" follows the document's value; nothing may follow it"),
+      ("{} #", 3, "line 1, column 4 (in bytes): found \"#\" after the end of the document"),
       (
         "[\"\\ud800\"]", 2,
-        "line 1, column 3 (in bytes): an escape is a high surrogate; the escape of a low surrogate must follow"
+        "line 1, column 3 (in bytes): an escape is a high surrogate without a low surrogate after it"
       ),
     ])
   func errors(text: String, offset: Int, reason: String) {

@@ -19,7 +19,8 @@ struct ValueDecoder: Decoder {
       where T.self is any RawRepresentable.Type && found.codingPath.count == codingPath.count
     {
       throw ArchiveError(
-        .unknownCase, "a value is not a case of \(T.self); add the case, a former raw value or an unknown case",
+        .unknownCase,
+        "the value is not a case of the type \(T.self); add the case, a former raw value or an unknown case",
         path: ArchiveError.path(codingPath))
     }
   }

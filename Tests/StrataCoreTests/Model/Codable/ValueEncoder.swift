@@ -56,7 +56,8 @@ struct ValueEncoder: Encoder {
     do { try encode(value, into: root, []) } catch let error as ArchiveError { throw error } catch {
       var path: [ArchiveError.PathComponent] = []
       if case EncodingError.invalidValue(_, let context) = error { path = ArchiveError.path(context.codingPath) }
-      throw ArchiveError(.notEncodable, "a Codable type did not encode itself", path: path, underlying: error)
+      throw ArchiveError(
+        .notEncodable, "the code of a Codable type failed to encode a value", path: path, underlying: error)
     }
     return root.value()
   }

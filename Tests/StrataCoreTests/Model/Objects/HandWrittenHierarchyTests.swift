@@ -109,9 +109,10 @@ private final class WrittenGarage: DescribedModel {
     #expect(
       try decoded(WrittenVehicle(name: "VAN"), WrittenCar(name: "MINI", doors: 3)).map(\.name) == ["van", "mini"])
     for (vehicle, failures) in [
-      (WrittenVehicle(name: ""), ["name: is empty"]), (WrittenCar(name: "", doors: 3), ["name: is empty"]),
-      (WrittenCar(name: "", doors: 9), ["doors: is not in 2...5", "name: is empty"]),
-      (WrittenCar(name: "MINI", doors: 1), ["doors: is not in 2...5"]),
+      (WrittenVehicle(name: ""), ["name: must not be empty"]),
+      (WrittenCar(name: "", doors: 3), ["name: must not be empty"]),
+      (WrittenCar(name: "", doors: 9), ["doors: must be in the range 2...5", "name: must not be empty"]),
+      (WrittenCar(name: "MINI", doors: 1), ["doors: must be in the range 2...5"]),
     ] {
       let error = try #require(throws: ArchiveError.self) { try decoded(vehicle) }
       #expect(error.failures.map { "\($0)" } == failures.map { "vehicles[0].\($0)" })
