@@ -162,7 +162,8 @@ extension StoreError {
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
       (
         .busy,
-        "another connection has locked the store; end the transaction of that connection, or increase busyTimeout")
+        "another connection has locked the store; end the transaction of that connection, or increase busyTimeout"
+      )
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       (.fileSystem, "the file cannot be opened; its folder must exist and may have to be writable")
     case .SQLITE_READONLY: (.readOnly, "the store can only be read")

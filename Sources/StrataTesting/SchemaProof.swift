@@ -149,7 +149,7 @@ struct SchemaProof<M: VersionedModel> {
             Loss(
               text:
                 "the step from version \(step.fromVersion) to \(step.toVersion) gives a different result each time "
-                  + "(\(operation))"
+                + "(\(operation))"
             ))
         }
       }

@@ -153,7 +153,7 @@ struct CodingKeysTests {
     }
     let message =
       "CodingKeys has no case for the property 'b', which needs a default; add a case, or make the property a var with "
-        + "an initial value, or an optional"
+      + "an initial value, or an optional"
     #expect(said("var a = 1\nlet b: Int" + keys) == ["4:5 \(message)"])
     #expect(said("var a = 1\nvar b: Int" + keys) == ["4:5 \(message)"])
     // The macro reads every property before it fails.
@@ -175,10 +175,10 @@ struct CodingKeysTests {
     }
     let remark =
       "\(method.contains("#if") ? "7:6" : method.contains("func") ? "6:6" : "6:1") Strata does not call this \(name); "
-        + "declare the JSON keys with CodingKeys or with @Field(json:) at each property"
+      + "declare the JSON keys with CodingKeys or with @Field(json:) at each property"
     let warning =
       "4:5 CodingKeys has no case for the property 'b', but the type has its own init(from:) or encode(to:); write "
-        + "@Field(json: \"b\") if JSON contains 'b', or @Field(json: .none)"
+      + "@Field(json: \"b\") if JSON contains 'b', or @Field(json: .none)"
     #expect(said(members("")) == [warning, remark])
     #expect(said(members("", "let b: Int")) == [warning + " and a var with an initial value", remark])
     #expect(said(members("", "let b: Int?")) == [warning, remark])

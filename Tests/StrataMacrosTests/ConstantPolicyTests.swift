@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConstantPolicyTests {
   private static let message =
     "the constant 'name' of an object cannot change, so a merge that changes it is an error; declare the property with "
-      + "var, or write @Field(merge: .keepLocal)"
+    + "var, or write @Field(merge: .keepLocal)"
 
   @Test("A policy for a constant beside variables is a warning")
   func beside() {

@@ -158,7 +158,8 @@ struct Mistake: Sendable {
     ),
     (
       "enum A {\n  @Field(formerly: \"x\") case a, b\n}",
-      "3:3 @Field applies to several cases of one line; declare each case with @Field on a line of its own"),
+      "3:3 @Field applies to several cases of one line; declare each case with @Field on a line of its own"
+    ),
   ])
   func type(_ declaration: String, _ message: String) {
     #expect(diagnostics("@Model(version: 1)\n\(declaration)") == [message])
@@ -185,7 +186,7 @@ struct Mistake: Sendable {
   func modelsBelongToNoActor(_ declaration: String) {
     let message =
       "a model cannot be isolated to an actor because archives are read and written on any thread; remove @MainActor, "
-        + "or move the model into a separate type that the isolated type contains"
+      + "or move the model into a separate type that the isolated type contains"
     #expect(diagnostics("@MainActor @Model(version: 1)\n\(declaration)") == ["1:1 \(message)"])
     #expect(diagnostics("@Model(version: 1)\n@MainActor\n\(declaration)") == ["2:1 \(message)"])
   }
@@ -194,13 +195,13 @@ struct Mistake: Sendable {
     let below = ["Model": MacroSpec(type: ModelMacro.self, conformances: [])]
     let missing =
       "the superclass 'Animal' is a model, so 'Dog' must inherit its fields; write @Model(version: …, superclass: "
-        + "Animal.self)"
+      + "Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", below) == ["2:18 \(missing)"])
     // A superclass that conforms by hand.
     let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: ["_StrataBaseClass"])]
     let message =
       "if the superclass 'Animal' is a model, 'Dog' must inherit its fields; write @Model(version: …, superclass: "
-        + "Animal.self)"
+      + "Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])
     // Classes that declare the conformance themselves, and one that doesn't conform yet.
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Validating {}", conforming).isEmpty)

@@ -62,7 +62,8 @@ struct History: Sendable, CustomTestStringConvertible {
       $0["key"] = .uuid(UUID())
     },
     faulty(
-      "a closure changes the kind of a value", fault: "the step from version 1 to 2 changes stars", [stars], [stars]) {
+      "a closure changes the kind of a value", fault: "the step from version 1 to 2 changes stars", [stars], [stars]
+    ) {
       record in
       record["stars"] = record["stars"]?.intValue.map { .string("\($0)") }
     },

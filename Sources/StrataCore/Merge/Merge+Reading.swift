@@ -22,7 +22,8 @@ extension Merge {
       let patch = try PartText(reading: json, classes: classes).value(of: data, for: type)
       guard patch.objectValue != nil else {
         throw ArchiveError.mismatch(
-          expected: "a merge patch in the form of an object", found: patch.kind).inType(schema.name)
+          expected: "a merge patch in the form of an object", found: patch.kind
+        ).inType(schema.name)
       }
       try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, addsNulls: true, in: jsonContext)
     case .patch(let patch): try read(patch: { try patch.applied(to: $0) }, of: base, in: jsonContext)

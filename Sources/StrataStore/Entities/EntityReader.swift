@@ -100,7 +100,8 @@ final class EntityReader {
     let known = Set(catalog.types.flatMap(\.relations).map(\.key))
     guard let other = included.subtracting(known).min() else { return }
     throw EntityError(
-      .invalidMapping, "no entity has the relation \(other); the known relations are \(known.sorted().joined(separator: ", "))")
+      .invalidMapping,
+      "no entity has the relation \(other); the known relations are \(known.sorted().joined(separator: ", "))")
   }
 
   // MARK: Rows

@@ -45,7 +45,7 @@ struct SchemaChange {
 
   private static let unchanged =
     "the tables could not be converted to this program's format, so the store is unchanged; open the store read-only, "
-      + "or with the previous program"
+    + "or with the previous program"
 
   private static func failed(_ reason: String, _ error: (any Error)?) -> StoreError {
     StoreError(.schemaChangeFailed, reason, underlying: error)

@@ -41,7 +41,7 @@ struct LockFolder {
               file: file(of: name, version),
               message:
                 "\(reason). Restore the file from version control; if the version was never released, delete the file "
-                  + "and record the schema again"
+                + "and record the schema again"
             ))
         }
       }
@@ -99,15 +99,15 @@ struct LockFolder {
               file: file,
               message:
                 "version \(new.version) of \(model.name) follows version \(old.version). Give the model version "
-                  + "\(old.version + 1), and record the model again"))
+                + "\(old.version + 1), and record the model again"))
         } else if !hooked.contains(model.name), let missing = missing(model, from: old, to: new) {
           problems.append(
             SchemaAnnotation(
               file: file,
               message:
                 "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover: "
-                  + "\(missing). Add the operations, delete this file and record the schema again; for a model with a "
-                  + "hook (KeyMigrating), pass --hook \(model.name)"
+                + "\(missing). Add the operations, delete this file and record the schema again; for a model with a "
+                + "hook (KeyMigrating), pass --hook \(model.name)"
             ))
         }
       }

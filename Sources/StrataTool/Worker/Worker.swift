@@ -53,7 +53,7 @@ struct Worker {
     switch frame {
     case .tooLong(let number, let length):
       let message =
-          "the request has \(length) bytes, more than the limit of \(maxFrame) bytes; raise the limit with --max-frame"
+        "the request has \(length) bytes, more than the limit of \(maxFrame) bytes; raise the limit with --max-frame"
       return WorkerAnswer(number, .unsupported, message, code: .limitExceeded)
     case .request(let bytes):
       do { return answer(try WorkerRequest(bytes)) } catch let error as WorkerRequest.Malformed {

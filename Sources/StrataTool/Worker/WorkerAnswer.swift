@@ -63,7 +63,7 @@ struct WorkerAnswer {
     let length = parts.reduce(8 + 1 + 1 + 8 + 8) { $0 + 4 + $1.count }
     guard length <= maxFrame else {
       let message =
-          "the response has \(length) bytes, more than the limit of \(maxFrame) bytes; raise the limit with --max-frame"
+        "the response has \(length) bytes, more than the limit of \(maxFrame) bytes; raise the limit with --max-frame"
       var failure = WorkerAnswer(number, .unsupported, message, code: .limitExceeded)
       (failure.foundVersion, failure.currentVersion) = (foundVersion, currentVersion)
       return try failure.append(to: &output, maxFrame: .max)

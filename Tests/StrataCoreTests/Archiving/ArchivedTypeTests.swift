@@ -53,7 +53,7 @@ struct ArchivedTypeTests {
     #expect(
       message(StrangeSlip.self, one)
         == "found a record of type FormatNote where the type FormatOther is expected; if the type was renamed, add its "
-          + "former name"
+        + "former name"
     )
     #expect(message([Slip].self, one) == "found an archive of FormatNote where [FormatNote] is expected")
     #expect(message(Slip.self, many) == "found an archive of [FormatNote] where FormatNote is expected")
@@ -76,7 +76,7 @@ struct ArchivedTypeTests {
     #expect(
       error?.reason
         == "found a record of type FormatOther where the type FormatOlder is expected; if the type was renamed, add "
-          + "its former name, or update this program if a newer program renamed the type")
+        + "its former name, or update this program if a newer program renamed the type")
     let newer = ModelRecord(typeName: "FormatNote", modelVersion: 3)
     let refused = #expect(throws: ArchiveError.self) {
       try ArchiveDecoder().decode([Slip].self, from: ArchiveEncoder().encode([newer].map { ArchiveValue.record($0) }))

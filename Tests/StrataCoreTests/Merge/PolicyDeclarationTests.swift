@@ -185,7 +185,7 @@ struct PolicyDeclarationTests {
     #expect(
       problem(.byID("x"), [String].self)?.reason
         == "the policy byID(x) identifies models by x, but the elements are of the type String; use union, addWins or "
-          + "append")
+        + "append")
     #expect(
       problem(.byID(), Piece.self)?.reason
         == "the policy byID(id) applies only to arrays and sets of models, but the field contains the model Piece; use "

@@ -118,8 +118,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
-        + "@Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -128,8 +127,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
-        + "@Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -140,8 +138,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
-        + "@Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(
@@ -152,8 +149,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
-        + "conform (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -164,8 +160,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
-        + "conform (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -176,8 +171,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
-        + "conform (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(

@@ -33,8 +33,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
-        + "@Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -43,8 +42,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with "
-        + "@Field(storage: .none)"
+      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -53,8 +51,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
-        + "conform (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
@@ -63,8 +60,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types "
-        + "conform (enum Key: String, Archivable, Codable)"
+      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }

@@ -39,7 +39,8 @@ public struct CasePayload {
   /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
   @available(
     *, unavailable,
-    message: "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
+    message:
+      "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
   )
   @_disfavoredOverload
   public func value<T>(_ label: String, _ type: T.Type = T.self) throws -> T { try ArchiveReader.absent() }
@@ -137,7 +138,8 @@ extension ArchiveWriter {
   /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
   @available(
     *, unavailable,
-    message: "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
+    message:
+      "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
   )
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}
