@@ -16,9 +16,10 @@ struct InputFile {
 
   let path: String
   let format: Format
-  private let url: URL
   /// The content of an input that cannot be read twice, such as standard input or a pipe; `nil` for other inputs.
   private let content: Data?
+
+  private var url: URL { URL(fileURLWithPath: path) }
 
   init(_ file: DataFile, _ console: Console) throws {
     guard file.isStandard else {
@@ -36,7 +37,6 @@ struct InputFile {
 
   private init(path: String, format: Format, content: Data?) {
     self.path = path
-    url = URL(fileURLWithPath: path)
     self.format = format
     self.content = content
   }

@@ -11,7 +11,8 @@ package struct ArchivedType {
   ///   - subclasses: subclasses of the root type whose objects are also accepted as the root.
   ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
-    guard let model = TypeShape.model(root) else {
+    // Fast path for an archive of the model itself, which does not collect the schemas of the model.
+    guard let model = TypeShape.model(root), !model.schema.isNamed(name) else {
       self.init(root)
       return
     }
