@@ -11,6 +11,6 @@ extension RawSpan {
 extension Array where Element == UInt8 {
   /// Appends the bytes of a number, lowest byte first.
   package mutating func appendLittleEndian<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
-    withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
   }
 }
