@@ -52,7 +52,7 @@ public struct RemoteError: Error, Sendable {
 
   /// The kind of failure, which a program can test.
   public let code: Code
-  /// What is wrong, and what to do about it. ``description`` also contains the entity, the request, the status and the
+  /// The problem and the remedy. ``description`` also contains the entity, the request, the status and the
   /// cause.
   public let reason: String
   /// The name of the entity, or `nil` if the error does not concern an entity.

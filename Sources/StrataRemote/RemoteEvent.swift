@@ -1,6 +1,6 @@
 /// An event of a ``RemoteStore``. Events that report a result are posted after the result is committed to the database.
 public struct RemoteEvent: Sendable {
-  /// What an event reports.
+  /// The kind of an event.
   public enum Kind: Sendable {
     /// A request for records is about to be sent.
     case willFetch
@@ -24,7 +24,7 @@ public struct RemoteEvent: Sendable {
     case conflicts(Int)
   }
 
-  /// What the event reports.
+  /// The kind of the event.
   public let kind: Kind
   /// The name of the entity whose records are fetched or sent.
   public let entity: String

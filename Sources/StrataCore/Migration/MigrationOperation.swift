@@ -173,7 +173,7 @@ extension ModelRecord {
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
   }
 
-  /// Returns the shortest prefix of a path that leads to an absent value or a null, without the whole path itself;
+  /// Returns the shortest prefix of a path at which the value is absent or null, without the whole path itself;
   /// `nil` if all values along the path exist.
   fileprivate func absentContainer(of path: [ArchiveValue.Step]) throws -> ArraySlice<ArchiveValue.Step>? {
     guard path.count > 1 else { return nil }

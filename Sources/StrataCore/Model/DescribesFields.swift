@@ -50,7 +50,7 @@ private struct ValueDescription {
     }
     defer { if M.schema.isObject { open.removeLast() } }
     let referenced = ReferencedObjects()
-    // A description cannot throw. If the model cannot be encoded, the text says so.
+    // A description cannot throw. If the model cannot be encoded, the text contains the error.
     guard let values = try? model.permanentValues(M.schema.holdsObjects ? referenced : nil) else {
       return "\(name)(not encodable)"
     }

@@ -53,7 +53,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var bytes = 0
   }
 
-  /// What the reader already knows about an object of the archive.
+  /// The state of an object of the archive during reading.
   struct Mark {
     /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1

@@ -276,7 +276,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Returns the UTF-8 bytes of the character that the reference at the current position stands for, such as `&amp;` or
+  /// Returns the UTF-8 bytes of the character for the reference at the current position, such as `&amp;` or
   /// `&#38;` (XML 1.0 §4.1, §4.6).
   private mutating func reference() throws -> [UInt8] {
     let start = position

@@ -2,7 +2,7 @@
 ///
 ///     EntityEndpoints(create: "projects/{projectID}/tasks", delete: "tasks/{id}/trash")
 ///
-/// The placeholder `{id}` stands for the server's id of the record. Any other key in braces stands for the value of the
+/// The placeholder `{id}` is replaced with the server's id of the record. Any other key in braces is replaced with the value of the
 /// property with that key. If the property refers to another record, its value is the server's id of that record.
 public struct EntityEndpoints: Sendable, Hashable {
   /// The path of the `GET` request for one record. It may contain no placeholder except `{id}`.

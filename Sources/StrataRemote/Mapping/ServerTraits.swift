@@ -1,4 +1,4 @@
-/// What a server can do, as the app declares it for each entity. These traits determine whether a change is sent again
+/// The capabilities of a server, as the app declares them for each entity. These traits determine whether a change is sent again
 /// if its outcome is unknown, and which guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
   /// The media type of the body of a `PATCH` request. With both types, the body is a merge patch (RFC 7396).

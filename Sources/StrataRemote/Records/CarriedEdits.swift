@@ -16,7 +16,7 @@ struct CarriedEdits {
     for entity in catalog.entities { try CarriedEdits(entity: entity, db: db).run() }
   }
 
-  /// What is known about the app release that wrote the edits: the model version, and the property key of each column.
+  /// A description of the app release that wrote the edits: the model version, and the property key of each column.
   private struct Known {
     var version: Int?
     var keys: [String: String] = [:]

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A part of a column's value, identified by the keys that lead to it. Without keys, it is the whole value.
+/// A part of a column's value, identified by a path of keys. Without keys, it is the whole value.
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 

@@ -160,7 +160,7 @@ struct Refreshing: Sendable {
       return .gone(error)
     }
     guard response.status == 304 else { return try await .pages(pages(conditional, response, asked)) }
-    // If there is a next page, the 304 says nothing about that page, so all pages are requested.
+    // If there is a next page, the 304 does not cover that page, so all pages are requested.
     guard let known, known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
       return nil
     }
@@ -204,7 +204,7 @@ struct Refreshing: Sendable {
     }
     var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
     if count == 1 {
-      // A copy is kept only for a list with a single page, because a 304 says nothing about further pages.
+      // A copy is kept only for a list with a single page, because a 304 does not cover further pages.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }

@@ -5,7 +5,7 @@ internal import StrataStore
 
 /// Creates the request for a change, and stores its content, so that a repeated request is identical to the first one.
 struct ChangeRequest {
-  /// What to do next for a change.
+  /// The next action for a change.
   enum Outcome: Sendable {
     /// The request is stored in the queue and can be sent. `isNew` is true if it was just created, and false if an
     /// earlier request is repeated.

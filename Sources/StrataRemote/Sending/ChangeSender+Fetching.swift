@@ -161,7 +161,7 @@ extension ChangeSender {
   /// Returns the path of the request for a change, or `nil` if the path needs the server's id but the server does not
   /// have the record.
   ///
-  /// - Throws: ``RemoteError`` with the code `refused` if a placeholder in the path stands for a property that has no
+  /// - Throws: ``RemoteError`` with the code `refused` if a placeholder in the path names a property that has no
   ///   value.
   func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
     try await session.read { [catalog = session.catalog] db in

@@ -122,7 +122,7 @@ struct RevisionWalk {
 
 /// The loss of a damaged row, or of a range of identifiers with no readable revisions.
 struct RevisionLoss {
-  /// What was lost: `revision` stands for a damaged row, and `file` for a range of identifiers.
+  /// The loss: `revision` for a damaged row, or `file` for a range of identifiers.
   var kind: StoreFinding.Kind
   /// The identifier of the damaged row, or the first identifier of the range.
   var id: Int64

@@ -26,9 +26,9 @@ public struct StoreFinding: Sendable, Hashable {
   public let revision: Int?
   /// The ``StoreRevision/sequence`` of the revision, or `nil` if it is unknown.
   public let sequence: Int64?
-  /// What is wrong. The text contains keys and types, but no values.
+  /// The problem. The text contains keys and types, but no values.
   public let problem: String
-  /// What to do next.
+  /// The remedy.
   public let advice: String
 
   init(

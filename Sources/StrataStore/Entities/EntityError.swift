@@ -47,7 +47,7 @@ public struct EntityError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong, and what to do about it. ``description`` also contains the entity, the path, the columns and the cause.
+  /// The problem and the remedy. ``description`` also contains the entity, the path, the columns and the cause.
   public let reason: String
   /// The registered name of the model, or `nil` if the error does not concern a model.
   public let entity: String?

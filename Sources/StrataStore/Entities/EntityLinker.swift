@@ -232,7 +232,7 @@ struct EntityLinker {
 
   // MARK: Lists
 
-  /// Combines the lists of the same row and relation, which occur if several objects stand for the same row.
+  /// Combines the lists of the same row and relation, which occur if several objects have the same row.
   ///
   /// - Returns: the elements of lists that a later list has replaced.
   private func join(_ lists: inout [List]) throws -> Set<Int> {

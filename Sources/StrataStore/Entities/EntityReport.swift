@@ -62,7 +62,7 @@ public struct EntityReport: Sendable {
   /// been deleted, its primary key has null values.
   public internal(set) var roots: [[DatabaseValue]] = []
 
-  /// Creates an empty report, like that of a save that wrote nothing.
+  /// Creates an empty report, as for a save that wrote nothing.
   public init() {}
 
   /// The names of the tables that have counts, in alphabetical order.

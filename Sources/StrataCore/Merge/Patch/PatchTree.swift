@@ -189,7 +189,7 @@ struct PatchTree {
     ArchiveError(.mergeFailed, "the document has no value at the path of the operation")
   }
 
-  /// Returns the content of the location that a path leads to.
+  /// Returns the content at a path.
   private mutating func slot(_ path: [String]) throws -> Slot {
     guard let last = path.last else { return root }
     let holder = try open(path)

@@ -23,7 +23,7 @@ extension ValueMerger {
     }
   }
 
-  /// What identifies an element in a list: the value of the element's key, or the whole element if it has no key.
+  /// The identity of an element in a list: the value of the element's key, or the whole element if it has no key.
   private struct Identity: Hashable {
     let key: ElementKey
     let isKeyed: Bool

@@ -332,7 +332,7 @@ extension ValueMerger {
         var inner = value
         if case .reference(let number) = value {
           if let entity = matching.entity(of: number) {
-            // In a cycle, a path can lead to the same object again. Fewer components of the path remain each time, so the loop ends. The
+            // In a cycle, a path can reach the same object again. Fewer components of the path remain each time, so the loop ends. The
             // same object with the same remaining components is visited only once.
             if seen[entity, default: []].insert([selection.order, components.count]).inserted {
               found[entity, default: []].append(

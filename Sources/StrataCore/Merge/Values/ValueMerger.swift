@@ -61,7 +61,7 @@ struct ValueMerger {
   /// that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
-  /// What is known about the form and the completeness of the incoming data.
+  /// The form and the completeness of the incoming data, as far as they are known.
   struct Incoming {
     /// Whether the data is a complete model. Its fields that are never part of JSON then contain values of this program, not of the server.
     var isWhole = false
@@ -78,8 +78,8 @@ struct ValueMerger {
     var isArchived = false
   }
 
-  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components that lead
-  /// to the object are removed.
+  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components
+  /// that precede to the object are removed.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy

@@ -111,7 +111,7 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The keys that lead to the field in a JSON object, up to the first array index in the field's path. If JSON does
+  /// The keys on the path to the field in a JSON object, up to the first array index in the field's path. If JSON does
   /// not contain the field, the path is the field's own key.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
