@@ -28,7 +28,7 @@ extension Duration: Archivable {
     }
     guard let parts = DecimalParts(seconds), let attoseconds = parts.attoseconds else {
       throw ArchiveError.mismatch(
-        expected: "a whole number of attoseconds up to 1.7e20 seconds",
+        expected: "a number of seconds up to 1.7e20 with at most 18 decimal places",
         found: "a number that Duration cannot represent")
     }
     return Duration(_high: Int64(bitPattern: attoseconds.high), low: attoseconds.low)
