@@ -176,7 +176,7 @@ struct KeyedTable: ~Escapable {
       try members.first { $0.key == key }.map { try self.target($0.value) }
     }
     guard let name = try member("$classname").flatMap({ Self.string(at: $0.offset, of: list) }), !name.isEmpty else {
-      throw ArchiveError(.damaged, "a class has no name: $classname must be a string")
+      throw ArchiveError(.damaged, "a class has no name: “$classname” must be a string")
     }
     func names(_ key: String) throws -> [String] {
       guard let array = try member(key) else { return [] }

@@ -9,7 +9,7 @@ extension Duration: Archivable {
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
     // A decimal has a mantissa of at most 128 bits, so it cannot represent the attoseconds of a very long duration.
     guard let seconds = parts.decimal else {
-      throw ArchiveError(.notEncodable, "the duration cannot be represented as a decimal")
+      throw ArchiveError(.notEncodable, "the duration is too long to be represented as a decimal")
     }
     writer.write(seconds)
   }
