@@ -17,7 +17,9 @@
       try writer.enter()
       try CanonicalOrder.checkDifferent(
         elements,
-        "two keys of an ordered dictionary differ only in excluded values, which archives do not contain", in: writer
+        "two keys of an ordered dictionary differ only in excluded fields, so they would be the same key in the "
+          + "archive",
+        in: writer
       ) { $0.key }
       if Self.isKeyed { writer.beginMap(count: count) } else { writer.beginArray(count: count) }
       for (key, value) in self {

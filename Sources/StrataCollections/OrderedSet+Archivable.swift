@@ -11,7 +11,9 @@
     public func write(to writer: inout ArchiveWriter) throws {
       try CanonicalOrder.checkDifferent(
         elements,
-        "two elements of an ordered set differ only in excluded values, which archives do not contain", in: writer
+        "two elements of an ordered set differ only in excluded fields, so they would be the same element in the "
+          + "archive",
+        in: writer
       ) { $0 }
       try elements.write(to: &writer)
     }

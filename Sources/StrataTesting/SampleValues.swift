@@ -72,7 +72,9 @@ struct SampleValues {
 
   private mutating func record(of schema: RecordedSchema, depth: Int) throws -> ModelRecord {
     guard depth < Self.limit else {
-      throw ArchiveError(.notEncodable, "the model \(schema.name) requires itself through other models")
+      throw ArchiveError(
+        .notEncodable,
+        "the model \(schema.name) cannot be generated because its required fields lead back to the model itself")
     }
     if let cases = schema.cases {
       return try record(ofCase: sampleCase(of: schema, cases, depth), of: schema, depth: depth)
@@ -196,7 +198,9 @@ struct SampleValues {
   private static func unknown(_ type: RecordedType) -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "a value of the type \(type.text) cannot be generated; give the field a default, or pass values to SchemaLock")
+      "a value of the type \(type.text) cannot be generated; give the field a default, or pass sample values to "
+        + "SchemaLock"
+    )
   }
 
   /// - Returns: `nil` if the name does not belong to a scalar type.

@@ -138,9 +138,10 @@ struct SchemaProof<M: VersionedModel> {
             Loss(
               text: record[key] == nil
                 ? "the step from version \(from) to \(to) removes \(key) (\(operation)) without declaring the key; "
-                  + "correct the step, or add changes: [\"\(key)\"]"
+                  + "correct the step, or declare the key with changes: [\"\(key)\"]"
                 : "the step from version \(from) to \(to) changes \(key) (\(operation)) without declaring the key; "
-                  + "correct the step, or add changes: [\"\(key)\"]"))
+                  + "correct the step, or declare the key with changes: [\"\(key)\"]"
+            ))
         }
         // `try?`, because an error in the second run is also a difference: the first run succeeded.
         var again = before
@@ -158,8 +159,8 @@ struct SchemaProof<M: VersionedModel> {
       if let key = unread(record, by: later, versions[place]) {
         return .failure(
           Loss(
-            text: "the key \(key) disappears between version \(version) and \(later.version), but no step drops "
-              + "the key"))
+            text:
+              "the key \(key) disappears between versions \(version) and \(later.version), but no step drops the key"))
       }
       version = later.version
     }

@@ -78,7 +78,7 @@ struct History: Sendable, CustomTestStringConvertible {
       ]),
     History(
       "a misspelled rename is optional",
-      fault: "the key summary disappears between version 1 and 2, but no step drops the key",
+      fault: "the key summary disappears between versions 1 and 2, but no step drops the key",
       [[FieldInfo("summary", String.self)], [FieldInfo("title", String.self, default: { "" })]],
       [.rename("sumary", to: "title").ifPresent, .custom("nothing") { _ in }]),
     History(

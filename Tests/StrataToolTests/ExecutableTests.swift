@@ -18,7 +18,7 @@ struct ExecutableTests {
     #expect(usage.code == 64 && usage.error.hasPrefix("strata: "))
     let failure = try Executable.run(["decode", "-"])
     #expect(failure.code == 1 && failure.output.isEmpty)
-    #expect(failure.error == "strata: standard input: the file is empty; an archive has at least a header\n")
+    #expect(failure.error == "strata: standard input: the file is not an archive because it is empty\n")
   }
 
   @Test func outputDependsOnNoLocale() throws {

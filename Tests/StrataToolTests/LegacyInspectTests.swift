@@ -156,7 +156,7 @@ struct LegacyInspectTests {
       Odd(
         reference(6), ["<dict><key>$thing</key><string>T</string></dict>"],
         ["  odd: #1 (odd) object of 1 key", "    $thing: \"T\""],
-        "#1  an object without a $class has the reserved key $thing"),
+        "#1  an object without “$class” has the reserved key $thing"),
       Odd(
         reference(6),
         [object(4, "<key>NS.keys</key><array><string>a</string></array><key>NS.objects</key><array></array>")],

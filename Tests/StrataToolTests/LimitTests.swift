@@ -12,14 +12,14 @@ struct LimitTests {
     let archive = scratch.path("in.strata")
     #expect(Run("encode", json, "-o", archive).code == 0)
     Run("decode", archive, "--max-values", "3").expectFailure("more than 3 values", "values")
-    Run("decode", archive, "--max-bytes", "17").expectFailure("more bytes", "expandedBytes")
+    Run("decode", archive, "--max-bytes", "17").expectFailure("references expand to more than", "expandedBytes")
     Run("inspect", archive, "--max-values", "3").expectFailure("more than 3 values")
     #expect(Run("verify", archive, "--max-values", "3").code == 1)
     #expect(Run("decode", archive, "--max-values", "100", "--max-bytes", "18", "--max-steps", "0").code == 0)
     #expect(Run("decode", archive, "--max-values", "-1").code == 64)
 
     let list = Legacy.path("bookmarks.plist")
-    Run("convert", list, "-o", "-", "--max-bytes", "3").expectFailure("more bytes", "expandedBytes")
+    Run("convert", list, "-o", "-", "--max-bytes", "3").expectFailure("references expand to more than", "expandedBytes")
     #expect(Run("convert", list, "-o", "-", "--max-bytes", "10000").code == 0)
   }
 

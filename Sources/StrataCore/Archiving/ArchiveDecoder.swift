@@ -199,7 +199,8 @@ extension ModelSchema {
     }
     return error.changed {
       $0.reason +=
-        "; the archive has version \(modelVersion) of \(name) too, with other fields: raise the version of the model and add a step"
+        "; the archive has version \(modelVersion) of \(name) too, with other fields: raise the version of the model "
+        + "and add a step"
     }
   }
 }
@@ -234,7 +235,7 @@ extension Stamp {
 extension GzipHeader {
   fileprivate init(of archive: RawSpan) throws {
     guard !archive.isEmpty else {
-      throw ArchiveError(.notAnArchive, "the data is empty; an archive has at least a header", byteOffset: 0)
+      throw ArchiveError(.notAnArchive, "the data is not an archive because it is empty", byteOffset: 0)
     }
     try self.init(at: 0, in: archive, fileOffset: 0)
   }

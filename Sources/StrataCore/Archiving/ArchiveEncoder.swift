@@ -123,7 +123,8 @@ extension ArchiveWriter {
     guard stamp.count <= UInt64(buffer.count) else {
       throw ArchiveError(
         .notEncodable,
-        "_archivedCount returned \(stamp.count) models for \(buffer.count) bytes; return the number of models written"
+        "_archivedCount returned \(stamp.count) models, but \(buffer.count) bytes were written; return the number of "
+          + "models that were written"
       )
     }
     let least = leastFileSize

@@ -109,11 +109,11 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
       switch (known, try Self.exists(url)) {
       case (.present(let status, let isOfOlderVersion), true):
         guard try OpenFile(reading: url).status().isSameContent(as: status) else {
-          throw inUse("the file “\(url.path)” was replaced by another writer; load the file again and merge")
+          throw inUse("the file “\(url.path)” was replaced by another writer; load it again and merge your changes")
         }
         if isOfOlderVersion { try copy(to: previousURL) }
       case (.absent, true):
-        throw inUse("the file “\(url.path)” was created by another writer; load the file again and merge")
+        throw inUse("the file “\(url.path)” was created by another writer; load it again and merge your changes")
       case (.nothing, true):
         do {
           if case .present(_, isOfOlderVersion: true)? = try open()?.1 { try copy(to: previousURL) }

@@ -104,8 +104,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       throw ArchiveError(
         .typeMismatch,
         first.kind == .single
-          ? "the file is an archive of one value; models of type \(element) can be appended only to a stream"
-          : "the file is a stream of \(first.typeName); models of type \(element) cannot be appended",
+          ? "the file contains a single value instead of a stream, so models of type \(element) cannot be appended"
+          : "the file is a stream of \(first.typeName), so models of type \(element) cannot be appended",
         typeName: first.typeName)
     }
     var size = try file.status().size
@@ -132,8 +132,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } else {
       throw ArchiveError(
         .truncated,
-        "the stream has no end because its last writer did not finish; pass recovering: true to remove the unfinished "
-          + "part")
+        "the stream is incomplete because its last writer did not finish; open it with recovering: true to remove the "
+          + "unfinished part"
+      )
     }
     self.file = StreamFile(
       growing: file, at: url, from: size, isLinked: header.link != nil, trailer: trailer, cut: keepsCut ? nil : cut)

@@ -50,7 +50,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     case DecodingError.typeMismatch(let type, _): "a value is not of the type \(type)"
     case DecodingError.valueNotFound(let type, _): "a value of type \(type) is missing"
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
-    case DecodingError.dataCorrupted: "the data is not a valid value"
+    case DecodingError.dataCorrupted: "the data does not represent a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
     // The reason of a `TransformError` is already the reason of the `ArchiveError`, so only the type of the error that
     // caused it is named.

@@ -149,19 +149,19 @@ package final class WorkBudget {
     let reason =
       switch limit {
       case .values where hasRatio:
-        "the file expands to more than \(limits.values) values, or to more than \(ratio) values for each byte; "
-          + "raise the limit \(name) or maxWorkPerByte if this size is expected"
+        "the file expands to more than \(limits.values) values, or to more than \(ratio) values per byte; raise the "
+          + "limit \(name) or maxWorkPerByte if this size is expected"
       case .values:
         "the file expands to more than \(limits.values) values; raise the limit \(name) if this size is expected"
       case .expandedBytes where hasRatio:
-        "references expand to more than \(limits.expandedBytes) bytes, or to more than \(ratio) bytes for each byte of "
-          + "the file; raise the limit \(name) or maxWorkPerByte if this size is expected"
+        "references expand to more than \(limits.expandedBytes) bytes, or to more than \(ratio) bytes per byte of the "
+          + "file; raise the limit \(name) or maxWorkPerByte if this size is expected"
       case .expandedBytes:
         "references expand to more than \(limits.expandedBytes) bytes; raise the limit \(name) if this size is expected"
       default:
         hasRatio
-          ? "reading takes more than \(limits.steps) steps, or more than \(ratio) steps for each byte of the file; "
-            + "raise the limit \(name) or maxWorkPerByte if this work is expected"
+          ? "reading takes more than \(limits.steps) steps, or more than \(ratio) steps per byte of the file; raise "
+            + "the limit \(name) or maxWorkPerByte if this work is expected"
           : "reading takes more than \(limits.steps) steps; raise the limit \(name) if this work is expected"
       }
     return ArchiveError(.limitExceeded, reason, limit: limit)

@@ -126,7 +126,7 @@ extension MemberReader {
         work += length
         guard work <= size * mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many byte sequences in the file resemble the end of a stream",
+            .limitExceeded, "reading stopped because too many byte sequences in the file resemble the end of a stream",
             byteOffset: bottom + index)
         }
         let place = bottom + index

@@ -204,7 +204,7 @@ package struct MemberReader: ~Copyable {
         work += head.count
         guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
-            .limitExceeded, "too many byte sequences in the file resemble archive members",
+            .limitExceeded, "reading stopped because too many byte sequences in the file resemble archive members",
             byteOffset: place + index)
         }
         // `try?`, because the search continues if these bytes are not a valid header.

@@ -83,8 +83,8 @@ struct ReadingCounts {
     guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
       throw ArchiveError(
         .limitExceeded,
-        "the body expands to more data than readers accept; write an archive, or raise maxWorkPerByte for writers and "
-          + "readers",
+        "the body expands to more data than readers accept; write an archive instead, or raise maxWorkPerByte for both "
+          + "writers and readers",
         limit: budget.allows(values: values) ? .expandedBytes : .values)
     }
   }
@@ -99,17 +99,20 @@ struct ReadingCounts {
     let reason =
       switch limit {
       case .inflatedSize:
-        "readers reject a body of more than \(most) bytes; write a stream, or raise \(name) for writers and readers"
-      case .count:
-        "readers reject a collection of more than \(most) elements; write a stream, or raise \(name) for writers and "
-          + "readers"
-      case .stringLength:
-        "readers reject a string of more than \(most) bytes; write a stream, or raise \(name) for writers and readers"
-      case .values:
-        "readers reject more than \(most) values; write a stream, or raise \(name) for writers and readers"
-      default:
-        "readers reject references that expand to more than \(most) bytes; write a stream, or raise \(name) for "
+        "the body has more than \(most) bytes, which readers would reject; write a stream, or raise \(name) for both "
           + "writers and readers"
+      case .count:
+        "a collection has more than \(most) elements, which readers would reject; write a stream, or raise \(name) for "
+          + "both writers and readers"
+      case .stringLength:
+        "a string has more than \(most) bytes, which readers would reject; write a stream, or raise \(name) for both "
+          + "writers and readers"
+      case .values:
+        "the body has more than \(most) values, which readers would reject; write a stream, or raise \(name) for both "
+          + "writers and readers"
+      default:
+        "references expand to more than \(most) bytes, which readers would reject; write a stream, or raise \(name) "
+          + "for both writers and readers"
       }
     return ArchiveError(.limitExceeded, reason, limit: limit)
   }

@@ -79,16 +79,18 @@ extension Stamp {
     let name = Array(typeName.utf8)
     guard name.count <= Self.longestTypeName else {
       throw ArchiveError(
-        .notEncodable, "a type name has \(name.count) bytes, more than the limit of \(Self.longestTypeName) bytes")
+        .notEncodable, "a type name of \(name.count) bytes is longer than the limit of \(Self.longestTypeName) bytes")
     }
     guard formatVersion == Self.currentFormatVersion else {
       throw ArchiveError(
-        .notEncodable, "the format version cannot be written; use format version \(Self.currentFormatVersion)",
+        .notEncodable,
+        "the requested format version cannot be written; use format version \(Self.currentFormatVersion)",
         foundVersion: formatVersion, supportedVersion: Self.currentFormatVersion)
     }
     if let modelVersion, modelVersion < 0 {
       throw ArchiveError(
-        .notEncodable, "a model version cannot be negative", typeName: typeName, foundVersion: modelVersion)
+        .notEncodable, "the model version is negative; use 0 or a positive number", typeName: typeName,
+        foundVersion: modelVersion)
     }
     var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
     bytes.reserveCapacity(Self.subfieldHeadSize + Self.fixedPayloadSize + name.count)

@@ -180,7 +180,8 @@ package struct StreamMembers: ~Copyable {
     waste += max(0, bytes)
     guard waste / Self.mostReading <= file.reader.reach else {
       throw ArchiveError(
-        .limitExceeded, "too many byte sequences in the file resemble the start of an archive member",
+        .limitExceeded,
+        "reading stopped because too many byte sequences in the file resemble the start of an archive member",
         byteOffset: file.reader.offset)
     }
   }
@@ -193,7 +194,7 @@ package struct StreamMembers: ~Copyable {
     if member.place == .unstated, stamp.sequenceNumber == following { return true }
     let error = ArchiveError(
       .damaged,
-      "the next member may not belong to the stream because bytes before the member are missing or were added",
+      "bytes before the next member are missing or were added, so the member may not belong to the stream",
       byteOffset: start)
     try stopReadingAhead()
     guard file.reader.isSeekable else { throw error }

@@ -38,7 +38,8 @@ package struct StreamOrder {
     // The position of an archive with one value is not checked, because such an archive has only one member.
     guard place != .wrong || stamp.kind == .single else {
       throw Self.damage(
-        "part \(stamp.sequenceNumber) of the stream was written for another place in the file: bytes before it are missing or "
+        "part \(stamp.sequenceNumber) of the stream was written for another place in the file: bytes before it are "
+          + "missing or "
           + "were added")
     }
     guard stamp.sequenceNumber == next else {
@@ -48,7 +49,8 @@ package struct StreamOrder {
       let isEqual = (stamp.count, stamp.plainSize) == sums
       guard isEqual || hasGaps && stamp.count >= sums.count && stamp.plainSize >= sums.plainSize else {
         throw Self.damage(
-          "the end of the stream names \(stamp.count) models in \(stamp.plainSize) bytes, and there are \(sums.count) in "
+          "the end of the stream names \(stamp.count) models in \(stamp.plainSize) bytes, and there are \(sums.count) "
+            + "in "
             + "\(sums.plainSize)")
       }
       (sums, hasGaps) = ((stamp.count, stamp.plainSize), false)
@@ -77,11 +79,11 @@ package struct StreamOrder {
   ///   `truncated` if the file is a stream without an end member.
   package func finish() throws {
     guard let first else {
-      throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)
+      throw ArchiveError(.notAnArchive, "the file is not an archive because it is empty", byteOffset: 0)
     }
     guard first.kind == .single || isAtEnd else {
       throw ArchiveError(
-        .truncated, "the stream has no end because the file was truncated or the writer did not finish")
+        .truncated, "the stream is incomplete because the file was truncated or the writer did not finish")
     }
   }
 

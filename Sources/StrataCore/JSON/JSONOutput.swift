@@ -222,11 +222,11 @@ struct JSONOutput: ~Copyable, JSONSink {
   }
 
   static func notFinite() -> ArchiveError {
-    ArchiveError(.notEncodable, "JSON cannot represent a number that is not finite; write null or a string")
+    ArchiveError(.notEncodable, "JSON cannot represent NaN or infinity; write null or a string instead")
   }
 
   static func dateOutside() -> ArchiveError {
-    ArchiveError(.notEncodable, "the year of a date must be from 0 to 9999 in JSON")
+    ArchiveError(.notEncodable, "a date in JSON must have a year between 0 and 9999")
   }
 
   static func sameText() -> ArchiveError {

@@ -141,7 +141,8 @@ extension JSONValueWriter {
       guard let value, !value.isNull else { continue }
       do {
         guard case .object(let object) = try json(value) else {
-          throw ArchiveError(.notEncodable, "the value to encode must be a whole object; found \(value.kind)")
+          throw ArchiveError(
+            .notEncodable, "a field that represents the whole object must contain an object; found \(value.kind)")
         }
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }

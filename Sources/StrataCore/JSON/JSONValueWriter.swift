@@ -125,7 +125,8 @@ struct JSONValueWriter {
     }
     guard !openReferences.contains(number) else {
       throw ArchiveError(
-        .notEncodable, "JSON cannot represent an object that refers to itself; exclude a reference")
+        .notEncodable,
+        "JSON cannot represent an object that refers to itself; exclude one of the references in the cycle")
     }
     if case .reference = graph.objects[number] {
       throw ArchiveError(.notEncodable, "an entry of a graph is a reference instead of an object")
@@ -134,7 +135,8 @@ struct JSONValueWriter {
     expansions += 1
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
       throw ArchiveError(
-        .limitExceeded, "shared objects would be written more than \(expansions - 1) times", limit: .count)
+        .limitExceeded, "shared objects would be written more often than the limit of \(expansions - 1) times",
+        limit: .count)
     }
     return graph.objects[number]
   }

@@ -84,7 +84,7 @@ extension JSONElement {
         guard found == nil else {
           throw ArchiveError(
             .invalidJSON,
-            "the path contains a duplicate key; each key may occur only once", byteOffset: value.byteOffset)
+            "an object on the path has a duplicate key; each key may occur only once", byteOffset: value.byteOffset)
         }
         found = value.place
       }

@@ -22,7 +22,7 @@ extension Merge {
       let patch = try PartText(reading: json, classes: classes).value(of: data, for: type)
       guard patch.objectValue != nil else {
         throw ArchiveError.mismatch(
-          expected: "a merge patch in the form of an object", found: patch.kind
+          expected: "a merge patch (a JSON object)", found: patch.kind
         ).inType(schema.name)
       }
       try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, addsNulls: true, in: jsonContext)
@@ -119,7 +119,7 @@ extension Merge {
     guard let state, let record = state.base else { return }
     do { base = try state.read(record, type, PartReader(graph, .mergedArchive)) } catch {
       throw ArchiveError(
-        .mergeFailed, "the server's value from the last merge cannot be decoded", typeName: schema.name,
+        .mergeFailed, "the server's value that the last merge recorded cannot be decoded", typeName: schema.name,
         underlying: error)
     }
     isBaseRemembered = true

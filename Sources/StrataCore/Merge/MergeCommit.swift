@@ -136,8 +136,8 @@ struct MergeCommit {
       if !(before[field.key] ?? .null).isEqual(to: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
-          "the merge changes a constant of an object that cannot be replaced; declare the property with var, or merge "
-            + "the property with keepLocal",
+          "the merge changes a constant of an object that cannot be replaced; declare the property with var, or set "
+            + "its merge policy to keepLocal",
           path: [.key(field.key)], typeName: schema.name)
       }
     }

@@ -91,7 +91,7 @@ extension VersionedModel {
 // a better message. They return optionals, because overloads of a method must differ in their types.
 extension VersionedModel {
   /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
-  @available(*, unavailable, message: "a merge changes the model; declare the model with var")
+  @available(*, unavailable, message: "merging changes the model; declare the model with var")
   @_disfavoredOverload
   @discardableResult
   public func mergeValues(
@@ -99,7 +99,7 @@ extension VersionedModel {
   ) throws -> MergeReport? { nil }
 
   /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
-  @available(*, unavailable, message: "a merge changes the model; declare the model with var")
+  @available(*, unavailable, message: "merging changes the model; declare the model with var")
   @_disfavoredOverload
   @discardableResult
   public func mergeValues(
@@ -107,7 +107,9 @@ extension VersionedModel {
   ) throws -> MergeReport? { nil }
 
   /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
-  @available(*, unavailable, message: "a merge changes the model; declare the model with var, or use mergePreview")
+  @available(
+    *, unavailable, message: "merging changes the model; declare the model with var, or call mergePreview instead"
+  )
   @_disfavoredOverload
   @discardableResult
   public func merge(

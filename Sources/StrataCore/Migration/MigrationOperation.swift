@@ -106,7 +106,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       if case .index? = source.last, path != newPath, target.starts(with: source.dropLast()) {
         throw ArchiveError(
           .migrationFailed,
-          "an element cannot be moved within its own array because the move changes indices; use a closure")
+          "an element cannot be moved within its own array because the move changes indices; use .custom with a closure"
+        )
       }
       if !overwrites, try record.value(at: newPath) != nil, path != newPath {
         throw Self.occupied("\(path)", "\(newPath)")
@@ -147,8 +148,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   private static func occupied(_ source: String, _ target: String) -> ArchiveError {
     ArchiveError(
       .migrationFailed,
-      "the record has both keys, \(source) and \(target); drop one of the keys first, or pass overwriting: true to "
-        + "replace \(target)"
+      "the record has both the key \(source) and the key \(target); drop one of them first, or pass overwriting: true "
+        + "to replace \(target)"
     )
   }
 
@@ -160,7 +161,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     guard found.isNull else { return try ArchiveValue.container(found, for: step) }
     guard let creating else {
       throw ArchiveError(
-        .migrationFailed, "the target record of the move does not exist; pass the record to create as creating:")
+        .migrationFailed,
+        "the target record of the move does not exist; pass the record to create in the argument “creating”")
     }
     return .record(ModelRecord(shape: creating.shape, values: []))
   }

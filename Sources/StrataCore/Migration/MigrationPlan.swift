@@ -109,8 +109,9 @@ public struct MigrationPlan: Sendable {
         return ArchiveError(
           .invalidMigration,
           "the step from version \(step.fromVersion) to \(step.toVersion) writes the key \(target), but no field has "
-            + "the key and no later step changes the key; the keys of the fields are "
-            + "\(keys.sorted().joined(separator: ", "))", typeName: typeName)
+            + "this key and no later step changes it; the keys of the fields are "
+            + "\(keys.sorted().joined(separator: ", "))",
+          typeName: typeName)
       }
       known.formUnion(effect.sources.compactMap(\.firstKey))
     }

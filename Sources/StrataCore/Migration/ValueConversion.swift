@@ -40,7 +40,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     case .toURL: "to a URL"
     case .toUUID: "to a UUID"
     case .toArray: "to an array"
-    case .mapping: "by a table"
+    case .mapping: "using a table"
     }
   }
 
@@ -54,31 +54,32 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .toString:
       "a value of kind \(kind) cannot be converted to a string; supported values are numbers, booleans, URLs, UUIDs, "
-        + "and dates of the years 0 to 9999 with at most nanosecond precision"
+        + "and dates in the years 0 to 9999 with at most nanosecond precision"
     case .toInteger:
-      "a value of kind \(kind) cannot be converted to an integer; supported values are booleans, text of digits, and "
-        + "numbers without a fraction and with at most 128 bits"
+      "a value of kind \(kind) cannot be converted to an integer; supported values are booleans, text that consists of "
+        + "digits, and whole numbers of at most 128 bits"
     case .toDouble:
-      "a value of kind \(kind) cannot be converted to a floating-point number; supported values are numbers, or text "
-        + "of numbers, that a double represents with all digits"
+      "a value of kind \(kind) cannot be converted to a floating-point number; supported values are numbers and "
+        + "numeric text that fit in a double without losing digits"
     case .toDecimal:
-      "a value of kind \(kind) cannot be converted to a decimal; supported values are numbers, or text of numbers, "
-        + "with at most 38 digits"
+      "a value of kind \(kind) cannot be converted to a decimal; supported values are numbers and numeric text with at "
+        + "most 38 digits"
     case .toBool:
-      "a value of kind \(kind) cannot be converted to a boolean; supported values are 0, 1, and the text true or false"
+      "a value of kind \(kind) cannot be converted to a boolean; supported values are 0, 1, and the strings “true” and "
+        + "“false”"
     case .toDate:
-      "a value of kind \(kind) cannot be converted to a date; supported values are seconds since 1970, and text such "
-        + "as 2019-03-04T12:30:00Z or 2019-03-04"
+      "a value of kind \(kind) cannot be converted to a date; supported values are seconds since 1970, and strings "
+        + "such as 2019-03-04T12:30:00Z or 2019-03-04"
     case .toURL:
-      "a value of kind \(kind) cannot be converted to a URL; the only supported value is the text of a URL with "
-        + "special characters escaped"
+      "a value of kind \(kind) cannot be converted to a URL; the only supported value is a URL string with special "
+        + "characters escaped"
     case .toUUID:
-      "a value of kind \(kind) cannot be converted to a UUID; the only supported value is text such as "
+      "a value of kind \(kind) cannot be converted to a UUID; the only supported value is a string such as "
         + "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
     case .toArray: "a value of kind \(kind) cannot be converted to an array"
     case .mapping:
-      "a value of kind \(kind) is not in the table of the conversion; add the value to the table, or pass a fallback "
-        + "value as otherwise:"
+      "a value of kind \(kind) is not in the conversion table; add the value to the table, or pass a fallback value in "
+        + "the argument “otherwise”"
     }
   }
 

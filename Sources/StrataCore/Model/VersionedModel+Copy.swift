@@ -14,7 +14,8 @@ extension VersionedModel {
       return try M.decode(shallow: object.shallowRecord(referenced), referenced, in: context)
     }
     guard let copy = try copied(dynamicModel) as? Self else {
-      throw ArchiveError(.invalidSchema, "the class created an object of a different class", typeName: Self.schema.name)
+      throw ArchiveError(
+        .invalidSchema, "copying an object created an object of a different class", typeName: Self.schema.name)
     }
     return copy
   }

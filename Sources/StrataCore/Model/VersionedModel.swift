@@ -184,7 +184,8 @@ extension VersionedModel {
       throw ArchiveError(
         .notEncodable,
         "the class \(type) has no schema of its own and inherits the schema of \(schema.name); declare the class with "
-          + "@Model(version:superclass:), or write a schema", typeName: schema.name)
+          + "@Model(version:superclass:), or write a schema for it",
+        typeName: schema.name)
     }
     return schema
   }
@@ -299,7 +300,7 @@ extension VersionedModel {
     if Self.schema.isObject { try writer.beginInPlace(self) }
     try writeRecord(to: &writer)
     guard case .record(let record) = try writer.value() else {
-      throw ArchiveError(.notEncodable, "encodeFields(to:) did not write the fields of the schema")
+      throw ArchiveError(.notEncodable, "encodeFields(to:) did not write the fields that the schema declares")
     }
     return record
   }

@@ -73,20 +73,22 @@ extension ValidationCheck {
   /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(
     *, unavailable,
-    message: "nonEmpty applies only to a collection or text; use .range for a number, or use .that"
+    message: "nonEmpty applies only to collections and text; use .range for a number, or .that for other checks"
   )
   @_disfavoredOverload
   public static var nonEmpty: Self { Self { _ in } }
 
   /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
-  @available(*, unavailable, message: "count applies only to a collection; use .range for a number, or use .that")
+  @available(
+    *, unavailable, message: "count applies only to collections; use .range for a number, or .that for other checks"
+  )
   @_disfavoredOverload
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 
   /// Unavailable for a value that is not text. The compiler's error suggests a fix.
   @available(
     *, unavailable,
-    message: "length applies only to text; use .count for a collection, .range for a number, or .that"
+    message: "length applies only to text; use .count for a collection, .range for a number, or .that for other checks"
   )
   @_disfavoredOverload
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }

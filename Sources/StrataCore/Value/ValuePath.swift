@@ -291,7 +291,7 @@ extension ValuePath {
     self.init()
     guard !text.isEmpty else { return }
     guard text.utf8.first == UInt8(ascii: "/") else {
-      throw ArchiveError(.invalidJSON, "a JSON pointer must be empty or begin with /")
+      throw ArchiveError(.invalidJSON, "a JSON pointer must be empty or begin with “/”")
     }
     rest = try text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
       let parts = token.split(separator: "~", omittingEmptySubsequences: false)
@@ -300,7 +300,7 @@ extension ValuePath {
           switch part.first {
           case "0": key += "~"
           case "1": key += "/"
-          default: throw ArchiveError(.invalidJSON, "a ~ in a JSON pointer must be followed by 0 or 1")
+          default: throw ArchiveError(.invalidJSON, "a “~” in a JSON pointer must be followed by “0” or “1”")
           }
           key += String(part.dropFirst())
         })

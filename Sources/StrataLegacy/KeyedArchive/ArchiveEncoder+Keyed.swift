@@ -54,14 +54,14 @@ extension ArchiveEncoder {
         var record = written
         do { try adjust(&record) } catch {
           throw ArchiveError(
-            .migrationFailed, "the adjustment of a record for a different program failed",
+            .migrationFailed, "a record could not be adjusted for a different program",
             typeName: record.typeName, underlying: error)
         }
         if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {
           throw ArchiveError(
             .migrationFailed,
-            "no field of the model \(schema.name)@\(schema.modelVersion) reads the key \(key) of an adjusted record; "
-              + "set record.modelVersion to the version that has the key",
+            "the model \(schema.name)@\(schema.modelVersion) has no field that reads the key \(key) of the adjusted "
+              + "record; set record.modelVersion to the version that has the key",
             typeName: schema.name)
         }
         return .record(record)

@@ -195,7 +195,9 @@ extension FoundationRecord {
     var number = 0
     var shift = 0
     for byte in data {
-      guard shift < 63 else { throw ArchiveError(.damaged, "an integer has more than 63 bits", path: [.key(key)]) }
+      guard shift < 63 else {
+        throw ArchiveError(.damaged, "an integer has more than 63 bits, which is the maximum", path: [.key(key)])
+      }
       number |= Int(byte & 0x7F) << shift
       shift += 7
       if byte < 0x80 {
@@ -204,7 +206,7 @@ extension FoundationRecord {
       }
     }
     guard shift == 0, numbers.count.isMultiple(of: 2) else {
-      throw ArchiveError(.damaged, "the value must be pairs of integers", path: [.key(key)])
+      throw ArchiveError(.damaged, "the value must consist of pairs of integers", path: [.key(key)])
     }
     return numbers
   }

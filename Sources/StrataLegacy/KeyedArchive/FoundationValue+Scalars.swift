@@ -59,7 +59,8 @@ extension FoundationValue {
     }
     let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
     guard let decimal = parts.decimal else {
-      throw ArchiveError(.damaged, "a decimal has a mantissa of more than 128 bits or an exponent outside -128 to 127")
+      throw ArchiveError(
+        .damaged, "the mantissa of a decimal has more than 128 bits, or its exponent is not between -128 and 127")
     }
     return .decimal(decimal)
   }

@@ -192,7 +192,7 @@ public struct KeyedArchive: Sendable {
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
     if rootIndex == nil, graph.root.objectValue == nil {
       throw ArchiveError(
-        .notEncodable, "the archive has no top-level key root, so its root must be an object of all top-level keys")
+        .notEncodable, "the archive has no top-level key “root”, so its root must be an object with all top-level keys")
     }
     var writer = KeyedWriter(graph.objects, classes: classes, encodings: encodings, options: options)
     return try writer.write(topEntries, topEncoding, archiver: archiver)

@@ -56,7 +56,9 @@ struct KeyedModels {
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(
         .invalidSchema,
-        "the models \(other.name) and \(schema.name) have the same legacy name \(name)", typeName: schema.name)
+        "the models \(other.name) and \(schema.name) have the same legacy name \(name); give one of them a different "
+          + "legacy name",
+        typeName: schema.name)
     }
     schemas[name] = schema
   }
@@ -174,7 +176,7 @@ struct KeyedModels {
     } else if let type = schema.type as? any VersionedModel.Type {
       record = try type.recordByJSON(object)
     } else {
-      throw ArchiveError(.invalidSchema, "the schema has no model type")
+      throw ArchiveError(.invalidSchema, "the schema does not belong to a model type")
     }
     if version == nil { context.report.addMissingVersion(of: schema.name) }
     record.typeName = schema.name

@@ -63,7 +63,7 @@ struct KeyedNesting {
     guard data.count <= rest else {
       throw ArchiveError(
         .limitExceeded,
-        "the nested archives state more bytes than \(Self.levelLimit) levels of the outer archive's data can contain",
+        "the nested archives have more data than the outer archive can contain at \(Self.levelLimit) levels of nesting",
         limit: .inflatedSize)
     }
     rest -= data.count

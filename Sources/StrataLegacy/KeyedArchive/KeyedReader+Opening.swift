@@ -75,7 +75,9 @@ extension KeyedReader {
       if let key = layout.reservedKey {
         let error = ArchiveError(
           .damaged,
-          "an object without a $class has the reserved key \(key); its own keys must begin with $$", path: [.key(key)])
+          "an object without “$class” has the reserved key \(key); a “$” at the start of an ordinary key must be "
+            + "written as “$$”",
+          path: [.key(key)])
         try note(error, of: target.identity)
       }
       return try open(.object(layout), depth: frame.depth + 1)

@@ -54,7 +54,8 @@ struct KeyedTable: ~Escapable {
     guard version == KeyedArchive.knownVersion else {
       let code: ArchiveError.Code = version > KeyedArchive.knownVersion ? .newerFormat : .notAnArchive
       throw ArchiveError(
-        code, "the keyed archive has format version \(version), but only version \(KeyedArchive.knownVersion) exists",
+        code,
+        "the keyed archive has format version \(version), but only version \(KeyedArchive.knownVersion) is supported",
         foundVersion: version, supportedVersion: KeyedArchive.knownVersion)
     }
     let array = list.offset(of: try member("$objects"))
@@ -103,7 +104,7 @@ struct KeyedTable: ~Escapable {
       target.offset = list.offset(of: list.reference(at: objects &+ Int(uid) &* list.referenceSize))
       target.marker = list.marker(at: target.offset)
       hops &+= 1
-      guard hops <= 64 else { throw ArchiveError(.damaged, "references form a cycle") }
+      guard hops <= 64 else { throw ArchiveError(.damaged, "references form a cycle instead of leading to an object") }
     }
     target.isNull = hasNull && target.identity == 0
     return target
@@ -175,12 +176,12 @@ struct KeyedTable: ~Escapable {
       try members.first { $0.key == key }.map { try self.target($0.value) }
     }
     guard let name = try member("$classname").flatMap({ Self.string(at: $0.offset, of: list) }), !name.isEmpty else {
-      throw ArchiveError(.damaged, "a class has no name: $classname must be a string")
+      throw ArchiveError(.damaged, "a class has no name: “$classname” must be a string")
     }
     func names(_ key: String) throws -> [String] {
       guard let array = try member(key) else { return [] }
       guard Self.isArray(array.marker) else {
-        throw ArchiveError(.damaged, "the value \(key) of a class is not an array")
+        throw ArchiveError(.damaged, "the value of the key \(key) in a class is not an array")
       }
       let (start, count) = list.content(at: array.offset)
       // The number of names is limited, because each class keeps its own copy of the names. In a hostile file, many classes could
@@ -188,13 +189,14 @@ struct KeyedTable: ~Escapable {
       guard count <= Self.mostNames else {
         throw ArchiveError(
           .limitExceeded,
-          "the value \(key) of a class has \(count) names, more than the limit of \(Self.mostNames) "
-            + "names", limit: .count)
+          "the value of the key \(key) in a class has \(count) names, which exceeds the limit of \(Self.mostNames) "
+            + "names",
+          limit: .count)
       }
       return try (0..<count).map { index in
         let element = try self.target(list.reference(at: start + index * list.referenceSize))
         guard let name = Self.string(at: element.offset, of: list) else {
-          throw ArchiveError(.damaged, "the value \(key) of a class contains a value that is not a name")
+          throw ArchiveError(.damaged, "the value of the key \(key) in a class contains an element that is not a name")
         }
         return name
       }

@@ -106,7 +106,8 @@ struct KeyedWriter {
     case .data(let value): .data(value)
     case .number:
       throw ArchiveError(
-        .notEncodable, "a number has more digits than Foundation's numbers; use a decimal, a double or a string")
+        .notEncodable,
+        "a number has more digits than Foundation's number types can store; use a decimal, a double or a string")
     default: nil
     }
   }
@@ -174,11 +175,11 @@ struct KeyedWriter {
     case .record(let record): try set(uid, to: record, depth: depth)
     case .graph:
       throw ArchiveError(
-        .notEncodable, "a graph is inside another graph; move the objects of the inner graph to the outer graph")
+        .notEncodable, "a graph is inside another graph, which is not supported; move its objects to the outer graph")
     default:
       if let encoding = FoundationValue.encoding(of: value) { return try set(uid, to: encoding, depth: depth) }
       guard let object = try scalar(value) else {
-        throw ArchiveError(.notEncodable, "archives cannot store the value")
+        throw ArchiveError(.notEncodable, "keyed archives cannot store the value")
       }
       objects.set(uid, to: object)
     }
@@ -216,7 +217,9 @@ struct KeyedWriter {
     var keys = Set<ExactKey>()
     func add(_ key: String, _ rawKey: String, _ value: ArchiveValue) throws {
       guard keys.insert(ExactKey(rawKey)).inserted else {
-        throw ArchiveError(.notEncodable, "two fields have the key \(rawKey) in a keyed archive", path: [.key(key)])
+        throw ArchiveError(
+          .notEncodable, "two fields have the key \(rawKey) in a keyed archive; give one of them a different key",
+          path: [.key(key)])
       }
       if value.isNull, skipsNull.contains(name) { return }
       let isInlined = encoding?.isInlined(rawKey) ?? inlines(value, isFoundations && !rawKey.hasPrefix("NS.rangeval"))

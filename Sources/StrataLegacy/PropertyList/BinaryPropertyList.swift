@@ -36,7 +36,7 @@ struct BinaryPropertyList: ~Escapable {
     let size = bytes.byteCount
     guard size > Self.headerSize + Self.trailerSize else {
       throw ArchiveError(
-        .truncated, "the file ends before the trailer; a binary property list has more than 40 bytes", byteOffset: size)
+        .truncated, "the file is too short for a binary property list, which has more than 40 bytes", byteOffset: size)
     }
     let trailer = size - Self.trailerSize
     func word(at offset: Int) -> UInt64 {
@@ -47,7 +47,7 @@ struct BinaryPropertyList: ~Escapable {
     offsetSize = Int(sizes >> 8 & 0xFF)
     referenceSize = Int(sizes & 0xFF)
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
-      throw ArchiveError.damaged("the number size in the trailer is outside 1 to 8 bytes", at: trailer + 6)
+      throw ArchiveError.damaged("the number size in the trailer must be between 1 and 8 bytes", at: trailer + 6)
     }
     guard table > UInt64(Self.headerSize), table < UInt64(trailer) else {
       throw ArchiveError.damaged("the offset table is not between the objects and the trailer", at: trailer + 24)
@@ -166,7 +166,7 @@ struct BinaryPropertyList: ~Escapable {
       rest.partialValue -= try check(Int(offset), limits) - Int(offset)
       guard rest.partialValue >= 0 else {
         throw ArchiveError.damaged(
-          "the objects overlap, with a total size of more than \(Self.overlap) times the file size", at: entry)
+          "the objects overlap, and their total size is more than \(Self.overlap) times the file size", at: entry)
       }
     }
   }
@@ -179,7 +179,7 @@ struct BinaryPropertyList: ~Escapable {
     // A fill byte (0x0F) is read as null.
     case 0x0 where low == 0 || low == 8 || low == 9 || low == 0xF: return offset + 1
     case 0x1 where low <= 4: return try end(1 << low, after: offset)
-    case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes", at: offset)
+    case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes, which is the maximum", at: offset)
     case 0x2 where low == 2 || low == 3: return try end(1 << low, after: offset)
     case 0x3 where low == 3:
       let end = try end(8, after: offset)
@@ -205,7 +205,7 @@ struct BinaryPropertyList: ~Escapable {
     case 0xD:
       let (start, count) = try checkContent(at: offset, width: 2 * referenceSize, limits)
       return try checkReferences(start, 2 * count)
-    default: throw ArchiveError.damaged("the marker of an object is not part of bplist00", at: offset)
+    default: throw ArchiveError.damaged("an object has a marker that is not part of the format bplist00", at: offset)
     }
   }
 
@@ -228,7 +228,7 @@ struct BinaryPropertyList: ~Escapable {
       start = try end(1, after: offset)
       let marker = marker(at: offset + 1)
       guard marker >> 4 == 1, marker & 0xF <= 3 else {
-        throw ArchiveError.damaged("a length is not an integer of up to 8 bytes", at: offset)
+        throw ArchiveError.damaged("a length must be an integer of at most 8 bytes", at: offset)
       }
       start = try end(1 << Int(marker & 0xF), after: offset + 1)
       count = unsigned(at: offset + 2, size: 1 << Int(marker & 0xF))
@@ -253,7 +253,7 @@ struct BinaryPropertyList: ~Escapable {
     while index < count {
       guard let scalar = scalar(at: start + 2 * index, left: count - index) else {
         throw ArchiveError.damaged(
-          "a string is not valid UTF-16 because it has only half of a surrogate pair", at: offset)
+          "a string is not valid UTF-16 because it contains an unpaired surrogate", at: offset)
       }
       index += scalar > 0xFFFF ? 2 : 1
       textSize += scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar > 0xFFFF ? 4 : 3

@@ -35,7 +35,7 @@ extension PropertyListReader {
       } else if object.childCount > 0 {
         guard openNumbers.insert(number).inserted else {
           throw ArchiveError(
-            .damaged, "an object of the property list contains itself; only keyed archives may have cycles")
+            .damaged, "an object of the property list contains itself; only keyed archives may contain cycles")
         }
         guard open.count < depth else { throw ArchiveError.tooDeep(depth) }
         open.append(OpenContainer(number: number, object: object))

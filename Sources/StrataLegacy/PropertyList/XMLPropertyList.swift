@@ -60,7 +60,8 @@ struct XMLPropertyList: ~Escapable {
       guard open.count < limits.depth else {
         throw ArchiveError(
           .limitExceeded,
-          "the property list is nested more than \(limits.depth) levels deep", limit: .depth, byteOffset: tag.start)
+          "the property list is nested deeper than the limit of \(limits.depth) levels", limit: .depth,
+          byteOffset: tag.start)
       }
       open.append(Container(number: number, isDictionary: tag.name == .dict, start: tag.start))
       if tag.isEmpty { try finish() }
@@ -80,7 +81,7 @@ struct XMLPropertyList: ~Escapable {
       try add(tag, "a date is not written as YYYY-MM-DDThh:mm:ssZ") { XMLScalars.date($0).map { .date($0) } }
     case .data: try add(tag, "the data is not valid Base64") { XMLScalars.data($0).map { .data($0) } }
     case .plist, .other:
-      throw ArchiveError.damaged("the name of an element is not valid in a property list", at: tag.start)
+      throw ArchiveError.damaged("an element has a name that property lists do not allow", at: tag.start)
     }
   }
 
@@ -108,7 +109,8 @@ struct XMLPropertyList: ~Escapable {
     }
     guard open[last].elements.count <= limits.count, open[last].entries.count <= limits.count else {
       throw ArchiveError(
-        .limitExceeded, "a collection has more than \(limits.count) elements", limit: .count, byteOffset: tag.start)
+        .limitExceeded, "a collection has more elements than the limit of \(limits.count)", limit: .count,
+        byteOffset: tag.start)
     }
     return number
   }

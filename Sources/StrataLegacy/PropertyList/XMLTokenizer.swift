@@ -87,7 +87,7 @@ struct XMLTokenizer: ~Escapable {
         position = try find(next == UInt8(ascii: "'") ? "'" : "\"", from: position) + 1
       case UInt8(ascii: "["), UInt8(ascii: "<"):
         throw ArchiveError.damaged(
-          "the document type has its own declarations, which property lists must not have", at: start)
+          "the document type declaration has an internal subset, which is not allowed in a property list", at: start)
       default: break
       }
     }
@@ -101,7 +101,8 @@ struct XMLTokenizer: ~Escapable {
       let end = try find("--", from: position + 4)
       guard byte(end + 2) == UInt8(ascii: ">") else {
         throw end + 2 < bytes.byteCount
-          ? ArchiveError.damaged("the text of a comment contains two hyphens", at: start) : endOfText()
+          ? ArchiveError.damaged("a comment contains two consecutive hyphens, which XML does not allow", at: start)
+          : endOfText()
       }
       position = end + 3
       return true
@@ -289,7 +290,7 @@ struct XMLTokenizer: ~Escapable {
     guard position < bytes.byteCount else { throw endOfText() }
     guard skip(UInt8(ascii: ";")) else {
       throw ArchiveError.damaged(
-        "an ampersand does not start a valid reference; a reference must end with a semicolon", at: start)
+        "an ampersand starts an invalid reference; write an ordinary ampersand as &amp;", at: start)
     }
     switch String(decoding: name, as: UTF8.self) {
     case "amp": return [UInt8(ascii: "&")]
@@ -303,9 +304,9 @@ struct XMLTokenizer: ~Escapable {
       guard digits.utf8.first != UInt8(ascii: "+"), digits.utf8.first != UInt8(ascii: "-"),
         let number = UInt32(digits, radix: isHexadecimal ? 16 : 10), let scalar = Unicode.Scalar(number),
         number >= 0x20 || [0x09, 0x0A, 0x0D].contains(number), number != 0xFFFE, number != 0xFFFF
-      else { throw ArchiveError.damaged("a reference names a character that XML forbids", at: start) }
+      else { throw ArchiveError.damaged("a character reference names a character that XML does not allow", at: start) }
       return Array(String(Character(scalar)).utf8)
-    default: throw ArchiveError.damaged("a reference names an entity that is not predefined in XML", at: start)
+    default: throw ArchiveError.damaged("an entity reference names an entity that is not predefined in XML", at: start)
     }
   }
 

@@ -36,31 +36,33 @@ struct ConversionMessageTests {
   @Test(
     "The error names the forms that are taken, and the path once",
     arguments: [
-      (.toDate, "no", "supported values are seconds since 1970, and text such as 2019-03-04T12:30:00Z or 2019-03-04"),
+      (
+        .toDate, "no", "supported values are seconds since 1970, and strings such as 2019-03-04T12:30:00Z or 2019-03-04"
+      ),
       (
         .toInteger, "no",
-        "supported values are booleans, text of digits, and numbers without a fraction and with at most 128 bits"
+        "supported values are booleans, text that consists of digits, and whole numbers of at most 128 bits"
       ),
       (
         .toDouble, "no",
-        "supported values are numbers, or text of numbers, that a double represents with all digits"
+        "supported values are numbers and numeric text that fit in a double without losing digits"
       ),
-      (.toDecimal, "no", "supported values are numbers, or text of numbers, with at most 38 digits"),
-      (.toBool, "no", "supported values are 0, 1, and the text true or false"),
-      (.toURL, "a b%", "the only supported value is the text of a URL with special characters escaped"),
-      (.toUUID, "no", "the only supported value is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
+      (.toDecimal, "no", "supported values are numbers and numeric text with at most 38 digits"),
+      (.toBool, "no", "supported values are 0, 1, and the strings “true” and “false”"),
+      (.toURL, "a b%", "the only supported value is a URL string with special characters escaped"),
+      (.toUUID, "no", "the only supported value is a string such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
       (
         .toString, [],
-        "supported values are numbers, booleans, URLs, UUIDs, and dates of the years 0 to 9999 with at most nanosecond "
+        "supported values are numbers, booleans, URLs, UUIDs, and dates in the years 0 to 9999 with at most nanosecond "
           + "precision"
       ),
-      (.mapping(["a": 1]), "no", "add the value to the table, or pass a fallback value as otherwise:"),
+      (.mapping(["a": 1]), "no", "add the value to the table, or pass a fallback value in the argument “otherwise”"),
     ] as [(ValueConversion, ArchiveValue, String)])
   func messages(conversion: ValueConversion, value: ArchiveValue, forms: String) throws {
     let error = #expect(throws: ArchiveError.self) { try converted(value, conversion) }
     let text = try #require(error?.description)
     var problem = "cannot be converted \(conversion)"
-    if case .mapping = conversion { problem = "is not in the table of the conversion" }
+    if case .mapping = conversion { problem = "is not in the conversion table" }
     #expect(text.contains("\(problem); \(forms)"), "\(text)")
     #expect(text.components(separatedBy: "a.v").count == 2, "\(text)")
     #expect(error?.codingPath == [.key("a"), .key("v")] && error?.code == .migrationFailed)

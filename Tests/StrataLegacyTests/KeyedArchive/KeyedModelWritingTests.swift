@@ -73,7 +73,8 @@ struct KeyedModelWritingTests {
     #expect(error?.code == .migrationFailed && error?.pathDescription == "members[0]")
     #expect(
       error?.description.contains(
-        "no field of LegacyUser@1 reads the key mtl_name of an adjusted record; set record.modelVersion")
+        "the model LegacyUser@1 has no field that reads the key mtl_name of the adjusted record; set record.modelVersion"
+      )
         == true)
     // A field may get a value, or lose it.
     let data = try ArchiveEncoder().encodeKeyed(team) {

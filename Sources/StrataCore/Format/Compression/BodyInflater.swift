@@ -34,7 +34,8 @@ struct BodyInflater {
     guard claim <= UInt64(max(0, limits.inflatedSize)), let expected = Int(exactly: claim), expected < Int.max
     else {
       throw ArchiveError(
-        .limitExceeded, "the content inflates to \(claim) bytes, more than the limit of \(limits.inflatedSize) bytes",
+        .limitExceeded,
+        "the content inflates to \(claim) bytes, which exceeds the limit of \(limits.inflatedSize) bytes",
         limit: .inflatedSize, byteOffset: fileOffset)
     }
     self.expected = expected
@@ -114,7 +115,7 @@ struct BodyInflater {
     let (most, overflow) = inputSize.multipliedReportingOverflow(by: ratio)
     guard overflow || body.count <= most else {
       throw ArchiveError(
-        .limitExceeded, "the content inflates to more than \(ratio) times its compressed size",
+        .limitExceeded, "the content inflates to more than the limit of \(ratio) times its compressed size",
         limit: .inflationRatio, byteOffset: fileOffset)
     }
   }

@@ -24,7 +24,7 @@ package enum Gzip {
     if stamp.kind != .end {
       stamp.plainSize = UInt64(body.byteCount)
     } else if !body.isEmpty {
-      throw ArchiveError(.notEncodable, "the end member of a stream cannot have a body")
+      throw ArchiveError(.notEncodable, "the end member of the stream has a body, which is not allowed")
     }
     let header = try GzipHeader.bytes(for: stamp, link: link)
     let start = output.count

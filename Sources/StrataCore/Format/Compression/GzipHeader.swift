@@ -63,7 +63,7 @@ package struct GzipHeader: Sendable {
       throw reject("the gzip header is missing" + (advice.map { "; \($0)" } ?? ""))
     }
     guard byte(2) ?? deflateMethod == deflateMethod else {
-      throw reject("the compression method of the gzip header is not deflate")
+      throw reject("the gzip header names a compression method other than deflate")
     }
     guard byte(3) ?? flags == flags else {
       throw reject("the gzip header has no stamp with a checksum")

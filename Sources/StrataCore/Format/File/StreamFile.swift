@@ -111,8 +111,9 @@ final class StreamFile {
       } catch {
         throw ArchiveError(
           .fileSystem,
-          "the writes to the file “\(url.path)” could neither be completed nor undone; read the stream before you "
-            + "append to the file again", underlying: error)
+          "the writes to the file “\(url.path)” could be neither completed nor undone; read the stream to check it "
+            + "before you append to it again",
+          underlying: error)
       }
       throw error
     }
@@ -141,7 +142,7 @@ final class StreamFile {
     guard excess == nil else {
       throw ArchiveError(
         .fileSystem,
-        "a write to the file “\(url.path)” failed and could not be undone; create a new writer")
+        "a write to the file “\(url.path)” failed and could not be undone; create a new writer for the file")
     }
     guard try foundSize() == size else {
       throw ArchiveError(
@@ -153,6 +154,6 @@ final class StreamFile {
     guard let status = try grown?.status(), try !WriterLock.isNamed(status, by: url) else { return }
     throw ArchiveError(
       .fileInUse,
-      "the path “\(url.path)” now refers to a different file; nothing was appended to the new file")
+      "the path “\(url.path)” now refers to a different file, so nothing was appended")
   }
 }

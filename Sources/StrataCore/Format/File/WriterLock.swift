@@ -25,7 +25,9 @@ enum WriterLock {
         guard clock.now < end else {
           throw ArchiveError(
             .fileInUse,
-            "another writer has the file “\(url.path)” open; try again when that writer has finished, or wait longer")
+            "another writer has the file “\(url.path)” open; try again when that writer has finished, or increase the "
+              + "waiting time"
+          )
         }
       case .acquired, .unsupported:
         // Another writer may have replaced the file in the meantime. In that case, the new file at the path must be

@@ -17,7 +17,7 @@ extension JSONTokenizer {
   }
 
   func tooDeep(_ place: Int) -> ArchiveError {
-    exceeded(.depth, "the JSON is nested more than \(depthLimit) levels deep", at: place)
+    exceeded(.depth, "the JSON is nested deeper than the limit of \(depthLimit) levels", at: place)
   }
 
   func tooMany(_ isObject: Bool, _ place: Int) -> ArchiveError {
@@ -27,11 +27,11 @@ extension JSONTokenizer {
   }
 
   func tooManyValues(_ place: Int) -> ArchiveError {
-    exceeded(.values, "the text has more than \(limits.values) values and keys", at: place)
+    exceeded(.values, "the JSON has more values and keys than the limit of \(limits.values)", at: place)
   }
 
   func tooLong(_ start: Int, _ what: String = "a string") -> ArchiveError {
-    exceeded(.stringLength, "\(what) has more than \(limits.stringLength) bytes", at: start)
+    exceeded(.stringLength, "\(what) is longer than the limit of \(limits.stringLength) bytes", at: start)
   }
 
   func notClosed(_ isObject: Bool, _ place: Int) -> ArchiveError {

@@ -102,19 +102,19 @@ extension JSONTokenizer {
     case UInt8(ascii: "u"): break
     default:
       throw failure(
-        "found \(found(start + 1)) after a backslash; the valid escapes are quote, backslash, slash, b, f, n, r, t and "
-          + "u",
+        "found \(found(start + 1)) after a backslash; the valid escapes are \\\", \\\\, \\/, \\b, \\f, \\n, \\r, \\t "
+          + "and \\u",
         at: start + 1)
     }
     let unit = try codeUnit(start &+ 2)
     guard unit & 0xF800 == 0xD800 else { return (start &+ 6, unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3) }
     guard unit < 0xDC00 else {
-      throw failure("an escape is a low surrogate without a high surrogate before it", at: start)
+      throw failure("a \\u escape is a low surrogate that does not follow a high surrogate", at: start)
     }
     guard byte(start &+ 6) == UInt8(ascii: "\\"), byte(start &+ 7) == UInt8(ascii: "u"),
       try codeUnit(start &+ 8) & 0xFC00 == 0xDC00
     else {
-      throw failure("an escape is a high surrogate without a low surrogate after it", at: start)
+      throw failure("a \\u escape is a high surrogate that no low surrogate follows", at: start)
     }
     return (start &+ 12, 4)
   }

@@ -57,14 +57,14 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     if start == end {
       throw failure(
         end == 0
-          ? "the text is empty; a JSON document contains one value"
-          : "the text contains only white space; a JSON document contains one value", at: start)
+          ? "the text is empty; a JSON document must contain a value"
+          : "the text contains only white space; a JSON document must contain a value", at: start)
     }
     // The initial capacity is an estimate: typical documents have about one token for every ten bytes.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {
-      throw failure("found \(found(place)) after the end of the document", at: place)
+      throw failure("found \(found(place)) after the end of the JSON document", at: place)
     }
     return tokens
   }
@@ -180,8 +180,9 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     for place in 0..<length {
       guard byte(start + place) == UInt8(truncatingIfNeeded: letters >> UInt64(8 * place)) else {
         throw failure(
-          "found \(found(start + place)) in a word without quotes; only true, false and null need no "
-            + "quotes", at: start + place)
+          "found \(found(start + place)) in a word without quotes; put the word in double quotes unless it is true, "
+            + "false or null",
+          at: start + place)
       }
     }
     return start + length

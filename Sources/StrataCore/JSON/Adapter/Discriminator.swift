@@ -78,7 +78,8 @@ public struct Discriminator: Sendable {
     switch position {
     case .onlyKey:
       guard object.count == 1, let entry = object.entries.first else {
-        throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "a different object")
+        throw ArchiveError.mismatch(
+          expected: "an object whose only key is the case", found: "an object without keys or with several keys")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
     // If a step of the path does not fit the document, the document has no tag.
@@ -104,7 +105,7 @@ public struct Discriminator: Sendable {
   }
 
   func absent(_ kind: String) -> ArchiveError {
-    ArchiveError(.missingValue, "the tag of \(kind) is absent", path: components)
+    ArchiveError(.missingValue, "the tag of \(kind) is missing", path: components)
   }
 
   // MARK: Writing
@@ -129,8 +130,9 @@ public struct Discriminator: Sendable {
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
-          "the encoded object already has a different value at or along the path of its tag; set the field to the "
-            + "tag, map the field to a different path, or choose a different path for the tag", path: path.errorPath)
+          "the encoded object already has a different value on the path of its tag; set the field to the tag, or "
+            + "change the path of the field or of the tag",
+          path: path.errorPath)
       }
       return value
     case .computed: return content ?? [:]

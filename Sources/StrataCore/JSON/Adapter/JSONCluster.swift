@@ -100,7 +100,9 @@ public struct JSONCluster<Result>: Sendable {
   /// - Parameter seen: the clusters that have already passed the document on, to detect cycles.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
-      throw ArchiveError(.invalidMapping, "clusters delegate a document to each other in a cycle")
+      throw ArchiveError(
+        .invalidMapping,
+        "the clusters delegate the document to each other in an endless cycle; remove one of the delegations")
     }
     guard case .object(let object) = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
@@ -135,7 +137,7 @@ public struct JSONCluster<Result>: Sendable {
     for name in names { if let variant = variants.first(where: { $0.tag == name }) { return variant } }
     guard tag == nil else { return nil }
     throw ArchiveError(
-      .missingValue, "the document has no tag for its type", jsonPath: discriminator.components)
+      .missingValue, "the document has no tag that identifies its type", jsonPath: discriminator.components)
   }
 
   private func unknownTag(_ json: ArchiveValue) -> ArchiveError {

@@ -94,13 +94,14 @@ struct JSONKinds: Sendable {
       guard isInside else { return }
       throw ArchiveError(
         .notEncodable,
-        "the JSON of class \(superclass) has no tag for subclass \(name), so reading would lose the fields of "
-          + "\(name); let \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster", typeName: name)
+        "the JSON of class \(superclass) has no tag for subclass \(name), so reading would lose the fields of \(name); "
+          + "make \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster",
+        typeName: name)
     }
     guard hierarchy.classes?[name] != own else { return }
     throw ArchiveError(
       .notEncodable,
-      "the class \(name) has no JSON tag because \(superclass) does not list the class; add \(name) to the subclasses "
+      "the class \(name) has no JSON tag because \(superclass) does not list it; add \(name) to the subclasses "
         + "of \(superclass) (ModelHierarchy)", typeName: name)
   }
 

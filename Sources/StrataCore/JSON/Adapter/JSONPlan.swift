@@ -45,7 +45,7 @@ package final class JSONPlan: Sendable {
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
       guard case .paths(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
-        throw ArchiveError.mismatch(expected: "an object with the paths as keys", found: value.kind)
+        throw ArchiveError.mismatch(expected: "an object whose keys are the paths", found: value.kind)
       }
       let spellings = Set(paths.map(\.memberKey))
       guard object.keys.allSatisfy(spellings.contains) else {

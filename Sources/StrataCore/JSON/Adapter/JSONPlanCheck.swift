@@ -44,7 +44,7 @@ enum JSONPlanCheck {
         do { try entry.field.check(value, in: context) } catch {
           return ArchiveError(
             .invalidMapping,
-            "the substitute for \(what) is not valid for the field: \(ArchiveError.wrap(error).reason)",
+            "the replacement value for \(what) is not valid for the field: \(ArchiveError.wrap(error).reason)",
             path: [.key(entry.field.key)], typeName: plan.typeName)
         }
         return nil

@@ -21,8 +21,7 @@ extension FieldInfo {
       guard !isOptional else { return }
       throw ArchiveError(
         .missingValue,
-        "the key is absent; give the field a default, or change its path with @Field(json:) or with CodingKeys in the "
-          + "type's declaration")
+        "the key is missing; give the field a default, or change its JSON path with @Field(json:) or CodingKeys")
     }
     do { try ValueCoding.check(value, as: type, in: context) } catch let error as ArchiveError
       where acceptsUnknownCase(error)

@@ -52,7 +52,7 @@ extension ReversibleTransformer where Input == ArchiveValue {
       reverse: { value in
         guard case .array(let elements) = value else {
           throw ArchiveError(
-            .notEncodable, "the value to encode must be an array of elements with keys; found \(value.kind)")
+            .notEncodable, "the value to encode must be an array of objects; found \(value.kind)")
         }
         var entries: [ArchiveObject.Entry] = []
         var ids = Set<ExactKey>()

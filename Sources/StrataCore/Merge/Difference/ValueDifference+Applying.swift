@@ -199,7 +199,7 @@ extension ValueDifference {
     }
 
     private static var mismatch: ArchiveError {
-      ArchiveError(.mergeFailed, "the value is different from the value that was compared")
+      ArchiveError(.mergeFailed, "the value differs from the compared value, so the difference cannot be applied")
     }
   }
 }

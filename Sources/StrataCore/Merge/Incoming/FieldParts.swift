@@ -59,7 +59,8 @@ package final class FieldParts {
     case .mergePatch, .patch:
       throw ArchiveError(
         .mergeFailed,
-        "a patch requires a model in memory; pass the patched JSON document instead", typeName: M.schema.name
+        "a patch can be applied only to a model in memory; pass the patched JSON document instead",
+        typeName: M.schema.name
       )
     }
     if kind == .json, let path {

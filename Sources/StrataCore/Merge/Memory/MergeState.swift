@@ -199,13 +199,13 @@ extension MergeState: Archivable {
     func list(_ key: String) throws -> [ArchiveValue] {
       guard let value = object[key], !value.isNull else { return [] }
       guard case .array(let elements) = value else {
-        throw ArchiveError(.damaged, "the merge state has no array under the key", path: [.key(key)])
+        throw ArchiveError(.damaged, "the value of the key in the merge state must be an array", path: [.key(key)])
       }
       return elements
     }
     state.objects = try list("objects").map { object in
       guard case .record(let record) = object else {
-        throw ArchiveError(.damaged, "an object of the merge state is not a record")
+        throw ArchiveError(.damaged, "an object in the merge state is not a record")
       }
       return record
     }
@@ -214,7 +214,7 @@ extension MergeState: Archivable {
     }
     state.conflicts = try list("conflicts").map { conflict in
       guard let path = conflict["path"]?.arrayValue, let rule = conflict["rule"]?.stringValue else {
-        throw ArchiveError(.damaged, "a conflict of the merge state has no path or no rule")
+        throw ArchiveError(.damaged, "a conflict in the merge state has no path or no rule")
       }
       return MergeReport.Entry(
         path: ValuePath(try path.map { try ValuePath.Component($0) }), outcome: .conflict, rule: rule,

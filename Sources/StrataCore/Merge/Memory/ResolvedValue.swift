@@ -71,8 +71,9 @@ struct ResolvedValue {
       guard !isShortened else {
         throw ArchiveError(
           .mergeFailed,
-          "the conflict identifies an object of \(schema.name) by its key only, and neither side has the object; "
-            + "resolve the conflict with a value that has all fields")
+          "the conflict identifies an object of \(schema.name) only by its key, and neither side has the object; "
+            + "resolve the conflict with a value that has all fields"
+        )
       }
       return .record(try record.mapValues { try known($0, isWhole: isWhole, in: record) })
     }

@@ -53,9 +53,9 @@ extension VersionedModel {
     if conflict.isOutdated, resolution == .server || resolution == .base {
       throw ArchiveError(
         .mergeFailed,
-        "an older version of the model recorded the conflict at \(conflict.path.keysOnly), so its values have an "
-          + "older form; resolve the conflict with .value(…), or change the model and resolve with "
-          + ".local", typeName: snapshot.schema.name)
+        "the conflict at \(conflict.path.keysOnly) was recorded by an older version of the model, so its values have "
+          + "an outdated form; resolve it with .value(…), or change the model and resolve it with .local",
+        typeName: snapshot.schema.name)
     }
     var resolved = try ResolvedValue(snapshot)
     var (root, updates) = (snapshot.root, [Int: ModelRecord]())

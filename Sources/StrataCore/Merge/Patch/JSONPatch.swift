@@ -92,17 +92,17 @@ public struct JSONPatch: Sendable, Hashable {
 extension JSONPatch.Operation {
   fileprivate init(_ value: ArchiveValue) throws {
     guard case .object(let object) = value, case .string(let name)? = object["op"] else {
-      throw ArchiveError(.invalidJSON, "an operation of a JSON patch must be an object with the key op")
+      throw ArchiveError(.invalidJSON, "each operation of a JSON patch must be an object with the key \"op\"")
     }
     func pointer(_ key: String) throws -> ValuePath {
       guard case .string(let text)? = object[key] else {
-        throw ArchiveError(.invalidJSON, "a JSON pointer is missing from the operation", path: [.key(key)])
+        throw ArchiveError(.invalidJSON, "the operation has no JSON pointer", path: [.key(key)])
       }
       do { return try ValuePath(pointer: text) } catch { throw ArchiveError.at(.key(key), error) }
     }
     func operand() throws -> ArchiveValue {
       guard let value = object["value"] else {
-        throw ArchiveError(.invalidJSON, "the operation has no value", path: [.key("value")])
+        throw ArchiveError(.invalidJSON, "the operation has no \"value\"", path: [.key("value")])
       }
       return value
     }
@@ -115,7 +115,8 @@ extension JSONPatch.Operation {
     case "test": self = .test(try pointer("path"), try operand())
     default:
       throw ArchiveError(
-        .invalidJSON, "the key op of an operation must be add, remove, replace, move, copy or test", path: [.key("op")])
+        .invalidJSON, "the value of \"op\" must be \"add\", \"remove\", \"replace\", \"move\", \"copy\" or \"test\"",
+        path: [.key("op")])
     }
   }
 
@@ -148,7 +149,8 @@ extension JSONPatch.Operation {
     case .copy(let from, let to): try tree.copy(tokens(from), to: tokens(to))
     case .test(let path, let value):
       guard try tree.isEqual(tokens(path), to: value) else {
-        throw ArchiveError(.mergeFailed, "a test operation failed because the value at the path is different")
+        throw ArchiveError(
+          .mergeFailed, "a test operation failed because the value at the path differs from the expected value")
       }
     }
   }

@@ -178,7 +178,7 @@ struct PatchTree {
     sizeLimit = limit
     guard madeSize <= limit else {
       throw ArchiveError(
-        .limitExceeded, "the operations of the patch insert more than \(limit) values",
+        .limitExceeded, "the operations of the patch insert more values than the limit of \(limit)",
         limit: .count)
     }
   }

@@ -24,7 +24,7 @@ extension ValuePath.Component {
     } else if let value = value["value"] {
       self = .value(value)
     } else {
-      throw ArchiveError(.damaged, "a component of a path must be a key, an index or an element's identity")
+      throw ArchiveError(.damaged, "each component of the path must be a key, an index or the identity of an element")
     }
   }
 }

@@ -218,8 +218,8 @@ extension ValueMerger {
           guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
-              "the key is absent from an object that is new locally; give the field a default, or refer to an "
-                + "existing object"
+              "the key is missing from an incoming object that does not exist locally; give the field a default, or "
+                + "refer to an existing object"
             )
           }
           values.append(value)
@@ -275,7 +275,8 @@ extension ValueMerger {
           entries.append(.init(key: label, value: value))
         } else if fillsIn {
           guard TypeShape(of: type).isOptional else {
-            throw ArchiveError(.missingValue, "an associated value is absent from an enum case that is new locally")
+            throw ArchiveError(
+              .missingValue, "an associated value is missing from an incoming enum case that does not exist locally")
           }
           entries.append(.init(key: label, value: .null))
         }

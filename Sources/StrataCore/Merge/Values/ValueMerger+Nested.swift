@@ -48,9 +48,9 @@ extension ValueMerger {
       throw ArchiveError(
         .unsupportedVersion,
         local.modelVersion == server.modelVersion
-          ? "the two sides have different versions of a model's superclasses; pass the model, which has the migration "
-            + "steps"
-          : "the two sides have different versions of a model; pass the model, which has the migration steps",
+          ? "the two sides have different versions of a model's superclasses; pass the model type, which has the "
+            + "migration steps"
+          : "the two sides have different versions of a model; pass the model type, which has the migration steps",
         typeName: local.typeName, foundVersion: local.modelVersion,
         supportedVersion: server.modelVersion)
     }

@@ -110,7 +110,7 @@ enum MergePolicyCheck {
     case .union, .addWins: "arrays and sets"
     case .append: "arrays and strings"
     case .lines: "strings"
-    default: "fields of every type"
+    default: "other types of values"
     }
   }
 

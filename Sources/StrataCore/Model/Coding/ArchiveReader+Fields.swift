@@ -149,7 +149,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
+      "archives cannot store this dictionary; make its key and value types both Archivable or both Codable, as in enum Key: String, Archivable, Codable"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -160,7 +160,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
+      "archives cannot store this dictionary; make its key and value types both Archivable or both Codable, as in enum Key: String, Archivable, Codable"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -171,7 +171,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
+      "archives cannot store this dictionary; make its key and value types both Archivable or both Codable, as in enum Key: String, Archivable, Codable"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(
@@ -262,7 +262,8 @@ extension ArchiveReader {
   func made<T>(_ place: Int) throws -> T? {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
     guard let made = made as? T else {
-      throw ArchiveError(.invalidSchema, "the field is declared with a different type")
+      throw ArchiveError(
+        .invalidSchema, "the schema declares the field with a different type than the code that reads it")
     }
     return made
   }
@@ -273,6 +274,8 @@ extension ArchiveReader {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
     throw ArchiveError(
       .missingValue,
-      "the key is absent; give the field a default, add a step that sets the key, or change the path in JSON")
+      "the key is missing; give the field a default, add a migration step that sets the key, or change the field's "
+        + "JSON path"
+    )
   }
 }

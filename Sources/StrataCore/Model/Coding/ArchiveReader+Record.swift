@@ -111,7 +111,7 @@ extension ArchiveReader {
   /// stores the number separately if it is too large for a record tag.
   private mutating func readDefinitionNumber(at start: Int) throws -> Int {
     guard case .int(let number)? = try readPlainNumber() else {
-      throw ArchiveError.damaged("a record of a row has no definition number", at: start)
+      throw ArchiveError.damaged("a record in a row has no definition number", at: start)
     }
     return try beginReferencedRecord(Int(number), at: start)
   }

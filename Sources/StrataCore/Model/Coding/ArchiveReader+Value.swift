@@ -47,7 +47,7 @@ extension ArchiveReader {
       position = start
       return .double(try readDouble())
     default:
-      throw ArchiveError.damaged("a simple value is not part of the format", at: start)
+      throw ArchiveError.damaged("the body contains a simple value that is not part of the format", at: start)
     }
   }
 
@@ -214,9 +214,9 @@ extension ArchiveReader {
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return try context.shared(readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
-    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside a graph", at: start)
+    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside a graph, which is not allowed", at: start)
     default:
-      throw ArchiveError.damaged("the tag \(tag) is not part of the format", at: start)
+      throw ArchiveError.damaged("the body contains the tag \(tag), which is not part of the format", at: start)
     }
   }
 
@@ -257,7 +257,7 @@ extension ArchiveReader {
     case CBOR.Tag.uuid: return "UUID"
     case CBOR.Tag.set: return "set"
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger: return "integer"
-    default: throw ArchiveError.damaged("the tag \(tag) is not part of the format", at: start)
+    default: throw ArchiveError.damaged("the body contains the tag \(tag), which is not part of the format", at: start)
     }
   }
 
@@ -390,11 +390,11 @@ extension ArchiveReader {
   private mutating func readBignum(isNegative: Bool, at start: Int) throws -> WideInteger {
     let data = try readData()
     guard data.count <= 16 else {
-      throw ArchiveError.damaged("an integer has more than 128 bits", at: start)
+      throw ArchiveError.damaged("an integer has more than 128 bits, which is the maximum", at: start)
     }
     let bits = data.reduce(WideInteger.Magnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
     guard let magnitude = bits.adding(isNegative ? 1 : 0) else {
-      throw ArchiveError.damaged("an integer has more than 128 bits", at: start)
+      throw ArchiveError.damaged("an integer has more than 128 bits, which is the maximum", at: start)
     }
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }
@@ -429,7 +429,7 @@ extension ArchiveReader {
     let parts = DecimalParts(isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: exponent)
     guard let decimal = parts.decimal else {
       throw ArchiveError.damaged(
-        "a decimal has a mantissa of more than 128 bits or an exponent outside -128 to 127", at: start)
+        "the mantissa of a decimal has more than 128 bits, or its exponent is not between -128 and 127", at: start)
     }
     return decimal
   }

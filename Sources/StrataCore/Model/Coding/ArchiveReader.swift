@@ -150,7 +150,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     case 26: return UInt64(try readInteger(UInt32.self))
     case 27: return try readInteger(UInt64.self)
     default:
-      throw ArchiveError.damaged("the length encoding of a value is not part of the format", at: position &- 1)
+      throw ArchiveError.damaged("a value has a length encoding that is not part of the format", at: position &- 1)
     }
   }
 
@@ -195,7 +195,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       let start = position
       guard let value = try Double(exactlyAs: readValue()) else {
         throw ArchiveError.mismatch(
-          expected: "a floating-point number", found: "a different kind of value", at: start)
+          expected: "a floating-point number", found: "a value that a double cannot represent", at: start)
       }
       return value
     }

@@ -51,7 +51,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
+      "archives cannot store this dictionary; make its key and value types both Archivable or both Codable, as in enum Key: String, Archivable, Codable"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
@@ -60,7 +60,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives store a dictionary only if its keys and values are both Archivable or both Codable; make both types conform (enum Key: String, Archivable, Codable)"
+      "archives cannot store this dictionary; make its key and value types both Archivable or both Codable, as in enum Key: String, Archivable, Codable"
   )
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }

@@ -447,7 +447,7 @@ public struct ArchiveWriter: ~Copyable {
     }
     guard shape.hasPlainMark else {
       throw ArchiveError(
-        .notEncodable, "a type name must not end with @ and a number, and a version must not be negative",
+        .notEncodable, "the type name ends with “@” and a number, or the model version is negative; neither is allowed",
         typeName: shape.typeName,
         foundVersion: shape.modelVersion)
     }

@@ -14,7 +14,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
     throw ArchiveError(
-      .notEncodable, "an optional that contains a nil optional would be read as nil; use an enum instead")
+      .notEncodable, "an optional contains a nil optional, which would be read back as nil; use an enum instead")
   }
 
   @inlinable
@@ -120,7 +120,7 @@ extension Set: Archivable where Element: Archivable {
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.write(to: &$0) })
     if !writer.includesExcluded, !(Element._rootSchema?.holdsObjects ?? false) {
       try CanonicalOrder.checkDifferent(
-        items, "two elements of a set differ only in excluded values, which archives do not contain"
+        items, "two elements of a set differ only in excluded fields, so they would be the same element in the archive"
       ) { $0 }
     }
     for item in items {
@@ -179,7 +179,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
       try CanonicalOrder.checkDifferent(
-        items, "two keys of a dictionary differ only in excluded values, which archives do not contain"
+        items, "two keys of a dictionary differ only in excluded fields, so they would be the same key in the archive"
       ) { $0.key }
     }
     for item in items {

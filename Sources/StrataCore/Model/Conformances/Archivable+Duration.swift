@@ -9,7 +9,7 @@ extension Duration: Archivable {
     let parts = DecimalParts(isNegative: attoseconds.isNegative, mantissa: attoseconds.magnitude, exponent: -18)
     // A decimal has a mantissa of at most 128 bits, so it cannot represent the attoseconds of a very long duration.
     guard let seconds = parts.decimal else {
-      throw ArchiveError(.notEncodable, "the duration cannot be represented as a decimal")
+      throw ArchiveError(.notEncodable, "the duration is too long to be represented as a decimal")
     }
     writer.write(seconds)
   }
@@ -28,7 +28,7 @@ extension Duration: Archivable {
     }
     guard let parts = DecimalParts(seconds), let attoseconds = parts.attoseconds else {
       throw ArchiveError.mismatch(
-        expected: "a whole number of attoseconds up to 1.7e20 seconds",
+        expected: "a number of seconds up to 1.7e20 with at most 18 decimal places",
         found: "a number that Duration cannot represent")
     }
     return Duration(_high: Int64(bitPattern: attoseconds.high), low: attoseconds.low)

@@ -45,6 +45,9 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
 extension ArchiveError {
   static func unknownCase<T>(of type: T.Type) -> ArchiveError {
     ArchiveError(
-      .unknownCase, "the value is not a case of the type \(type); add the case, a former raw value or an unknown case")
+      .unknownCase,
+      "the value is not a case of the type \(type); add the case, list the value as a former raw value, or declare an "
+        + "unknown case"
+    )
   }
 }

@@ -40,7 +40,7 @@ extension Archivable where Self: FixedWidthInteger {
   private static func tooWide() -> ArchiveError {
     ArchiveError.mismatch(
       expected: isSigned ? "an integer of \(bitWidth) bits" : "an unsigned integer of \(bitWidth) bits",
-      found: "an integer out of range")
+      found: "an integer that is out of range")
   }
 }
 
@@ -50,7 +50,7 @@ extension Int: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Int {
     let (isNegative, argument) = try reader.readInteger64()
     guard argument <= UInt64(Int.max) else {
-      throw ArchiveError.mismatch(expected: "an integer of \(bitWidth) bits", found: "an integer out of range")
+      throw ArchiveError.mismatch(expected: "an integer of \(bitWidth) bits", found: "an integer that is out of range")
     }
     return isNegative ? ~Int(argument) : Int(argument)
   }
@@ -221,8 +221,9 @@ extension ArchiveError {
   static var invalidURL: ArchiveError {
     ArchiveError(
       .typeMismatch,
-      "the text is not a valid URL; escape spaces and special characters, such as %20 for a space, or read the field "
-        + "with .url(percentEncoding: true)")
+      "the text is not a valid URL; percent-encode spaces and special characters (%20 for a space), or read the field "
+        + "with .url(percentEncoding: true)"
+    )
   }
 }
 

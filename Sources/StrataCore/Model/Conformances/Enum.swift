@@ -96,7 +96,8 @@ extension VersionedModel {
     }
     throw ArchiveError(
       .unknownCase,
-      "the value is not a case of the enum \(schema.name); add the case, a former name or an unknown case",
+      "the value is not a case of the enum \(schema.name); add the case, list the name as a former name, or declare an "
+        + "unknown case",
       typeName: schema.name)
   }
 }
@@ -105,7 +106,7 @@ extension ArchiveReader {
   /// Returns the error for an enum's `init(fields:)`, which is never called because
   /// ``VersionedModel/make(case:payload:)`` creates enum values.
   public func enumHasNoFields() -> ArchiveError {
-    ArchiveError(.invalidSchema, "an enum has no fields; declare the cases in the schema of the enum")
+    ArchiveError(.invalidSchema, "the schema of an enum must declare cases instead of fields")
   }
 }
 

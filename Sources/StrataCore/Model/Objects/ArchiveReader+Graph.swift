@@ -73,7 +73,7 @@ extension ArchiveReader {
   private mutating func readObject(into table: ObjectTable) throws {
     let start = position
     guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
-      throw ArchiveError.damaged("an object of a graph does not have tag 28", at: start)
+      throw ArchiveError.damaged("an object in a graph does not have the tag 28", at: start)
     }
     if let place = try beginAnyRecord() {
       let shape = definitions[place].shape
@@ -93,7 +93,8 @@ extension ArchiveReader {
   private mutating func readObjectValue(at start: Int) throws -> ArchiveValue {
     let value = try readValue()
     switch value {
-    case .reference, .graph: throw ArchiveError.damaged("an object of a graph is a reference", at: start)
+    case .reference, .graph:
+      throw ArchiveError.damaged("an entry of a graph is a reference instead of an object", at: start)
     default: return value
     }
   }
@@ -114,7 +115,8 @@ extension ArchiveReader {
       return nil
     }
     guard case .reference(let number) = try readValue() else {
-      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "a different kind of value", at: position)
+      throw ArchiveError.mismatch(
+        expected: "an object of \(T.self)", found: "a value that is not an object", at: position)
     }
     return try objects.object(number, as: T.self, in: context)
   }
@@ -131,7 +133,7 @@ extension ArchiveReader {
     // The number is counted across all graphs of the body. It must belong to the current graph, and the number of the
     // graph's first object is subtracted.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
-      throw ArchiveError.damaged("an object reference is outside a graph", at: start)
+      throw ArchiveError.damaged("an object reference is outside a graph, which is not allowed", at: start)
     }
     guard objects.contains(Int(number)) else {
       throw ArchiveError.damaged("a reference names an object that is not in its graph", at: start)
@@ -139,8 +141,9 @@ extension ArchiveReader {
     if let passed = context.graph.passed, isLater != (number >= passed) {
       throw ArchiveError.damaged(
         isLater
-          ? "a \"later\" reference names an earlier object; use tag 29 for an earlier object"
-          : "a reference with tag 29 does not name an earlier object; use a \"later\" reference", at: start)
+          ? "a \"later\" reference names an earlier object; use tag 29 for references to earlier objects"
+          : "a reference with tag 29 does not name an earlier object; use a \"later\" reference for other objects",
+        at: start)
     }
     return .reference(Int(number) - objects.lowerBound)
   }
@@ -148,7 +151,7 @@ extension ArchiveReader {
   /// Reads a graph, whose tag and name have already been read, as untyped values.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
     guard context.objects == nil, context.graph.untyped == nil else {
-      throw ArchiveError.damaged("a graph is inside another graph", at: start)
+      throw ArchiveError.damaged("a graph is inside another graph, which is not allowed", at: start)
     }
     let count = try readArrayCount()
     let first = context.graph.sharedCount
@@ -160,7 +163,7 @@ extension ArchiveReader {
     objects.reserveCapacity(min(count, 4096))
     for number in 0..<count {
       guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
-        throw ArchiveError.damaged("an object of a graph does not have tag 28", at: position)
+        throw ArchiveError.damaged("an object in a graph does not have the tag 28", at: position)
       }
       do { objects.append(try readObjectValue(at: start)) } catch { throw ArchiveError.at(.index(number), error) }
       context.passObject()
@@ -211,7 +214,8 @@ extension ArchiveReader {
   /// the value of the deferred field.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
-      throw ArchiveError.damaged("a field refers to an object outside a graph", at: position)
+      throw ArchiveError.damaged(
+        "a field contains an object reference outside a graph, which is not allowed", at: position)
     }
     goBack(to: record.place)
     depth += 1

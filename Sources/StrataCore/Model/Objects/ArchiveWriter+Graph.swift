@@ -77,7 +77,7 @@ extension ArchiveWriter {
   package mutating func write(_ graph: ObjectGraph) throws {
     guard graphObjects == nil else {
       throw ArchiveError(
-        .notEncodable, "a graph is inside another graph; move the objects of the inner graph to the outer graph")
+        .notEncodable, "a graph is inside another graph, which is not supported; move its objects to the outer graph")
     }
     let first = sharedCount
     writeGeneric(CBOR.Generic.graph, count: 2)

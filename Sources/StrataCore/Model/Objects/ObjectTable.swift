@@ -115,7 +115,7 @@ package final class ObjectTable {
     guard number < entries.count else {
       throw ArchiveError(
         .damaged,
-        "a reference names an object that is not decoded yet; only objects of classes may refer to later objects",
+        "a reference names an object that is not decoded yet; only instances of classes may refer to later objects",
         underlying: Pending())
     }
     switch entries[number] {

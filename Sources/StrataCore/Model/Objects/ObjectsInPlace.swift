@@ -33,7 +33,8 @@ final class ObjectsInPlace {
     guard !open.contains(identity) else {
       throw ArchiveError(
         .notEncodable,
-        "the object refers to itself, which only an archive can represent; write an archive, or exclude a reference",
+        "the object refers to itself, which only an archive can represent; write an archive, or exclude one of the "
+          + "references in the cycle",
         typeName: type(of: object).schema.name)
     }
     add(bytes)
@@ -41,7 +42,7 @@ final class ObjectsInPlace {
       throw ArchiveError(
         .limitExceeded,
         "repeated shared objects would take more than \(Self.ratio) times their size; write an archive, which stores "
-          + "each object once, or exclude references",
+          + "each object once, or exclude some of the references",
         typeName: type(of: object).schema.name, limit: .outputSize)
     }
     if seen?.updateValue(object as AnyObject, forKey: identity) != nil, repeated == nil { repeated = open.count }

@@ -22,8 +22,9 @@ extension ModelSchema {
       }
       return ArchiveError(
         .invalidSchema,
-        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and qualify a case "
-          + "called none with its type", typeName: name)
+        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and write a case named "
+          + "“none” with its type, as in MyEnum.none",
+        typeName: name)
     }
     return nil
   }

@@ -172,7 +172,8 @@ public final class ModelSchema: Sendable {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
     guard (0...version).contains(floors.reader), (floors.reader...version).contains(floors.writer) else {
       return invalid(
-        "the oldest reader is \(floors.reader) and the oldest writer \(floors.writer); they are in this order, and at most the version, which "
+        "the oldest reader is \(floors.reader) and the oldest writer \(floors.writer); they are in this order, and at "
+          + "most the version, which "
           + "is \(version)")
     }
     guard floors.reader < version else { return nil }
@@ -185,7 +186,8 @@ public final class ModelSchema: Sendable {
       for operation in step.operations {
         if case .setDefault = operation { continue }
         return invalid(
-          "the step from \(step.fromVersion) to \(step.toVersion) does more than set defaults (\(operation)), so version \(step.fromVersion) "
+          "the step from \(step.fromVersion) to \(step.toVersion) does more than set defaults (\(operation)), so "
+            + "version \(step.fromVersion) "
             + "cannot read what follows; the oldest reader is \(step.toVersion) or newer")
       }
     }
@@ -230,7 +232,8 @@ public final class ModelSchema: Sendable {
     return ArchiveError(
       .invalidSchema,
       "the superclass \(superclass) has no schema of its own and inherits the schema of \(superclass.schema.name); "
-        + "declare the superclass with @Model(version:superclass:), or write a schema", typeName: typeName)
+        + "declare the superclass with @Model(version:superclass:), or write a schema for it",
+      typeName: typeName)
   }
 
   /// Returns the error if an excluded field would have no value after decoding an archive; otherwise `nil`.
@@ -281,7 +284,8 @@ public final class ModelSchema: Sendable {
     if Set(cases.map(\.name)).count < cases.count { return invalid("a case is declared twice") }
     for info in cases where !info.labels.isEmpty && info.labels.count != info.payload.count {
       return invalid(
-        "the case \(info.name) has \(info.payload.count) types and \(info.labels.count) labels; give each type its label, "
+        "the case \(info.name) has \(info.payload.count) types and \(info.labels.count) labels; give each type its "
+          + "label, "
           + "or leave the labels out")
     }
     return nil

@@ -10,14 +10,13 @@ extension ModelSchema {
         switch (isObject, (record.modelVersion ?? 0) > modelVersion) {
         case (true, true):
           "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
-            + "subclasses, add the former name of a renamed type, or update this program if a newer program renamed "
-            + "the type"
+            + "subclasses, or, if the type was renamed, add its former name or update this program"
         case (true, false):
           "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
-            + "subclasses, or add the former name of a renamed type"
+            + "subclasses, or, if the type was renamed, add its former name"
         case (false, true):
           "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
-            + "name, or update this program if a newer program renamed the type"
+            + "name or update this program"
         case (false, false):
           "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
             + "name"
@@ -43,7 +42,8 @@ extension ModelSchema {
     guard keepsUnknownFields else {
       throw ArchiveError.newer(version, self).changed {
         $0.reason +=
-          ". Version \(modelVersion) may read it only if its model keeps unknown keys (var unknownFields = UnknownFields())"
+          ". Version \(modelVersion) may read it only if its model keeps unknown keys (var unknownFields = "
+          + "UnknownFields())"
       }
     }
   }

@@ -95,7 +95,9 @@ extension Validation.Rule {
     return Validation<Other>.Rule(key: key) { other, undo in
       guard var root = other as? Root else {
         throw ArchiveError(
-          .invalidSchema, "a rule applies to objects of the class \(Root.schema.name); add the rule to that class",
+          .invalidSchema,
+          "a rule for the class \(Root.schema.name) was added to a different class; move the rule to the class it "
+            + "belongs to",
           typeName: Other.schema.name)
       }
       var inner = Undo<Root>()

@@ -181,10 +181,10 @@ struct JSONReaderTests {
   @Test(
     "Errors name the place and what would be right",
     arguments: [
-      ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document contains one value"),
+      ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document must contain a value"),
       (
         " \n", 2,
-        "line 2, column 1 (in bytes): the text contains only white space; a JSON document contains one value"
+        "line 2, column 1 (in bytes): the text contains only white space; a JSON document must contain a value"
       ),
       (
         "\u{feff}{}", 0,
@@ -199,10 +199,10 @@ struct JSONReaderTests {
         "[1 x", 3,
         "line 1, column 4 (in bytes): found a letter after a value in an array; a comma or \"]\" must follow the value"
       ),
-      ("{} #", 3, "line 1, column 4 (in bytes): found \"#\" after the end of the document"),
+      ("{} #", 3, "line 1, column 4 (in bytes): found \"#\" after the end of the JSON document"),
       (
         "[\"\\ud800\"]", 2,
-        "line 1, column 3 (in bytes): an escape is a high surrogate without a low surrogate after it"
+        "line 1, column 3 (in bytes): a \\u escape is a high surrogate that no low surrogate follows"
       ),
     ])
   func errors(text: String, offset: Int, reason: String) {

@@ -20,7 +20,8 @@ struct ValueDecoder: Decoder {
     {
       throw ArchiveError(
         .unknownCase,
-        "the value is not a case of the type \(T.self); add the case, a former raw value or an unknown case",
+        "the value is not a case of the type \(T.self); add the case, list the value as a former "
+          + "raw value, or declare an unknown case",
         path: ArchiveError.path(codingPath))
     }
   }
