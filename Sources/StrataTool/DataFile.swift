@@ -39,7 +39,7 @@ struct DataFile {
     // A URL drops the trailing slash, so the write would create a file with the name of the folder.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
-        "\(path): the path names a folder; pass the path of a file, without a / at the end")
+        "\(path): the path is a folder; pass a file path without a trailing slash")
     }
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }
