@@ -153,8 +153,8 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .codingMethod(let name):
       "Strata does not call this \(name); specify the JSON keys with CodingKeys or with @Field(json:) on each property"
     case .constantPolicy(let property):
-      "a merge cannot change the constant '\(property)' of an object and would fail; declare the property with var, or "
-        + "write @Field(merge: .keepLocal)"
+      "a merge fails if it changes the constant '\(property)' of an object; declare the property with var, or write "
+        + "@Field(merge: .keepLocal)"
     case .severalCases:
       "@Field cannot apply to several cases of one declaration; declare each case separately"
     }

@@ -141,7 +141,8 @@ extension StoreError {
     while let inner = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = inner }
     let isFull = cause.domain == NSPOSIXErrorDomain && noRoom.contains(Int32(truncatingIfNeeded: cause.code))
     return StoreError(
-      isFull ? .full : .fileSystem, isFull ? reason + "; free up disk space" : reason, underlying: error)
+      isFull ? .full : .fileSystem, isFull ? reason + "; the disk is full, so free up disk space" : reason,
+      underlying: error)
   }
 
   /// Maps an SQLite result code to a ``StoreError/Code`` and a reason. All SQLite errors are classified here.

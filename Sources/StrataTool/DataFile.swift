@@ -30,7 +30,7 @@ struct DataFile {
   func refuseTerminal(_ console: Console) throws {
     guard isStandard, console.isTerminal else { return }
     throw ToolError(
-      "a binary archive cannot be printed on a terminal; name a file with -o FILE, or pipe the output to a command"
+      "a binary archive cannot be printed on a terminal; specify a file with -o FILE, or pipe the output to a command"
     )
   }
 

@@ -5,7 +5,7 @@ import Testing
 /// A merge sets the properties of an object, or replaces an object whose properties are all constants.
 @Suite struct ConstantPolicyTests {
   private static let message =
-    "a merge cannot change the constant 'name' of an object and would fail; declare the property with var, or write "
+    "a merge fails if it changes the constant 'name' of an object; declare the property with var, or write "
     + "@Field(merge: .keepLocal)"
 
   @Test("A policy for a constant beside variables is a warning")

@@ -59,7 +59,7 @@ struct StoredConflict {
       guard case .attribute(let place) = field.source else {
         throw RemoteError(
           .store,
-          "a conflict between references cannot be resolved with a value; use .local or .server", entity: entity.name)
+          "a conflict about a reference cannot be resolved with a value; use .local or .server", entity: entity.name)
       }
       let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
       try entity.set(field.column, of: record, to: new, db)

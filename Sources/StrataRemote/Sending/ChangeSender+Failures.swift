@@ -107,7 +107,7 @@ extension ChangeSender {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
       .uncertain,
-      "the response to the new record's request was lost, so the server may already have the record; if it does not, "
+      "the response to the creation of the record was lost, so the server may already have the record; if it does not, "
         + "retry the change; otherwise discard the change",
       entity: entity.name)
     try await session.write { db in try change.becomeUncertain(error, db) }

@@ -70,8 +70,8 @@ extension ChangeSender {
         guard changed.isEmpty else {
           let error = RemoteError(
             .conflict,
-            "the record was deleted locally, but the server changed its values of \(changed.joined(separator: ", ")); "
-              + "to delete the record anyway, retry the change; otherwise discard it",
+            "the record was deleted locally, but its values of \(changed.joined(separator: ", ")) changed on the "
+              + "server; to delete the record anyway, retry the change; otherwise discard the change",
             entity: entity.name)
           try await refuse(change, error, shown, &sending)
           return nil

@@ -70,7 +70,7 @@ struct RebuiltFile {
     guard needed.allSatisfy({ found.contains($0) }) else {
       throw found.count * 2 < roots.count && !own.starts(with: Self.magic)
         ? StoreError(.notAStore, "the file does not contain a recognizable store")
-        : StoreError(.damaged, "too many pages of the file are damaged to repair it; restore a backup")
+        : StoreError(.damaged, "the file has too many damaged pages to be repaired; restore a backup")
     }
     for page in Self.schemaPages(of: fresh) {
       let bytes = fresh.subdata(in: (page - 1) * Self.pageSize..<page * Self.pageSize)

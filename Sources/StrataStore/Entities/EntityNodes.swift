@@ -263,9 +263,8 @@ package struct EntityNodes: Sendable {
         guard known != nil || part.slots[relation.place] == nil else {
           throw EntityError(
             .invalidSource,
-            "the row has the class “\(type.name)”, and the document contains that class's relation “\(relation.key)”; "
-              + "apply the document to \(type.name), or add the class's tag to the "
-              + "document", path: [.key(relation.key)])
+            "the document contains the relation “\(relation.key)”, which only the row's class \(type.name) has; apply the "
+              + "document to \(type.name), or add the class's tag to the document", path: [.key(relation.key)])
         }
         return known
       }

@@ -240,7 +240,7 @@ extension MergeOptions {
     let policies = try policy.map { try PolicyArgument($0) }
     guard policies.count(where: { $0.path == nil }) < 2 else {
       throw ValidationError(
-        "--policy is specified twice for the whole document; put a path before one of them.")
+        "--policy is specified twice for the whole document; put a path before one of the rules.")
     }
     self.init(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     if partial { unlisted = .keep }

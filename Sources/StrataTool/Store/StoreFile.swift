@@ -63,7 +63,7 @@ struct StoreFile: ParsableArguments {
       throw ToolError("\(path): the file does not exist; create a store with strata store init")
     }
     guard !path.hasSuffix("/"), !FileTree.isFolder(path) else {
-      throw ToolError("\(path): the path is a folder, but a store is a file")
+      throw ToolError("\(path): the path is a folder, but a store is a file; pass the path of the file")
     }
     return try ToolError.at(path) {
       var options = StoreOptions()
