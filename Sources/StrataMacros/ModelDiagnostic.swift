@@ -62,17 +62,17 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
 
   var message: String {
     switch self {
-    case .notAModel: "@Model works on structs, classes and enums"
-    case .superclassOfValue: "only a class can have a superclass"
+    case .notAModel: "@Model applies only to structs, classes and enums"
+    case .superclassOfValue: "only a class can have a superclass; remove the argument 'superclass'"
     case .rawValues(let name, let type):
-      "an enum with raw values is archived by its raw value; write 'enum \(name): \(type), Archivable' "
-        + "instead of @Model"
-    case .noCases: "an enum without cases has no values to archive"
-    case .parameterPack: "a model cannot have a parameter pack"
-    case .severalUnknownFields: "a model can have only one UnknownFields property"
+      "@Model cannot be applied to an enum with raw values, which is archived as its raw value; write 'enum \(name): "
+        + "\(type), Archivable' instead"
+    case .noCases: "@Model cannot be applied to an enum without cases, which has no values to archive"
+    case .parameterPack: "a model cannot have a parameter pack; use ordinary generic parameters"
+    case .severalUnknownFields: "a model can have only one UnknownFields property; remove the others"
     case .constantWithValue(let name):
-      "the constant '\(name)' cannot be decoded because a constant keeps its initial value; declare the property with "
-        + "var or static"
+      "the constant '\(name)' cannot be decoded because its initial value cannot change; declare the property as var "
+        + "or static"
     case .lazyProperty(let name):
       "the lazy property '\(name)' cannot be archived; write @Field(archive: .excluded) to exclude the property"
     case .reference(let kind, let name):
@@ -81,51 +81,55 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .notArchivable(let kind, let name):
       "the property '\(name)' is \(kind), which cannot be archived; \(Self.advice(kind))"
     case .payloadNotArchivable(let kind, let name):
-      "a value of the case '\(name)' is \(kind), which cannot be archived; declare a type of your own for the value"
+      "an associated value of the case '\(name)' is \(kind), which cannot be archived; declare a struct or an enum for "
+        + "the value"
     case .excludedWithoutDefault(let name):
-      "the excluded property '\(name)' has no value for decoding; add an initial value, or make the property an "
-        + "optional var"
+      "the excluded property '\(name)' would have no value after decoding; add an initial value, or make the property "
+        + "an optional var"
     case .unknownWithoutDefault(let name):
-      "the property '\(name)' has no default for an unknown case; add an initial value"
+      "the property '\(name)' needs a default for unknown cases; add an initial value"
     case .unreadableConstant(let name):
-      "the property '\(name)' is never in JSON and has no default; make the property a var with an initial value, or "
-        + "an optional"
-    case .negativeVersion: "the version of a model cannot be negative; write @Model(version: 1) for the first version"
+      "the property '\(name)' is excluded from JSON but has no default; make the property an optional or a var with an "
+        + "initial value"
+    case .negativeVersion: "a model version cannot be negative; write @Model(version: 1) for the first version"
     case .optionSet(let name):
-      "an OptionSet is archived as its raw value; write 'extension \(name): Archivable {}' instead of @Model"
+      "@Model cannot be applied to an OptionSet, which is archived as its raw value; write 'extension \(name): "
+        + "Archivable {}' instead"
     case .noPartWithoutValue(let name):
-      "the property '\(name)' is never stored and has no value for decoding; add an initial value, or make the "
-        + "property an optional var"
-    case .typeNeeded(let name): "the property '\(name)' has no explicit type; write the type"
-    case .tuplePattern: "a model cannot declare properties with a tuple pattern; declare the properties one by one"
-    case .conditional: "@Model cannot read properties inside #if; move the condition out of the model"
+      "the property '\(name)' is never stored, so it would have no value after decoding; add an initial value, or make "
+        + "the property an optional var"
+    case .typeNeeded(let name): "the property '\(name)' has no explicit type; add a type annotation"
+    case .tuplePattern: "a model cannot declare properties with a tuple pattern; declare each property separately"
+    case .conditional: "@Model cannot read properties inside #if; put the #if around the whole model"
     case .notLiteral(let argument, let choices):
-      "the macro reads the argument '\(argument)' at compile time; write \(choices)"
-    case .notAField: "@Field applies only to a stored instance property or to an enum case"
-    case .caseArgument(let argument): "the argument '\(argument)' has no effect on a case; use only 'formerly'"
+      "the macro cannot read the argument '\(argument)' at compile time; write \(choices)"
+    case .notAField: "@Field applies only to stored instance properties and enum cases"
+    case .caseArgument(let argument):
+      "the argument '\(argument)' has no effect on an enum case, where only 'formerly' is supported; remove the "
+        + "argument"
     case .sameCase(let name):
-      "two cases have the name '\(name)', but archives identify cases by name; rename one of the cases"
-    case .severalAttributes: "a property can have only one @Field; combine the arguments"
+      "two cases have the name '\(name)', but archives identify cases by name; rename one of them"
+    case .severalAttributes: "a property can have only one @Field; combine the arguments in one attribute"
     case .severalProperties:
-      "the arguments 'formerly' and 'json' apply to a single property; declare each property separately"
+      "the arguments 'formerly' and 'json' cannot apply to several properties; declare each property separately"
     case .formerKeyOfAnother(let property, let key):
-      "the key '\(key)' belongs to a different property, so it cannot be a former key of '\(property)'; if values "
-        + "moved, write a step"
-    case .conditionalCase: "@Model cannot read cases inside #if; move the condition out of the enum"
+      "the key '\(key)' belongs to a different property, so it cannot be a former key of '\(property)'; to move "
+        + "values, write a migration step"
+    case .conditionalCase: "@Model cannot read cases inside #if; put the #if around the whole enum"
     case .takenName(let name): "@Model already declares 'static let \(name)'; rename this declaration"
     case .privateInside(let name):
-      "the model '\(name)' is private to the enclosing type, so the extension from @Model cannot access the model; "
-        + "write fileprivate"
-    case .suppressed(let name): "models and their generic arguments must be Copyable and Escapable; remove ~\(name)"
+      "the model '\(name)' is private to its enclosing type, so the extension that @Model generates cannot access it; "
+        + "declare the model as fileprivate"
+    case .suppressed(let name): "a model and its generic arguments must be Copyable and Escapable; remove '~\(name)'"
     case .noSuperclass(let given):
-      "the class has no superclass; remove 'superclass: \(given)', or write it after a colon"
+      "the class has no superclass; remove 'superclass: \(given)', or declare the superclass after the class name"
     case .otherSuperclass(let given, let found):
       "the superclass of the class is \(found), not \(given); write 'superclass: \(found).self'"
     case .fieldWithoutModel(let type):
       "@Field has no effect because the type '\(type)' does not have @Model; write @Model(version: 1) before '\(type)'"
     case .isolated(let actor):
-      "a model cannot be isolated to an actor because archives are read and written on any thread; remove @\(actor), "
-        + "or move the model into a separate type that the isolated type contains"
+      "a model cannot be isolated to an actor because archives are read and written on any thread; remove '@\(actor)', "
+        + "or move the archived properties into a separate model"
     case .superclass(let type, let superclass):
       "if the superclass '\(superclass)' is a model, '\(type)' must inherit its fields; write @Model(version: …, "
         + "superclass: \(superclass).self)"
@@ -133,25 +137,26 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "the superclass '\(superclass)' is a model, so '\(type)' must inherit its fields; write @Model(version: …, "
         + "superclass: \(superclass).self)"
     case .noCodingKey(let property):
-      "CodingKeys has no case for the property '\(property)', which needs a default; add a case, or make the property "
-        + "a var with an initial value, or an optional"
+      "CodingKeys has no case for the property '\(property)', which has no default; add a case, or make the property "
+        + "an optional or a var with an initial value"
     case .unknownCodingKey(let property, isReadable: true):
-      "CodingKeys has no case for the property '\(property)', but the type has its own init(from:) or encode(to:); "
-        + "write @Field(json: \(property.literal)) if JSON contains '\(property)', or @Field(json: .none)"
+      "CodingKeys has no case for the property '\(property)', but the type's own init(from:) or encode(to:) may use "
+        + "it; write @Field(json: \(property.literal)) if JSON contains '\(property)', and @Field(json: .none) if it "
+        + "does not"
     case .unknownCodingKey(let property, isReadable: false):
-      "CodingKeys has no case for the property '\(property)', but the type has its own init(from:) or encode(to:); "
-        + "write @Field(json: \(property.literal)) if JSON contains '\(property)', or @Field(json: .none) and a var "
-        + "with an initial value"
+      "CodingKeys has no case for the property '\(property)', but the type's own init(from:) or encode(to:) may use "
+        + "it; write @Field(json: \(property.literal)) if JSON contains '\(property)'; if it does not, write "
+        + "@Field(json: .none) and declare a var with an initial value"
     case .unreadCodingKeys(let obstacle):
-      "@Model cannot read CodingKeys from \(obstacle), so properties keep their own names in JSON; write "
-        + "@Field(json:) at each property, or declare an enum with String raw values"
+      "@Model cannot read CodingKeys from \(obstacle), so properties keep their own names in JSON; write @Field(json:) "
+        + "on each property, or declare CodingKeys as an enum with String raw values"
     case .codingMethod(let name):
-      "Strata does not call this \(name); declare the JSON keys with CodingKeys or with @Field(json:) at each property"
+      "Strata does not call this \(name); specify the JSON keys with CodingKeys or with @Field(json:) on each property"
     case .constantPolicy(let property):
-      "the constant '\(property)' of an object cannot change, so a merge that changes it is an error; declare the "
-        + "property with var, or write @Field(merge: .keepLocal)"
+      "a merge fails if it changes the constant '\(property)' of an object; declare the property with var, or write "
+        + "@Field(merge: .keepLocal)"
     case .severalCases:
-      "@Field applies to several cases of one line; declare each case with @Field on a line of its own"
+      "@Field cannot apply to several cases of one declaration; declare each case separately"
     }
   }
 

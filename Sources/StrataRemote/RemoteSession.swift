@@ -134,7 +134,7 @@ final class RemoteSession: Sendable {
     if error is RemoteError || error is CancellationError { return error }
     let known = EntityError.ofDatabase(error)
     return RemoteError(
-      .store, "the database or a rule of a model rejected the operation, so nothing was changed",
+      .store, "the database or a model's validation rejected the operation, so nothing was changed",
       entity: (known as? EntityError)?.entity,
       underlying: known)
   }

@@ -43,8 +43,8 @@ extension RemoteStore {
       guard count == 0 || discardingChanges else {
         throw RemoteError(
           .store,
-          "the store has unsent changes of \(count.counting("record")); send the changes, or pass discardingChanges: "
-            + "true")
+          "the store has unsent changes to \(count.counting("record")); send the changes first, or pass "
+            + "discardingChanges: true")
       }
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       try ChangeTriggers.withoutRecording(db) {

@@ -247,7 +247,7 @@ extension SnapshotStore {
     let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
     guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
       guard let versions = try tables.versions(in: db) else {
-        throw StoreError(.notAStore, "the tables of the store no longer exist")
+        throw StoreError(.notAStore, "the store's tables no longer exist")
       }
       return try versions.checkReadable()
     }
@@ -260,7 +260,7 @@ extension SnapshotStore {
 
   private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
     guard let versions = try tables.versions(in: db) else {
-      throw StoreError(.notAStore, "the tables of the store no longer exist")
+      throw StoreError(.notAStore, "the store's tables no longer exist")
     }
     try versions.checkWritable()
     let transaction = StoreTransaction(db, self, canWrite: true, isWhole: isWhole)
@@ -279,7 +279,11 @@ extension SnapshotStore {
 
   func checkCanWrite() throws {
     try use.checkOpen()
-    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened read-only") }
+    guard !isReadOnly else {
+      throw StoreError(
+        .readOnly,
+        "the store cannot be changed because it was opened read-only")
+    }
   }
 }
 

@@ -140,7 +140,9 @@ extension StoreError {
     var cause = (known?.underlyingError ?? error) as NSError
     while let inner = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = inner }
     let isFull = cause.domain == NSPOSIXErrorDomain && noRoom.contains(Int32(truncatingIfNeeded: cause.code))
-    return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; free disk space" : reason, underlying: error)
+    return StoreError(
+      isFull ? .full : .fileSystem, isFull ? reason + "; the disk is full, so free up disk space" : reason,
+      underlying: error)
   }
 
   /// Maps an SQLite result code to a ``StoreError/Code`` and a reason. All SQLite errors are classified here.
@@ -152,7 +154,7 @@ extension StoreError {
     // disk is full.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
-      (.full, "the disk is full, so nothing of the transaction was saved; free disk space")
+      (.full, "the disk is full, so nothing of the transaction was saved; free up disk space")
     // If the system fails to read a page, SQLite may report the page as corrupt. The system errors show that this is the cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check the store, then salvage it")
@@ -162,7 +164,7 @@ extension StoreError {
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
       (
         .busy,
-        "another connection has locked the store; end the transaction of that connection, or increase busyTimeout"
+        "another connection has locked the store; end that connection's transaction, or increase busyTimeout"
       )
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       (.fileSystem, "the file cannot be opened; its folder must exist and may have to be writable")

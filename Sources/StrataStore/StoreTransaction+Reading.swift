@@ -104,7 +104,11 @@ extension StoreTransaction {
   ///   `readOnly`.
   public func setLabel(_ name: String, of key: String, at point: StorePoint = .latest) throws {
     try checkCanWrite()
-    guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label must have 1 to 200 bytes") }
+    guard !name.isEmpty, name.utf8.count <= 200 else {
+      throw StoreError(
+        .invalid,
+        "a label must be 1 to 200 bytes long")
+    }
     try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else {
       throw StoreError.notFound("the key has no revision to label", key: key)
@@ -116,7 +120,7 @@ extension StoreTransaction {
     if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
       throw StoreError(
         .invalid,
-        "the key has the label in a different Unicode normalization; use the existing label, or remove the label "
+        "the key already has the label in a different Unicode normalization; use the existing label, or remove it "
           + "first", key: key)
     }
     try execute(
@@ -134,7 +138,7 @@ extension StoreTransaction {
     try Self.checkText(name, "a label", key: key)
     guard let head = try head(of: key) else { throw StoreError.notFound("the key does not exist", key: key) }
     try execute("DELETE FROM \(tables.labels) WHERE key = ? AND name = ?", [head.key, name])
-    guard db.changesCount > 0 else { throw StoreError.notFound("the label \(name) does not exist", key: key) }
+    guard db.changesCount > 0 else { throw StoreError.notFound("the label “\(name)” does not exist", key: key) }
   }
 
   /// Returns the labels of a key, with the number of each label's revision. Empty if the key does not exist.
@@ -148,7 +152,7 @@ extension StoreTransaction {
       guard let seq else {
         throw StoreError(
           .damaged,
-          "the label \(name) refers to a missing revision; remove the label, or set the label again", key: key)
+          "the label “\(name)” refers to a missing revision; remove the label, or set it again", key: key)
       }
       labels[name] = seq
     }

@@ -107,7 +107,7 @@ extension StoreTransaction {
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
-      throw StoreError(.invalid, "a key must have 1 to 1,000 bytes; the given key has \(key.utf8.count) bytes")
+      throw StoreError(.invalid, "a key must be 1 to 1,000 bytes long; the given key has \(key.utf8.count) bytes")
     }
     try Self.checkText(key, "a key")
     let head = try head(of: key)
@@ -117,14 +117,15 @@ extension StoreTransaction {
     case .isAbsent:
       guard !exists else {
         throw StoreError(
-          .conflict, "the key already has a value; read the value, and save with .isStill and the revision", key: key,
+          .conflict,
+          "the key already has a value; to replace it, read it, and save with .isStill and its revision", key: key,
           revision: head.map { Int($0.row.seq) })
       }
     case .isStill(let number):
       guard let head, head.row.seq == Int64(number) else {
         throw StoreError(
           .conflict,
-          "the last revision is no longer revision \(number); read the value again, apply the change, and save",
+          "the last revision is no longer revision \(number); read the value again, repeat the change, and save",
           key: key, revision: head.map { Int($0.row.seq) })
       }
     }
@@ -192,8 +193,8 @@ extension StoreTransaction {
       else { continue }
       throw StoreError(
         .newerModel,
-        "a newer program saved the last revision, whose unknown data the save would lose; update the program, or save "
-          + "with overNewer", key: key, revision: Int(head.seq), typeName: name,
+        "a newer program saved the last revision, and this save would lose its unknown data; update this program, or "
+          + "save with overNewer: true", key: key, revision: Int(head.seq), typeName: name,
         foundVersion: version, supportedVersion: known)
     }
   }

@@ -42,7 +42,8 @@ final class StoreUse: Sendable {
     }
     guard !isBusy else {
       throw StoreError(
-        .invalid, "a transaction of the store is already running on this thread; use its StoreTransaction")
+        .invalid,
+        "a transaction of the store is already running on this thread; use its StoreTransaction instead of the store")
     }
   }
 

@@ -25,7 +25,7 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
         value = String(argument.dropFirst("--color=".count))
       } else {
         guard place < arguments.count else {
-          throw ToolError("--color needs a value: auto, always or never")
+          throw ToolError("--color requires a value: auto, always or never")
         }
         value = arguments.remove(at: place)
       }

@@ -30,7 +30,7 @@ struct DataFile {
   func refuseTerminal(_ console: Console) throws {
     guard isStandard, console.isTerminal else { return }
     throw ToolError(
-      "a binary archive cannot be printed on a terminal; name a file with -o FILE, or pipe the output to a command"
+      "a binary archive cannot be printed on a terminal; specify a file with -o FILE, or pipe the output to a command"
     )
   }
 
@@ -39,7 +39,7 @@ struct DataFile {
     // A URL drops the trailing slash, so the write would create a file with the name of the folder.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
-        "\(path): the path names a folder; pass the path of a file, without a / at the end")
+        "\(path): the path is a folder; pass a file path without a trailing slash")
     }
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }

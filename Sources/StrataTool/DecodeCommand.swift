@@ -36,8 +36,8 @@ struct DecodeCommand: ToolCommand {
     case .archive: break
     case .propertyList:
       throw ToolError(
-        "\(DataFile(input).name): the file is a property list; print the list with inspect --json, or convert the "
-          + "list to an archive with convert")
+        "\(DataFile(input).name): the file is a property list; print it with inspect --json, or make an archive of it "
+          + "with convert")
     case .other(let found): throw ToolError(DataFile(input).name, InputFile.unknown(found))
     }
     let first: Stamp?

@@ -56,7 +56,7 @@ struct FileTree {
         // Foundation would skip a file whose name is not UTF-8 without an error. Such a file is reported as
         // unreadable.
         let name = String(decoding: bytes, as: UTF8.self)
-        items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename the file"))))
+        items.append((start + name, .unreadable(ToolError("the name of the file is not valid UTF-8; rename the file"))))
       }
     }
     guard errno == 0 else {

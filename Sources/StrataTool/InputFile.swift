@@ -44,7 +44,7 @@ struct InputFile {
   /// Opens a file and detects its format.
   init(path: String) throws {
     // An empty path would resolve to the current folder.
-    guard !path.isEmpty else { throw ToolError("the path of the file is empty") }
+    guard !path.isEmpty else { throw ToolError("the path of the file is empty; specify a path") }
     let url = URL(fileURLWithPath: path)
     let (content, format): (Data?, Format) = try ToolError.at(path) {
       let opened = try OpenFile(reading: url)

@@ -33,7 +33,10 @@ struct InspectCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     let named = DataFile(file)
     guard !stamp else {
-      guard !named.isStandard else { throw ToolError("--stamp needs a file; standard input cannot be read twice") }
+      guard !named.isStandard else {
+        throw ToolError(
+          "--stamp cannot be used with standard input, which cannot be read twice; specify a file")
+      }
       try show(Inspection(stampOf: named), console)
       return 0
     }

@@ -14,7 +14,7 @@ struct LimitOptions: ParsableArguments {
 
   func validate() throws {
     for value in [maxValues, maxBytes, maxSteps] {
-      if let value, value < 0 { throw ValidationError("a limit must be a number of 0 or more, not \(value)") }
+      if let value, value < 0 { throw ValidationError("a limit must be 0 or greater, not \(value)") }
     }
   }
 

@@ -17,7 +17,7 @@ enum RealPath {
       if let found = realpath(url.path, nil) {
         defer { free(found) }
         guard let found = String(validatingCString: found) else {
-          throw ToolError("\(path): the resolved path is not UTF-8")
+          throw ToolError("\(path): the resolved path is not valid UTF-8")
         }
         var url = URL(fileURLWithPath: found)
         for name in rest.reversed() { url.appendPathComponent(name) }

@@ -17,14 +17,14 @@ struct RecordOptions: ParsableArguments {
 
   func validate() throws {
     if let type {
-      guard !type.isEmpty else { throw ValidationError("--type needs a name.") }
+      guard !type.isEmpty else { throw ValidationError("--type must not be empty; specify a name.") }
       guard modelVersion != nil || RecordShape.parseMark(type).modelVersion == nil else {
         throw ValidationError("--type takes only a name; pass the version with --model-version.")
       }
     } else if modelVersion != nil {
-      throw ValidationError("--model-version needs --type.")
+      throw ValidationError("--model-version requires --type.")
     }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version must be 0 or more.") }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version must be 0 or greater.") }
   }
 
   /// Archives a JSON document. If the type is a model of the program, the model is used. For any other type, the
@@ -35,7 +35,7 @@ struct RecordOptions: ParsableArguments {
       return try models.archive(ofJSON: document, as: known, ignoresUnknownKeys: ignoreUnknownKeys)
     }
     guard case .object(let object) = document else {
-      throw ToolError("\(file.name): --type needs a JSON object, but the document is of the kind \(document.kind)")
+      throw ToolError("\(file.name): --type requires a JSON object; found \(document.kind)")
     }
     return try ArchiveEncoder().encode(ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
   }

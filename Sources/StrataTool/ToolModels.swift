@@ -37,8 +37,8 @@ package struct ToolModels: Sendable {
       throw ToolError(
         "--type \(name): "
           + (types.isEmpty
-            ? "this program has no models; use the app's own tool (Docs/Tool.md, A tool of your own)"
-            : "no model of this program has the name; the models are \(names)"))
+            ? "this program has no models; use the app's own tool (see “A tool of your own” in Docs/Tool.md)"
+            : "this program has no model with this name; its models are \(names)"))
     }
     return ArchivedType(types[index], types, stampedAs: stamp ?? name)
   }
@@ -131,7 +131,7 @@ package struct ToolModels: Sendable {
   func unknown(_ stamp: Stamp) -> ToolError {
     ToolError(
       stamp.kind == .single
-        ? "no model of this program reads \(stamp.typeName)"
-        : "no model of this program reads a stream of \(stamp.typeName)")
+        ? "this program has no model that reads \(stamp.typeName)"
+        : "this program has no model that reads a stream of \(stamp.typeName)")
   }
 }

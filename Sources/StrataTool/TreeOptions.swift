@@ -9,6 +9,6 @@ struct TreeOptions: ParsableArguments {
   var elements = 20
 
   func validate() throws {
-    if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements must be 0 or more.") }
+    if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements must be 0 or greater.") }
   }
 }

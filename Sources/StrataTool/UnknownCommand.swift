@@ -23,10 +23,10 @@ struct UnknownCommand {
       // A name is suggested if its distance from the word is at most a third of the name's length, or at most 1.
       if let near, near.distance <= max(near.name.count / 3, 1) {
         return UnknownCommand(
-          message: "\(path) has no command “\(unknown)”; did you mean \(near.name)? "
-            + "(\(path) --help lists the commands)")
+          message:
+            "\(path) has no command “\(unknown)”; did you mean “\(near.name)”? Use \(path) --help to list the commands")
       }
-      return UnknownCommand(message: "\(path) has no command “\(unknown)” (\(path) --help lists the commands)")
+      return UnknownCommand(message: "\(path) has no command “\(unknown)”; use \(path) --help to list the commands")
     }
     return nil
   }

@@ -42,8 +42,8 @@ struct UpgradeCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     guard !console.models.types.isEmpty else {
       throw ToolError(
-        "upgrade needs the types of the models, which this program does not contain; use the app's own tool, a "
-          + "program that calls Tool.main(Issue.self) of the library StrataTool (Docs/Tool.md, A tool of your own)")
+        "upgrade requires the types of the models, which this program does not contain; use the app's own tool, which "
+          + "calls Tool.main(Issue.self) from StrataTool (see “A tool of your own” in Docs/Tool.md)")
     }
     var report = FileReport([
       .upgraded, .current, .damaged, .refused, .missing, .unreadable, .unsupported, .unknown, .exists, .other,
@@ -99,7 +99,7 @@ struct UpgradeCommand: ToolCommand {
     for job in jobs {
       if let other = inputs.updateValue(job.input, forKey: job.output) {
         throw ToolError(
-          "the files \(other) and \(job.input) would both be written to \(job.output); upgrade the files into two "
+          "the files \(other) and \(job.input) would both be written to \(job.output); upgrade them into separate "
             + "folders")
       }
     }
@@ -117,7 +117,7 @@ struct UpgradeCommand: ToolCommand {
       case .archive:
         guard try !file.isEmpty else { return FileResult(job.input, .damaged, "the file is empty") }
       case .propertyList:
-        let advice = "a property list; convert the list to an archive with convert"
+        let advice = "a property list; convert it to an archive with convert"
         return FileResult(job.input, job.isNamed ? .unsupported : .other, advice)
       case .other(let found):
         guard !job.isNamed else { throw InputFile.unknown(found) }

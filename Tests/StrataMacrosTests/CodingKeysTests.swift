@@ -152,8 +152,8 @@ struct CodingKeysTests {
       #expect(said("var a = 1\n\(property)" + keys).isEmpty)
     }
     let message =
-      "CodingKeys has no case for the property 'b', which needs a default; add a case, or make the property a var with "
-      + "an initial value, or an optional"
+      "CodingKeys has no case for the property 'b', which has no default; add a case, or make the property an "
+      + "optional or a var with an initial value"
     #expect(said("var a = 1\nlet b: Int" + keys) == ["4:5 \(message)"])
     #expect(said("var a = 1\nvar b: Int" + keys) == ["4:5 \(message)"])
     // The macro reads every property before it fails.
@@ -175,13 +175,15 @@ struct CodingKeysTests {
     }
     let remark =
       "\(method.contains("#if") ? "7:6" : method.contains("func") ? "6:6" : "6:1") Strata does not call this \(name); "
-      + "declare the JSON keys with CodingKeys or with @Field(json:) at each property"
+      + "specify the JSON keys with CodingKeys or with @Field(json:) on each property"
     let warning =
-      "4:5 CodingKeys has no case for the property 'b', but the type has its own init(from:) or encode(to:); write "
-      + "@Field(json: \"b\") if JSON contains 'b', or @Field(json: .none)"
-    #expect(said(members("")) == [warning, remark])
-    #expect(said(members("", "let b: Int")) == [warning + " and a var with an initial value", remark])
-    #expect(said(members("", "let b: Int?")) == [warning, remark])
+      "4:5 CodingKeys has no case for the property 'b', but the type's own init(from:) or encode(to:) may use it; "
+      + "write @Field(json: \"b\") if JSON contains 'b'"
+    let optional = warning + ", and @Field(json: .none) if it does not"
+    let required = warning + "; if it does not, write @Field(json: .none) and declare a var with an initial value"
+    #expect(said(members("")) == [optional, remark])
+    #expect(said(members("", "let b: Int")) == [required, remark])
+    #expect(said(members("", "let b: Int?")) == [optional, remark])
     #expect(fields(members("")) == ["\"a\", json: \"x\", default: { 1 }", "\"b\", default: { 2 }"])
     #expect(said(members("@Field(json: .none) ")) == [remark])
     // If every property declares its path in JSON, there is no warning.
@@ -215,7 +217,7 @@ struct CodingKeysTests {
     #expect(
       said("var a = 1\n" + keys) == [
         "\(place) @Model cannot read CodingKeys from \(obstacle), so properties keep their own names in JSON; write "
-          + "@Field(json:) at each property, or declare an enum with String raw values"
+          + "@Field(json:) on each property, or declare CodingKeys as an enum with String raw values"
       ])
     #expect(fields("var a = 1\nvar b = 2\n" + keys) == ["\"a\", default: { 1 }", "\"b\", default: { 2 }"])
     #expect(said("@Field(json: \"x\") var a = 1\n" + keys).isEmpty)

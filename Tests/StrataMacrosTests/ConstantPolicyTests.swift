@@ -5,8 +5,8 @@ import Testing
 /// A merge sets the properties of an object, or replaces an object whose properties are all constants.
 @Suite struct ConstantPolicyTests {
   private static let message =
-    "the constant 'name' of an object cannot change, so a merge that changes it is an error; declare the property with "
-    + "var, or write @Field(merge: .keepLocal)"
+    "a merge fails if it changes the constant 'name' of an object; declare the property with var, or write "
+    + "@Field(merge: .keepLocal)"
 
   @Test("A policy for a constant beside variables is a warning")
   func beside() {

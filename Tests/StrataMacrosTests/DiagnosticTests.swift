@@ -40,7 +40,7 @@ struct Mistake: Sendable {
   @Test(arguments: [
     Mistake(
       "let x = 5",
-      "the constant 'x' cannot be decoded because a constant keeps its initial value; declare the property with var or "
+      "the constant 'x' cannot be decoded because its initial value cannot change; declare the property as var or "
         + "static", at: "3:7"),
     Mistake(
       "lazy var x = 5",
@@ -57,23 +57,26 @@ struct Mistake: Sendable {
       at: "3:23"),
     Mistake(
       "@Field(archive: .excluded) unowned var x: Node",
-      "the excluded property 'x' has no value for decoding; add an initial value, or make the property an optional var",
+      "the excluded property 'x' would have no value after decoding; add an initial value, or make the property an "
+        + "optional var",
       at: "3:42"),
     Mistake(
       "@Field(archive: .excluded) var x: Int",
-      "the excluded property 'x' has no value for decoding; add an initial value, or make the property an optional var",
+      "the excluded property 'x' would have no value after decoding; add an initial value, or make the property an "
+        + "optional var",
       at: "3:34"),
     Mistake(
       "@Field(storage: .none) var x: Int",
-      "the property 'x' is never stored and has no value for decoding; add an initial value, or make the property an "
-        + "optional var", at: "3:30"),
+      "the property 'x' is never stored, so it would have no value after decoding; add an initial value, or make the "
+        + "property an optional var", at: "3:30"),
     Mistake(
       "@Field(storage: .none) let x: Int?",
-      "the property 'x' is never stored and has no value for decoding; add an initial value, or make the property an "
-        + "optional var", at: "3:30"),
+      "the property 'x' is never stored, so it would have no value after decoding; add an initial value, or make the "
+        + "property an optional var", at: "3:30"),
     Mistake(
       "@Field(storage: chosen) var x = 1",
-      "the macro reads the argument 'storage' at compile time; write .permanent, .transitory or .none", at: "3:19"),
+      "the macro cannot read the argument 'storage' at compile time; write .permanent, .transitory or .none", at: "3:19"
+    ),
     Mistake(
       "var x: (Int, Int)",
       "the property 'x' is a tuple, which cannot be archived; write a struct, or @Field(archive: .excluded) to exclude "
@@ -91,34 +94,36 @@ struct Mistake: Sendable {
       at: "3:7"),
     Mistake(
       "let (x, y): (Int, Int)",
-      "a model cannot declare properties with a tuple pattern; declare the properties one by one", at: "3:7"),
-    Mistake("@Wrapper(3) var x", "the property 'x' has no explicit type; write the type", at: "3:19"),
+      "a model cannot declare properties with a tuple pattern; declare each property separately", at: "3:7"),
+    Mistake("@Wrapper(3) var x", "the property 'x' has no explicit type; add a type annotation", at: "3:19"),
     Mistake(
       "@Field(unknown: .useDefault) var x: State",
-      "the property 'x' has no default for an unknown case; add an initial value", at: "3:36"),
+      "the property 'x' needs a default for unknown cases; add an initial value", at: "3:36"),
     Mistake(
       "@Field(archive: behavior) var x = 1",
-      "the macro reads the argument 'archive' at compile time; write .always, .conditional or .excluded", at: "3:19"),
+      "the macro cannot read the argument 'archive' at compile time; write .always, .conditional or .excluded",
+      at: "3:19"),
     Mistake(
       "@Field(unknown: policy) var x = 1",
-      "the macro reads the argument 'unknown' at compile time; write .fail or .useDefault", at: "3:19"),
+      "the macro cannot read the argument 'unknown' at compile time; write .fail or .useDefault", at: "3:19"),
     Mistake(
-      "var x = UnknownFields(), y: UnknownFields", "a model can have only one UnknownFields property",
+      "var x = UnknownFields(), y: UnknownFields",
+      "a model can have only one UnknownFields property; remove the others",
       at: "3:28"),
     Mistake(
       "#if DEBUG\n  var x = 1\n  #endif",
-      "@Model cannot read properties inside #if; move the condition out of the model", at: "4:3"),
+      "@Model cannot read properties inside #if; put the #if around the whole model", at: "4:3"),
     Mistake(
       "#if DEBUG\n  #if os(Linux)\n  var x = 1\n  #endif\n  #endif",
-      "@Model cannot read properties inside #if; move the condition out of the model", at: "5:3"),
+      "@Model cannot read properties inside #if; put the #if around the whole model", at: "5:3"),
     Mistake(
-      "@Field() var x: Int { 3 }", "@Field applies only to a stored instance property or to an enum case",
+      "@Field() var x: Int { 3 }", "@Field applies only to stored instance properties and enum cases",
       at: "3:3"),
     Mistake(
-      "@Field() static var x = 3", "@Field applies only to a stored instance property or to an enum case",
+      "@Field() static var x = 3", "@Field applies only to stored instance properties and enum cases",
       at: "3:3"),
     Mistake(
-      "@Field() func f() {}", "@Field applies only to a stored instance property or to an enum case", at: "3:3"),
+      "@Field() func f() {}", "@Field applies only to stored instance properties and enum cases", at: "3:3"),
   ])
   func property(_ mistake: Mistake) {
     let source = "@Model(version: 1)\nstruct A {\n  \(mistake.member)\n}"
@@ -126,39 +131,40 @@ struct Mistake: Sendable {
   }
 
   @Test(arguments: [
-    ("actor A {}", "1:1 @Model works on structs, classes and enums"),
-    ("protocol A {}", "1:1 @Model works on structs, classes and enums"),
-    ("struct A<each T> {}", "2:10 a model cannot have a parameter pack"),
-    ("enum A {}", "2:6 an enum without cases has no values to archive"),
+    ("actor A {}", "1:1 @Model applies only to structs, classes and enums"),
+    ("protocol A {}", "1:1 @Model applies only to structs, classes and enums"),
+    ("struct A<each T> {}", "2:10 a model cannot have a parameter pack; use ordinary generic parameters"),
+    ("enum A {}", "2:6 @Model cannot be applied to an enum without cases, which has no values to archive"),
     (
       "enum A {\n#if DEBUG\n#if os(Linux)\ncase a\n#endif\n#endif\ncase b\n}",
-      "5:1 @Model cannot read cases inside #if; move the condition out of the enum"
+      "5:1 @Model cannot read cases inside #if; put the #if around the whole enum"
     ),
     (
       "enum State: String { case open }",
-      "1:1 an enum with raw values is archived by its raw value; write 'enum State: String, Archivable' instead of "
-        + "@Model"
+      "1:1 @Model cannot be applied to an enum with raw values, which is archived as its raw value; write "
+        + "'enum State: String, Archivable' instead"
     ),
     (
       "enum Code: Number { case one = 1 }",
-      "1:1 an enum with raw values is archived by its raw value; write 'enum Code: Number, Archivable' instead of "
-        + "@Model"
+      "1:1 @Model cannot be applied to an enum with raw values, which is archived as its raw value; write "
+        + "'enum Code: Number, Archivable' instead"
     ),
     (
       "enum A { case a(x: (Int, Int)) }",
-      "2:20 a value of the case 'a' is a tuple, which cannot be archived; declare a type of your own for the value"
+      "2:20 an associated value of the case 'a' is a tuple, which cannot be archived; declare a struct or an enum for "
+        + "the value"
     ),
     (
       "enum A {\n  @Field(json: \"x\") case a\n}",
-      "3:10 the argument 'json' has no effect on a case; use only 'formerly'"
+      "3:10 the argument 'json' has no effect on an enum case, where only 'formerly' is supported; remove the argument"
     ),
     (
       "enum A { case a(x: Int), b, a(y: Int) }",
-      "2:29 two cases have the name 'a', but archives identify cases by name; rename one of the cases"
+      "2:29 two cases have the name 'a', but archives identify cases by name; rename one of them"
     ),
     (
       "enum A {\n  @Field(formerly: \"x\") case a, b\n}",
-      "3:3 @Field applies to several cases of one line; declare each case with @Field on a line of its own"
+      "3:3 @Field cannot apply to several cases of one declaration; declare each case separately"
     ),
   ])
   func type(_ declaration: String, _ message: String) {
@@ -167,7 +173,9 @@ struct Mistake: Sendable {
 
   @Test func onlyClassesHaveSuperclasses() {
     let source = "@Model(version: 1, superclass: Animal.self)\nstruct Dog {}"
-    #expect(diagnostics(source, subclassSpecs) == ["1:1 only a class can have a superclass"])
+    #expect(
+      diagnostics(source, subclassSpecs) == ["1:1 only a class can have a superclass; remove the argument 'superclass'"]
+    )
   }
 
   @Test func fieldsNeedAModel() {
@@ -185,8 +193,8 @@ struct Mistake: Sendable {
   @Test(arguments: ["class A { var x = 1 }", "struct A { var x = 1 }", "enum A { case a }"])
   func modelsBelongToNoActor(_ declaration: String) {
     let message =
-      "a model cannot be isolated to an actor because archives are read and written on any thread; remove @MainActor, "
-      + "or move the model into a separate type that the isolated type contains"
+      "a model cannot be isolated to an actor because archives are read and written on any thread; remove "
+      + "'@MainActor', or move the archived properties into a separate model"
     #expect(diagnostics("@MainActor @Model(version: 1)\n\(declaration)") == ["1:1 \(message)"])
     #expect(diagnostics("@Model(version: 1)\n@MainActor\n\(declaration)") == ["2:1 \(message)"])
   }

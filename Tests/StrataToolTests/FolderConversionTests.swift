@@ -213,7 +213,7 @@ struct FolderConversionTests {
     for output in [
       input, input + "/new", input + "/deep/", scratch.url.path, scratch.path("way/new"), input + "/../old/x",
     ] {
-      Run("convert", input, "-o", output).expectFailure("must not contain each other")
+      Run("convert", input, "-o", output).expectFailure("overlaps with the input folder")
     }
     Run("convert", input, "-o", output, "--report", input + "/r.json").expectFailure(
       "r.json", "must not be in the input folder")
@@ -241,6 +241,6 @@ struct FolderConversionTests {
     guard let file = file ?? nil else { return }
     fclose(file)
     let run = Run("convert", input, "-o", output)
-    #expect(run.code == 1 && run.text.contains("not UTF-8"))
+    #expect(run.code == 1 && run.text.contains("not valid UTF-8"))
   }
 }

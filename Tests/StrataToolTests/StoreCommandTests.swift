@@ -336,7 +336,7 @@ struct StoreCommandTests {
       status["types"]?.arrayValue?.last == ["type": "Value", "modelVersion": .null, "revisions": 6, "keys": 1])
     #expect(scene.run("status").text.hasSuffix("\n\nT@2    1 revision   1 key\nValue  6 revisions  1 key\n"))
     scene.run("prune").expectFailure("models.store: ", "--keep-last")
-    scene.run("backup", "-o", scene.scratch.path("none/backup")).expectFailure("folder of the backup does not exist")
+    scene.run("backup", "-o", scene.scratch.path("none/backup")).expectFailure("folder for the backup does not exist")
     let dry = try scene.json("prune", "--keep-last", "2", "--dry-run")
     #expect(dry["removed"] == ["k": [2, 3, 4]] && dry["dryRun"] == true)
     #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.count == 6)

@@ -57,7 +57,7 @@ struct TerminalTests {
     #expect(Run(["decode", missing], terminal: 100).error.hasPrefix("\u{1B}[31mstrata:\u{1B}[0m "))
     #expect(Run(["decode", missing]).error.hasPrefix("strata: "))
     #expect(Run(["--color", "always", "frobnicate"]).error.hasPrefix("\u{1B}[31mstrata:\u{1B}[0m "))
-    Run("verify", archive, "--color").expectFailure(code: 64, "--color needs a value: auto, always or never")
+    Run("verify", archive, "--color").expectFailure(code: 64, "--color requires a value: auto, always or never")
     Run("verify", archive, "--color=red").expectFailure(code: 64, "--color must be auto, always or never")
     // Behind -- it is a file.
     #expect(Run("verify", "--", "--color").text.contains("--color"))

@@ -87,7 +87,7 @@ struct WorkerTests {
     )
     Run.app("worker", "--protocol", "2").expectFailure(
       code: 64, "--protocol 2: the version is not supported; use version 1")
-    Run.app("worker", "--max-frame", "5").expectFailure(code: 64, "--max-frame must be from 1,024 to 2,147,483,647")
+    Run.app("worker", "--max-frame", "5").expectFailure(code: 64, "--max-frame must be between 1,024 and 2,147,483,647")
   }
 
   @Test("An old archive is upgraded to the bytes that the program writes; a current one is reported as such")
@@ -117,8 +117,8 @@ struct WorkerTests {
     let later = try ArchiveEncoder().encode(Later())
     let cases: [(Data, UInt8, String)] = [
       (cut, 32, #""code":"truncated""#), (untitled, 33, #""code":"invalid""#), (later, 34, #""code":"newerModel""#),
-      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert the list"),
-      (try ArchiveEncoder().encode(["a"]), 35, "no model of this program reads [String]"),
+      (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert it to an archive"),
+      (try ArchiveEncoder().encode(["a"]), 35, "this program has no model that reads [String]"),
       (Data(), 32, "the archive is empty"),
     ]
     for operation: UInt8 in [1, 2] {
@@ -212,9 +212,9 @@ struct WorkerTests {
       #expect(answers[0] == answers[2])
     }
     let huge = Run(["worker"], input: Data(Self.little(0xFFFF_FFFF, 4) + Self.little(1, 8)), models: App.models)
-    #expect(huge.code == 1 && huge.error.contains("standard input ends inside a frame"))
+    #expect(huge.code == 1 && huge.error.contains("standard input ended inside a frame"))
     let cut = Run(["worker"], input: Data(good.dropLast()), models: App.models)
-    #expect(cut.code == 1 && cut.error.contains("standard input ends inside a frame"))
+    #expect(cut.code == 1 && cut.error.contains("standard input ended inside a frame"))
   }
 
   @Test("An answer longer than a frame is a failure")
@@ -276,7 +276,7 @@ struct WorkerTests {
     }
     #expect(titles == (0..<30_000).map { "Note \($0)" })
     Run.app("index", try scratch.file("one.strata", Self.old())).expectFailure(
-      "the archive contains one value, not the members of a stream")
+      "the archive cannot be indexed because it contains a single value, not a stream")
     Run.app("index", try scratch.file("cut.strata", scratch.data("notes.strata").dropLast(30))).expectFailure(
       "cut.strata")
   }
@@ -305,7 +305,7 @@ struct WorkerTests {
     let path = try scratch.file("a.strata", Self.old())
     for (range, reason) in [
       (Self.range(0, 0, scratch.path("none")), "none"),
-      (Self.range(10, 100_000, path), "of the 100000 bytes from offset 10 on"),
+      (Self.range(10, 100_000, path), "of the 100000 bytes requested from offset 10"),
       (Self.range(0, 1 << 40, path), "raise the limit with --max-frame"),
       (Self.range(0, 9, "http://127.0.0.1:9/a"), "http://127.0.0.1:9/a"),
     ] {
@@ -367,7 +367,8 @@ struct WorkerTests {
     #expect(try await Self.ask(server.url("/whole"), 0, 0).outcome == 1)
     for (path, reason) in [
       ("/ignored", "does not support range requests"), ("/endless", "does not support range requests"),
-      ("/other", "different range"), ("/short", "of the \(archive.count) bytes"), ("/cut", "/cut"), ("/none", "404"),
+      ("/other", "did not send the requested range"), ("/short", "of the \(archive.count) bytes"), ("/cut", "/cut"),
+      ("/none", "404"),
     ] {
       let answer = try await Self.ask(server.url(path), 3, archive.count)
       #expect(answer.outcome == 36 && answer.details.contains(reason), "\(path): \(answer)")

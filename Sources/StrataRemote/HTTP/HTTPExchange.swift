@@ -161,10 +161,10 @@ final class HTTPExchange: Sendable {
         .failure(RemoteError(.invalidResponse, "the response is not an HTTP response; check the server URL")))
     }
     guard 100...599 ~= response.status else {
-      return finish(.failure(RemoteError(.invalidResponse, "the status of the response is outside 100 to 599")))
+      return finish(.failure(RemoteError(.invalidResponse, "the response's status is not between 100 and 599")))
     }
     guard hasValidLength(response) else {
-      return finish(.failure(RemoteError(.invalidResponse, "the Content-Length of the response is not a whole number")))
+      return finish(.failure(RemoteError(.invalidResponse, "the response's Content-Length is not a whole number")))
     }
     if !hasNoResponse, let length = contentLength(of: response), response.body.count < length {
       return finish(.failure(RemoteError(.cutOff, "the response is shorter than its Content-Length; try again")))
@@ -173,7 +173,7 @@ final class HTTPExchange: Sendable {
   }
 
   private var tooLarge: RemoteError {
-    RemoteError(.tooLarge, "the response has more than \(sizeLimit) bytes; request less data, or raise the size limit")
+    RemoteError(.tooLarge, "the response is larger than \(sizeLimit) bytes; request less data, or raise the size limit")
   }
 
   /// The exact number of bytes of the decoded content, or `nil` if the headers do not determine it (RFC 9110, section

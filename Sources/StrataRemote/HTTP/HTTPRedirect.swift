@@ -24,25 +24,25 @@ enum HTTPRedirect {
     }
     guard let target = URL(string: location.trimmingCharacters(in: .whitespaces), relativeTo: request.url)?.absoluteURL,
       let new = HTTPOrigin(target), let old = HTTPOrigin(request.url)
-    else { throw refusal("the server redirects to a target that is not an http or https URL") }
+    else { throw refusal("the server redirects to an address that is not an http or https URL") }
     var next = request
     next.url = target
     guard request.method == "GET" || request.method == "HEAD" else {
       guard response.status == 307 || response.status == 308 else {
         throw refusal(
-          "the redirect of a \(request.method) request would change the method; only status 307 or 308 keeps the "
-            + "method")
+          "the redirect would change the method of a \(request.method) request; the server must use status 307 or 308 "
+            + "instead")
       }
       guard new == old else {
         throw refusal(
-          "the server redirects a \(request.method) request to a different origin; such a request is repeated only at "
-            + "the same origin")
+          "the server redirects a \(request.method) request to a different origin, which is allowed only for GET and "
+            + "HEAD")
       }
       return next
     }
     guard new.scheme == old.scheme || (old.scheme == "http" && new.scheme == "https") else {
       throw refusal(
-        "the server redirects from https to http; only a redirect to the same scheme or to https is followed")
+        "the server redirects from https to http, which is not secure, so the redirect was not followed")
     }
     if new != old {
       let kept = ["accept", "accept-language", "user-agent"]

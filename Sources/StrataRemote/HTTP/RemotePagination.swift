@@ -83,7 +83,7 @@ public struct RemotePagination: Sendable {
     case .linkHeader:
       guard let link = Self.nextLink(response) else { return nil }
       guard let next = URL(string: link.target, relativeTo: response.url)?.absoluteURL else {
-        throw Self.refusal("the link to the next page is not a URL", url)
+        throw Self.refusal("the link to the next page is not a valid URL", url)
       }
       return try sameOrigin(next, as: url)
     case .page(let name, _, let count, let first):
@@ -98,7 +98,7 @@ public struct RemotePagination: Sendable {
         found.scheme == nil
         ? URL(string: found.relativeString, relativeTo: response.url)?.absoluteURL : found.absoluteURL
       guard let absolute else {
-        throw Self.refusal("the URL of the next page is not an HTTP URL", url)
+        throw Self.refusal("the URL of the next page is not an http or https URL", url)
       }
       return try sameOrigin(absolute, as: url)
     }
@@ -113,12 +113,12 @@ public struct RemotePagination: Sendable {
 
   private func sameOrigin(_ next: URL, as url: URL) throws -> URL {
     guard let origin = HTTPOrigin(next) else {
-      throw Self.refusal("the URL of the next page is not an HTTP URL", url)
+      throw Self.refusal("the URL of the next page is not an http or https URL", url)
     }
     guard origin == HTTPOrigin(url) else {
       throw Self.refusal(
-        "the next page has a different origin, which must not receive the token; the scheme, host and port must "
-          + "match", url)
+        "the next page has a different origin, which must not receive the token; it must have the same scheme, host "
+          + "and port as this page", url)
     }
     return next
   }

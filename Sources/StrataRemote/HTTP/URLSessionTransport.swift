@@ -110,10 +110,10 @@ public final class URLSessionTransport: HTTPTransport {
 
   private static func prepared(_ request: HTTPRequest, timeout: Duration) throws -> URLRequest {
     guard HTTPOrigin(request.url) != nil else {
-      throw RemoteError(.invalidConfiguration, "the URL is not an HTTP URL; use http or https with a host")
+      throw RemoteError(.invalidConfiguration, "the URL is not an HTTP URL; use an http or https URL with a host")
     }
     guard isToken(request.method) else {
-      throw RemoteError(.invalidConfiguration, "the method is not a valid HTTP method; use letters")
+      throw RemoteError(.invalidConfiguration, "the HTTP method is not valid; use only letters")
     }
     var prepared = URLRequest(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
     prepared.httpMethod = request.method
@@ -128,7 +128,7 @@ public final class URLSessionTransport: HTTPTransport {
       guard isToken(field.name), field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw RemoteError(
           .invalidConfiguration,
-          "a header has a name that is not a token, or a value with control characters")
+          "a header is not valid; its name must be an HTTP token, and its value must not contain control characters")
       }
       prepared.addValue(field.value, forHTTPHeaderField: field.name)
     }

@@ -45,7 +45,9 @@ struct PathTemplate: Sendable {
       var rest = component[...]
       while let open = rest.firstIndex(of: "{") {
         guard let close = rest[open...].firstIndex(of: "}"), close > rest.index(after: open) else {
-          throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and a closing }")
+          throw RemoteError(
+            .invalidConfiguration,
+            "the path “\(path)” has an incomplete placeholder; write a key and a “}” after each “{”")
         }
         try parts.append(Self.text(rest[..<open], path))
         parts.append(.key(String(rest[rest.index(after: open)..<close])))
@@ -53,11 +55,19 @@ struct PathTemplate: Sendable {
       }
       components.append(parts + [try Self.text(rest, path)])
     }
-    guard !components.isEmpty else { throw RemoteError(.invalidConfiguration, "the path of an endpoint is empty") }
+    guard !components.isEmpty else {
+      throw RemoteError(
+        .invalidConfiguration,
+        "an endpoint has an empty path; specify a path")
+    }
   }
 
   private static func text(_ text: Substring, _ path: String) throws -> Part {
-    guard !text.contains("}") else { throw RemoteError(.invalidConfiguration, "the path \(path) has a } without a {") }
+    guard !text.contains("}") else {
+      throw RemoteError(
+        .invalidConfiguration,
+        "the path “\(path)” has a “}” without a “{”")
+    }
     return .text(String(text))
   }
 
@@ -93,12 +103,12 @@ struct EntityPaths: Sendable {
       if let other = template.keys.first(where: { !keys.contains($0) }) {
         throw RemoteError(
           .invalidConfiguration,
-          "the path \(path ?? own) uses the unknown key \(other); the available keys are "
+          "the path “\(path ?? own)” uses the unknown key “\(other)”; the available keys are "
             + "\(keys.sorted().joined(separator: ", "))")
       }
       guard !needsID || template.keys.contains("id") else {
         throw RemoteError(
-          .invalidConfiguration, "the path \(path ?? own) does not identify the record; add {id}")
+          .invalidConfiguration, "the path “\(path ?? own)” does not identify the record; add {id} to the path")
       }
       return template
     }

@@ -23,7 +23,7 @@ struct RemoteBody: Sendable {
   init(_ body: Data, of entity: MappedEntity, isOne: Bool = false) throws {
     guard !body.isEmpty else {
       throw RemoteError(
-        .invalidBody, "the response is empty, so nothing was merged; an empty list must be sent as []",
+        .invalidBody, "the response is empty, so nothing was merged; for an empty list, the server must send []",
         entity: entity.name)
     }
     let value: ArchiveValue
@@ -33,8 +33,8 @@ struct RemoteBody: Sendable {
       throw RemoteError(
         .invalidBody,
         entity.decoder == nil
-          ? "the response is not readable JSON"
-          : "the decoder of the configuration cannot read the response", entity: entity.name, underlying: error)
+          ? "the response is not valid JSON"
+          : "the configuration's decoder cannot decode the response", entity: entity.name, underlying: error)
     }
     switch value {
     case .array(let records): (self.records, isList) = (records, true)
@@ -96,7 +96,7 @@ extension MappedEntity {
     } catch {
       throw RemoteError(
         .invalidBody,
-        "a record cannot be decoded as the entity, so nothing was merged", entity: name, underlying: error)
+        "a record in the response cannot be decoded, so nothing was merged", entity: name, underlying: error)
     }
   }
 
@@ -113,7 +113,7 @@ extension MappedEntity {
       let nodes = try self.nodes(of: places.map { records[$0] }, catalog)
       guard mapper.invalid == .skip else { return nodes }
       let hasIDs = nodes.roots.allSatisfy { nodes.nodes[$0].values[id.attribute].map { !$0.isNull } ?? false }
-      guard hasIDs else { throw RemoteError(.invalidBody, "a record has no id", entity: name) }
+      guard hasIDs else { throw RemoteError(.invalidBody, "a record in the response has no id", entity: name) }
       return nodes
     }
     let left = try self.nodes(of: deleted.map { records[$0] }, catalog)

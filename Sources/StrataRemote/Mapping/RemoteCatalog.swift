@@ -37,7 +37,7 @@ struct RemoteCatalog: Sendable {
   func known(_ type: any Entity.Type) throws -> MappedEntity {
     guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {
       throw RemoteError(
-        .invalidConfiguration, "the entity has no mapper; add a mapper to the configuration", entity: type.schema.name)
+        .invalidConfiguration, "the entity has no mapper; add one to the configuration", entity: type.schema.name)
     }
     return entity
   }

@@ -121,7 +121,8 @@ struct AnswerWriter {
       // An empty id is refused, because the URL for the record would then be the URL of the list.
       guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
-          .invalidBody, "a record has no id under \(idPlace(entity)); specify the id property with id: in the mapper",
+          .invalidBody,
+          "a record has no id under \(idPlace(entity)); specify the id property with the mapper's parameter 'id'",
           entity: entity.name)
       }
       result.ids.append(text)

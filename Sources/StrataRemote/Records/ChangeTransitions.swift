@@ -39,7 +39,7 @@ extension UnsentChange {
       try db.execute(cached: "INSERT OR REPLACE INTO strata_remote_sent VALUES (?, ?, ?)", [number, field, value])
     }
     guard let stored = try UnsentChange.fetch(number, db) else {
-      throw RemoteError(.store, "a change was removed during the preparation for sending", entity: entity)
+      throw RemoteError(.store, "a change was removed while it was being prepared for sending", entity: entity)
     }
     return stored
   }

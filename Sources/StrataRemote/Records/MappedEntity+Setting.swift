@@ -61,8 +61,8 @@ extension MappedEntity {
     guard !table.columns[field.slot].isNotNull else {
       throw RemoteError(
         .store,
-        "the earlier value of \(field.key) refers to a deleted record; set the field to a different record, or delete "
-          + "this record",
+        "the field “\(field.key)” cannot be reset because its earlier value refers to a deleted record; set the field "
+          + "to a different record, or delete this record",
         entity: name)
     }
     return .null

@@ -23,8 +23,8 @@ enum RemoteTables {
     guard found <= format else {
       throw RemoteError(
         .store,
-        "the tables of the RemoteStore have format \(found), but this program supports only formats up to \(format); "
-          + "update the program")
+        "the RemoteStore's tables have format \(found), but this program supports only formats up to \(format); update "
+          + "the program")
     }
     guard found < format else { return }
     for column in ["owner TEXT", "until REAL"] {

@@ -60,7 +60,9 @@ struct Refreshing: Sendable {
 
   private func refreshed() async throws -> (RemoteRefresh, ArchiveValue?) {
     guard session.account == account else {
-      throw RemoteError(.accountChanged, "a different account is in use; repeat the call for the current account")
+      throw RemoteError(
+        .accountChanged,
+        "the account changed before the request; repeat the call for the current account")
     }
     let number = session.nextNumber()
     try await session.checkRows(entity)
@@ -140,7 +142,8 @@ struct Refreshing: Sendable {
     if asks, let answer = try await answer(to: first, since: known) { return answer }
     guard let answer = try await answer(to: first, since: nil) else {
       throw RemoteError(
-        .invalidResponse, "the server answered 304 to an unconditional request", status: 304)
+        .invalidResponse,
+        "the server responded with status 304 (Not Modified) to an unconditional request", status: 304)
     }
     return answer
   }
@@ -192,11 +195,15 @@ struct Refreshing: Sendable {
           after: request.url, response: response, count: body.records.count, received: records.count)
       else { break }
       guard seen.insert(Self.resource(next)).inserted else {
-        throw RemoteError(.invalidResponse, "the pages of the list are linked in a cycle, so nothing was merged")
+        throw RemoteError(
+          .invalidResponse,
+          "the pages of the list link to each other in a cycle, so nothing was merged")
       }
       guard count < session.configuration.pageLimit else {
         throw RemoteError(
-          .tooLarge, "the list has more than \(session.configuration.pageLimit) pages, so nothing was merged")
+          .tooLarge,
+          "the list has more than \(session.configuration.pageLimit) pages, so nothing was merged; request fewer "
+            + "records, or increase pageLimit")
       }
       request = HTTPRequest("GET", next, headers: first.headers)
       for name in ["If-None-Match", "If-Modified-Since"] { request.headers[name] = nil }

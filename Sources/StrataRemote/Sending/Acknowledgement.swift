@@ -38,8 +38,8 @@ struct Acknowledgement {
       if !columns.isEmpty {
         ignored = RemoteError(
           .notApplied,
-          "the server accepted the change but still has the old values of \(keys.joined(separator: ", ")); retry or "
-            + "discard the change",
+          "the server accepted the change but still has the old values of \(keys.joined(separator: ", ")); retry the "
+            + "change, or discard it",
           entity: entity.name, status: 200)
       }
     }
@@ -49,7 +49,7 @@ struct Acknowledgement {
       guard let id else {
         throw RemoteError(
           .invalidBody,
-          "the response to POST has no id in its content or in Location, but the server has the new record",
+          "the server created the record but did not return its id in the response's body or Location header",
           entity: entity.name)
       }
       record = try acknowledgeInsert(change, values, id)

@@ -35,9 +35,10 @@ struct ChangeRequest {
     /// resolution of a conflict.
     var reason: String? {
       switch self {
-      case .waits: "the change waits for a referenced record that the server does not have yet"
-      case .held: "the change waits for its conflict to be resolved"
-      case .behind: "the change waits for changes of records that previously referred to the record"
+      case .waits: "the change cannot be sent until the server has a record that it refers to"
+      case .held: "the change cannot be sent until its conflict is resolved"
+      case .behind:
+        "the change cannot be sent until the changes to records that used to refer to its record have been sent"
       case .ready, .uncertain, .nothing, .stuck, .again, .needsRecord: nil
       }
     }
@@ -193,9 +194,12 @@ struct ChangeRequest {
       guard read.isExactly(row[field.slot]) else {
         throw RemoteError(
           .refused,
-          "a merge patch cannot set a key of the dictionary \(field.key) to null; set update: of the mapper to .put",
+          "a merge patch cannot set a key of the dictionary “\(field.key)” to null; set the mapper's parameter "
+            + "'update' to .put",
           entity: entity.name,
-          underlying: ArchiveError(.notEncodable, "null in a merge patch removes the key", path: path))
+          underlying: ArchiveError(
+            .notEncodable,
+            "a merge patch cannot contain null as a value because null removes the key", path: path))
       }
     }
   }

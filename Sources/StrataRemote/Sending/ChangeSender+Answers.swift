@@ -23,7 +23,7 @@ extension ChangeSender {
       let body = try RemoteBody(response.body, of: entity, isOne: true)
       guard !body.isList, let record = body.records.first else {
         throw RemoteError(
-          .invalidBody, "the response to \(request.method) is a list instead of a record", entity: entity.name)
+          .invalidBody, "the response to \(request.method) is a list, not a record", entity: entity.name)
       }
       nodes = try entity.nodes(of: [record], catalog)
       if let nodes, let root = nodes.roots.first { id = nodes.nodes[root].values[entity.id.attribute] }
@@ -47,7 +47,7 @@ extension ChangeSender {
     return try await session.write { [nodes, named] db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(
-          .accountChanged, "the account changed during the sending of a change; the change will be sent again")
+          .accountChanged, "the account changed while a change was being sent; the change will be sent again")
       }
       try StoredCopies.forget(url: request.url.absoluteString, db)
       return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
@@ -88,6 +88,8 @@ extension MappedEntity {
       // `try?` skips a candidate whose type the column cannot store.
       if let stored = try? stored(candidate, id.attribute) { return stored }
     }
-    throw RemoteError(.invalidBody, "the property cannot store the id from Location", entity: name)
+    throw RemoteError(
+      .invalidBody,
+      "the id property cannot store the id from the response's Location header", entity: name)
   }
 }

@@ -70,8 +70,8 @@ extension ChangeSender {
         guard changed.isEmpty else {
           let error = RemoteError(
             .conflict,
-            "the record was deleted locally, but the server changed the values of \(changed.joined(separator: ", ")); "
-              + "retry the change to delete the record anyway, or discard the change",
+            "the record was deleted locally, but its values of \(changed.joined(separator: ", ")) changed on the "
+              + "server; to delete the record anyway, retry the change; otherwise discard the change",
             entity: entity.name)
           try await refuse(change, error, shown, &sending)
           return nil
@@ -131,7 +131,7 @@ extension ChangeSender {
     return try await session.write { db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(
-          .accountChanged, "the account changed during the sending of a change; the change will be sent again")
+          .accountChanged, "the account changed while a change was being sent; the change will be sent again")
       }
       // The ETag and modification time are stored only for a deletion. If the row has been created again in the
       // meantime, they would hide changes on the server that were never merged.
@@ -177,7 +177,7 @@ extension ChangeSender {
         else {
           throw RemoteError(
             .refused,
-            "the path of \(verb) needs the key \(key), which has no value in the record; set the value, then retry "
+            "the path for \(verb) uses the key “\(key)”, which has no value in the record; set the value, then retry "
               + "the change",
             entity: entity.name)
         }

@@ -54,7 +54,8 @@ struct ChangeSender: Sendable {
         {
           guard session.account == account else {
             failure = RemoteError(
-              .accountChanged, "a different account is in use; send the changes of that account with a separate call")
+              .accountChanged,
+              "the account changed during the call; send the new account's changes with a separate call")
             isEnding = true
             break
           }
@@ -185,7 +186,8 @@ struct ChangeSender: Sendable {
     try await postpone(
       number, attempts: 1,
       because: RemoteError(
-        .conflict, "the record changes on the server faster than the change can be sent", status: 412))
+        .conflict,
+        "the record changed on the server again before the change could be sent; try again later", status: 412))
     return .skipped
   }
 
@@ -279,7 +281,10 @@ struct ChangeSender: Sendable {
     guard response.status != 304 else {
       try await refuse(
         change,
-        RemoteError(.invalidResponse, "the status 304 is not a valid response to \(stored.verb)", status: 304),
+        RemoteError(
+          .invalidResponse,
+          "the server responded to \(stored.verb) with status 304 (Not Modified), which is not valid for a "
+            + "change", status: 304),
         shown, &sending)
       return .settled
     }

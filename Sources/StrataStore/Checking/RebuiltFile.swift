@@ -70,7 +70,7 @@ struct RebuiltFile {
     guard needed.allSatisfy({ found.contains($0) }) else {
       throw found.count * 2 < roots.count && !own.starts(with: Self.magic)
         ? StoreError(.notAStore, "the file does not contain a recognizable store")
-        : StoreError(.damaged, "too many pages of the file are damaged for a recovery; restore a backup")
+        : StoreError(.damaged, "the file has too many damaged pages to be repaired; restore a backup")
     }
     for page in Self.schemaPages(of: fresh) {
       let bytes = fresh.subdata(in: (page - 1) * Self.pageSize..<page * Self.pageSize)
@@ -82,7 +82,7 @@ struct RebuiltFile {
   private func read(_ page: Int, _ file: FileHandle) throws -> Data {
     try file.seek(toOffset: UInt64((page - 1) * Self.pageSize))
     guard let bytes = try file.read(upToCount: Self.pageSize), bytes.count == Self.pageSize else {
-      throw StoreError(.fileSystem, "a page of the copy cannot be read")
+      throw StoreError(.fileSystem, "a page of the copied file cannot be read")
     }
     return Data(bytes)
   }

@@ -49,7 +49,7 @@ struct RevisionWalk {
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
       // The rows on a damaged page may not be sorted. Without this check, the iteration could go back and never end.
-      guard found >= id else { throw StoreError(.damaged, "the revisions are not ordered by number") }
+      guard found >= id else { throw StoreError(.damaged, "the revisions are out of order") }
       do { return (found, .row(try StoredRow(row))) } catch {
         // The key and the number of a damaged row only help to describe the loss, so a column that cannot be read is ignored.
         let key: Int64? = try? row.column(1), seq: Int64? = try? row.column(2)

@@ -77,7 +77,7 @@ final class StoreChecker {
 
   static func check(_ store: SnapshotStore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
     if case .share(let percent) = level, !(0...100).contains(percent) {
-      throw StoreError(.invalid, "the share of revisions to check must be from 0 to 100 percent")
+      throw StoreError(.invalid, "the percentage of revisions to check must be between 0 and 100")
     }
     return try store.readDamaged { db in
       try store.read(db) { transaction in
@@ -261,7 +261,7 @@ final class StoreChecker {
       try reporting(.content, "content \(id), which revisions share: ") {
         let hash: Data = try row.column(1)
         guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
-          throw StoreError(.damaged, "the bytes of the content do not match the digest")
+          throw StoreError(.damaged, "the content does not match its digest")
         }
         guard !isUsed else { return }
         findings.add(

@@ -87,7 +87,7 @@ struct StoreSalvage {
   static func run(_ damaged: URL, _ url: URL, _ options: StoreOptions, _ work: StoreWork) throws -> StoreSalvageReport {
     let damaged = URL(fileURLWithPath: try StoreOpening.resolved(damaged.path))
     guard try FileStatus(ofPath: damaged.path) != nil else {
-      throw StoreError(.notAStore, "the file to salvage does not exist")
+      throw StoreError(.notAStore, "the file to salvage does not exist; check the path")
     }
     let opening = StoreOpening(options)
     let opened: (queue: any DatabaseWriter, tables: StoreTables)
@@ -115,7 +115,7 @@ struct StoreSalvage {
   }
 
   private static let existing = StoreError(
-    .invalid, "a file or a journal already exists at the path of the salvaged store; choose a different path")
+    .invalid, "a file or a journal already exists at the output path; choose a different path")
 
   private static func run(
     _ store: SnapshotStore, _ url: URL, _ folder: URL, _ work: StoreWork
@@ -195,7 +195,7 @@ struct StoreSalvage {
     guard try transaction.adopt(row, as: key, content) else {
       lost.add(
         .ofRevision(
-          row, key: known.name, StoreError(.damaged, "a different row has the same key and number"),
+          row, key: known.name, StoreError(.damaged, "another row has the same key and number"),
           advice: Self.advice))
       return
     }
@@ -204,8 +204,8 @@ struct StoreSalvage {
     let problem =
       switch (known.name, known.other) {
       case (nil, _): "the name of the key is lost"
-      case (let name?, nil): "a different key also has the name \(name)"
-      case (let name?, let other?): "the name of the key is \(name) in the table but \(other) in the index"
+      case (let name?, nil): "another key also has the name “\(name)”"
+      case (let name?, let other?): "the name of the key is “\(name)” in the table but “\(other)” in the index"
       }
     lost.add(
       StoreFinding(

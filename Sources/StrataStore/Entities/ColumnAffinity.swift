@@ -40,7 +40,9 @@ enum ColumnAffinity: Sendable {
     case (.text, .double(let number)): return String(number).databaseValue
     case (.real, .int64(let number)):
       guard let double = Double(exactly: number) else {
-        throw EntityError(.notStorable, "the floating-point column cannot store the integer exactly")
+        throw EntityError(
+          .notStorable,
+          "the floating-point column cannot store the integer exactly; declare the column as INTEGER")
       }
       return double.databaseValue
     case (.integer, .double(let number)), (.numeric, .double(let number)):

@@ -97,7 +97,9 @@ struct ColumnCoding: Sendable {
   func stored(_ value: ArchiveValue) throws -> DatabaseValue {
     if case .transform(let transform, let inner) = conversion {
       guard let write = transform.write else {
-        throw EntityError(.notStorable, "the transformer is not reversible; make the column .readOnly")
+        throw EntityError(
+          .notStorable,
+          "the value cannot be saved because its transformer is not reversible; make the column .readOnly")
       }
       if value.isNull, !transform.takesNull { return .null }
       return try Self.stored(write(value), inner, affinity)
@@ -145,7 +147,8 @@ struct ColumnCoding: Sendable {
 
   private static var notANumber: EntityError {
     EntityError(
-      .notStorable, "SQLite stores NaN as null; declare an optional and save nil instead")
+      .notStorable,
+      "NaN cannot be saved because SQLite stores it as null; make the property optional, and save nil instead")
   }
 
   private static func digits(of value: ArchiveValue) -> String? {
@@ -175,12 +178,12 @@ struct ColumnCoding: Sendable {
     case .secondsSince1970: return try affinity.stored(date.timeIntervalSince1970.databaseValue)
     case .millisecondsSince1970:
       guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
-        throw EntityError(.notStorable, "the date in milliseconds does not fit in 64 bits")
+        throw EntityError(.notStorable, "the date is out of range because its milliseconds do not fit in 64 bits")
       }
       return try affinity.stored(milliseconds.databaseValue)
     case .text, .iso8601:
       guard var text = ISO8601.string(from: date) else {
-        throw EntityError(.notStorable, "the year of a date in a text column must be from 0 to 9999")
+        throw EntityError(.notStorable, "the year of a date in a text column must be between 0 and 9999")
       }
       if form == .iso8601 { return text.databaseValue }
       text.removeLast()
@@ -200,7 +203,9 @@ struct ColumnCoding: Sendable {
       try ArchiveEncoder().encode(ValueCoding.decode(T.self, from: value, in: unfinished()))
     }
     guard let type = type as? any Codable.Type else {
-      throw EntityError(.notStorable, "the type \(type) is neither Archivable nor Codable")
+      throw EntityError(
+        .notStorable,
+        "the type \(type) cannot be stored in a column because it is neither Archivable nor Codable")
     }
     return try encode(type)
   }
@@ -210,7 +215,7 @@ struct ColumnCoding: Sendable {
       try JSONWriter(sortsKeys: true).write(T.decode(from: value, in: unfinished()))
     }
     guard let type = type as? any Archivable.Type else {
-      throw EntityError(.notStorable, "the type \(type) is not Archivable")
+      throw EntityError(.notStorable, "the type \(type) cannot be stored in a column because it is not Archivable")
     }
     return String(decoding: try json(type), as: UTF8.self)
   }
@@ -233,7 +238,7 @@ struct ColumnCoding: Sendable {
 
   private static func value(of stored: DatabaseValue, _ conversion: Conversion) throws -> ArchiveValue {
     func refused(_ expected: String) -> EntityError {
-      EntityError(.notReadable, "the value of the column is not \(expected)")
+      EntityError(.notReadable, "the column's value is not \(expected)")
     }
     switch (conversion, stored.storage) {
     case (_, .null): return .null
@@ -329,7 +334,9 @@ struct ColumnCoding: Sendable {
       try ValueCoding.value(of: ArchiveDecoder().decode(T.self, from: data))
     }
     guard let type = type as? any Codable.Type else {
-      throw EntityError(.notReadable, "the type \(type) is neither Archivable nor Codable")
+      throw EntityError(
+        .notReadable,
+        "the type \(type) cannot be stored in a column because it is neither Archivable nor Codable")
     }
     return try decode(codable: type)
   }
@@ -339,7 +346,7 @@ struct ColumnCoding: Sendable {
       try JSONReader().read(T.self, from: json).archivedValue(includingExcluded: true)
     }
     guard let type = type as? any Archivable.Type else {
-      throw EntityError(.notReadable, "the type \(type) is not Archivable")
+      throw EntityError(.notReadable, "the type \(type) cannot be stored in a column because it is not Archivable")
     }
     return try read(type)
   }

@@ -50,11 +50,14 @@ package struct EntityBases {
         guard let key = try Self.key(of: given.nodes[base], catalog), !key.contains(where: \.value.isNull) else {
           throw EntityError(
             .missingValue,
-            "the object passed as base: has no value for its primary key; map the primary key to a property",
+            "the base object has no value for its primary key; map the primary key to a property",
             entity: type.name, table: catalog.tables[type.table].name)
         }
         guard try key == Self.key(of: nodes.nodes[root], catalog) else {
-          throw EntityError(.clash, "the object passed as base: is not the object to save", entity: type.name)
+          throw EntityError(
+            .clash,
+            "the base object and the object to save are different objects; pass an earlier state of the same "
+              + "object", entity: type.name)
         }
         let place = FetchedRows.RowReference(rows: try FetchedRows(given, catalog), number: base)
         ofNode[root] = place
@@ -75,8 +78,8 @@ package struct EntityBases {
         if case .nodes(let found) = node.links[place], !found.isEmpty {
           throw EntityError(
             .unreadRelation,
-            "the relation was not fetched, so a save would lose the related rows; fetch the object with the relation, "
-              + "then change the object",
+            "the relation was not fetched, so a save would lose the related rows; fetch the object with the relation "
+              + "before you change it",
             entity: catalog.types[node.type].name, path: nodes.path(of: number) + [.key(relation.key)])
         }
         result.nodes[number].links[place] = .absent

@@ -48,7 +48,8 @@ package final class EntityCatalog: Sendable {
     guard types[number].table == types[declared].table else {
       throw EntityError(
         .invalidMapping,
-        "the class chosen for a row is mapped to a different table", entity: type.schema.name, table: table.name)
+        "the class chosen for a row is mapped to a different table; choose a class of this "
+          + "table", entity: type.schema.name, table: table.name)
     }
     return number
   }
@@ -59,7 +60,7 @@ package final class EntityCatalog: Sendable {
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
       throw EntityError(
-        .invalidMapping, "the entity is not registered with the store; add the entity when you create the EntityStore",
+        .invalidMapping, "the entity is not registered; register it when you create the EntityStore",
         entity: type.schema.name)
     }
     return number
@@ -98,7 +99,9 @@ struct EntityCatalogBuilder {
     let path: [ArchiveError.PathComponent] = key.map { [.key($0)] } ?? []
     let known =
       (error as? EntityError)
-      ?? EntityError(.invalidMapping, "the model or the database threw an error", underlying: error)
+      ?? EntityError(
+        .invalidMapping,
+        "the mapping could not be checked because the model or the database threw an error", underlying: error)
     problems.append(known.located(entity: type.schema.name, path: path))
   }
 

@@ -100,7 +100,7 @@ struct EntityChanges {
       let table = writer.table(of: reference.row)
       throw writer.located(
         EntityError(
-          .missingValue, "a relation refers to a row whose referenced column is null",
+          .missingValue, "a relation refers to a row whose referenced column is null; set that column",
           table: table.name, columns: [table.columns[reference.slot].name]), row, key: writer.key(of: slot, row))
     }
   }
@@ -145,7 +145,7 @@ struct EntityChanges {
     try statement.execute(arguments: StatementArguments(values.map(\.value) + table.primaryKey.map { original[$0] }))
     guard db.changesCount == 1 else {
       throw EntityError(
-        .constraint, "a trigger or a rule of the database prevented the update of the row", table: table.name)
+        .constraint, "a database trigger or constraint prevented the update of the row", table: table.name)
     }
     for (slot, value) in values { writer.rows[row].original?[slot] = value }
   }
@@ -162,7 +162,7 @@ struct EntityChanges {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
         throw EntityError(
-          .constraint, "a trigger of the database prevented the deletion of the row", table: table.name)
+          .constraint, "a database trigger prevented the deletion of the row", table: table.name)
       }
     }
     writer.rows[row].outcome = .deleted
@@ -202,7 +202,7 @@ struct EntityChanges {
     }
     guard db.changesCount == 1 else {
       throw EntityError(
-        .constraint, "a trigger or a rule of the database prevented the insertion of the row", table: table.name)
+        .constraint, "a database trigger or constraint prevented the insertion of the row", table: table.name)
     }
     if isSupplied, table.hasRowID {
       supplied = try Row.fetchOne(
@@ -279,7 +279,7 @@ struct EntityChanges {
       return writer.located(
         EntityError(
           .constraint,
-          "new rows refer to each other in a cycle without a nullable foreign key; make one of the foreign keys "
+          "new rows refer to each other in a cycle, and none of their foreign keys is nullable; make one of them "
             + "nullable"), left[0].row
       )
     }

@@ -137,11 +137,13 @@ extension EntityError {
     switch StoreError.meaning(of: error.extendedResultCode).code {
     case .busy:
       return EntityError(
-        .busy, "another connection has locked the database; end the transaction of that connection, or set busyMode",
+        .busy,
+        "another connection has locked the database; end that connection's transaction, or set busyMode to wait for "
+          + "the lock",
         underlying: error)
     case .full:
       return EntityError(
-        .full, "the disk is full, so nothing was saved; free disk space", underlying: error)
+        .full, "the disk is full, so nothing was saved; free up disk space", underlying: error)
     default:
       return EntityError(.database, "the database rejected the operation", underlying: error)
     }

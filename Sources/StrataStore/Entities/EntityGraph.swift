@@ -62,7 +62,7 @@ package struct EntityGraph: Sendable, Equatable {
     let isInvalid = known.code == .invalid
     return EntityError.of(
       known, isInvalid ? .invalid : .notReadable,
-      isInvalid ? "the row violates the rules of the model" : "the row cannot be read as the model",
+      isInvalid ? "the row violates the model's validation rules" : "the row cannot be decoded as the model",
       entity: known.typeName ?? entity)
   }
 

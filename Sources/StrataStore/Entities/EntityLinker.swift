@@ -211,7 +211,9 @@ struct EntityLinker {
   ) throws {
     let place = ForeignKeySlot(row: row, table: writer.rows[row].table, slot: slot)
     if writer.nodes.isWhole, let other = claims[place], other.target != target {
-      throw failure("two objects represent the same row but refer to different rows", node: node, relation)
+      throw failure(
+        "two objects represent the same row but refer to different rows; make both refer to the same "
+          + "row", node: node, relation)
     }
     claims[place] = (target, node)
     set(row, slot, target, referenced)
@@ -252,7 +254,9 @@ struct EntityLinker {
         continue
       }
       if writer.nodes.isWhole, joined[known].elements != list.elements {
-        throw failure("two objects represent the same row but have different lists", node: list.node, relation)
+        throw failure(
+          "two objects represent the same row but have different lists; make both lists "
+            + "equal", node: list.node, relation)
       }
       superseded.formUnion(joined[known].elements)
       joined[known].elements = list.elements
@@ -260,8 +264,7 @@ struct EntityLinker {
     lists = joined
     for list in lists where Set(list.elements).count < list.elements.count {
       throw failure(
-        "two elements of the list have the same key and represent the same row; a list can contain a row only "
-          + "once", node: list.node,
+        "two elements of the list have the same key and represent the same row; remove one of them", node: list.node,
         targets.relation(list.place))
     }
     return superseded
@@ -278,20 +281,21 @@ struct EntityLinker {
       let place = ForeignKeySlot(row: element, table: table, slot: slot)
       if let claim = claims[place], let target = claim.target, target != list.row {
         throw failure(
-          "an element refers to a different row than the owner of the list; make both sides of the relation agree",
+          "an element of the list refers to a different owner; make both sides of the relation agree",
           node: list.node, relation)
       }
       if claims[place] == nil, let node = writer.rows[element].node, hasOwnValue(node, slot),
         let known = writer.rows[element].values[slot], !known.isNull, !known.isExactly(value(list.row, referenced))
       {
         throw failure(
-          "the foreign key of an element refers to a different row than the owner of the list; make both sides of the "
-            + "relation agree",
+          "the foreign key of a list element refers to a different owner; make both sides of the relation agree",
           node: list.node, relation)
       }
       guard try mayMove(element, slot, to: value(list.row, referenced), relation) else { continue }
       if let other = listed.updateValue(list.row, forKey: place), other != list.row {
-        throw failure("an element of the list is also in the list of a different row", node: list.node, relation)
+        throw failure(
+          "an element of the list is also in another row's list; remove it from one of the "
+            + "lists", node: list.node, relation)
       }
       set(element, slot, list.row, referenced)
     }
@@ -492,8 +496,8 @@ struct EntityLinker {
     let table = writer.table(of: row)
     guard !table.columns[slot].isNotNull else {
       throw failure(
-        "an object removed from the list is still saved, but its foreign key is required; exclude the object, or add "
-          + "the object to a list",
+        "an object was removed from the list, but the save still includes it and its foreign key is required; exclude "
+          + "the object from the save, or add it to a list",
         node: list.node, relation)
     }
     release(row, slot, order)
@@ -599,8 +603,8 @@ struct EntityLinker {
     for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where known.isListed {
       guard !lacks(pair.first, pair.second), !lacks(pair.second, pair.first) else {
         throw failure(
-          "the list contains an object whose own list does not contain the owner; make both sides of the relation "
-            + "agree", node: known.node,
+          "the list contains an object whose own list does not contain the list's owner; make both sides of the "
+            + "relation agree", node: known.node,
           known.relation)
       }
     }

@@ -106,7 +106,7 @@ struct EntityMatcher {
       guard !pending.isEmpty else {
         throw writer.located(
           EntityError(
-            .clash, "the keys of the objects depend on each other in a cycle, so no key can be looked up first"),
+            .clash, "the objects' keys depend on each other in a cycle, so none can be looked up first"),
           node: first)
       }
     }
@@ -211,7 +211,7 @@ struct EntityMatcher {
           guard hits[node]?[place] == nil else {
             throw writer.located(
               EntityError(
-                .clash, "several rows match the key \(key.name) because the key contains null; use a different key",
+                .clash, "several rows match the key “\(key.name)” because the key contains null; use a different key",
                 table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
           }
           hits[node]?[place] = row

@@ -163,7 +163,7 @@ package struct EntityNodes: Sendable {
   static func failure(_ error: any Error, _ entity: String, _ path: [ArchiveError.PathComponent]) -> any Error {
     if let error = error as? EntityError { return error.located(entity: entity, path: path) }
     return EntityError.of(
-      error, .invalidSource, "the incoming data cannot be read as this entity", entity: entity, path: path)
+      error, .invalidSource, "the incoming data cannot be decoded as the entity", entity: entity, path: path)
   }
 
   /// A traversal that creates the nodes of a source. It is not recursive, because deeply nested values could overflow the
@@ -263,8 +263,8 @@ package struct EntityNodes: Sendable {
         guard known != nil || part.slots[relation.place] == nil else {
           throw EntityError(
             .invalidSource,
-            "the row has the class \(type.name), and the document has the relation \(relation.key) of that class; "
-              + "apply the document to \(type.name), or add the tag of the class", path: [.key(relation.key)])
+            "the document contains the relation “\(relation.key)”, which only the row's class \(type.name) has; apply the "
+              + "document to \(type.name), or add the class's tag to the document", path: [.key(relation.key)])
         }
         return known
       }
@@ -293,7 +293,7 @@ package struct EntityNodes: Sendable {
       case (.one, .null):
         guard relation.isOptional else {
           throw EntityNodes.failure(
-            EntityError(.invalidSource, "the relation is null but not optional"),
+            EntityError(.invalidSource, "the relation must not be null because it is not optional"),
             catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
         }
         return []
@@ -315,7 +315,9 @@ package struct EntityNodes: Sendable {
       var seen = Set<ArchiveValue>()
       for (place, element) in elements.enumerated() where !seen.insert(element).inserted {
         throw EntityNodes.failure(
-          EntityError(.invalidSource, "a set has a duplicate element"), catalog.types[nodes[node].type].name,
+          EntityError(
+            .invalidSource,
+            "a set contains the same element twice; remove one of the two"), catalog.types[nodes[node].type].name,
           path(node, [.key(relation.key), .index(place)]))
       }
     }

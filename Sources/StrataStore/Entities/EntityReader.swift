@@ -101,7 +101,7 @@ final class EntityReader {
     guard let other = included.subtracting(known).min() else { return }
     throw EntityError(
       .invalidMapping,
-      "no entity has the relation \(other); the known relations are \(known.sorted().joined(separator: ", "))")
+      "no entity has the relation “\(other)”; the known relations are \(known.sorted().joined(separator: ", "))")
   }
 
   // MARK: Rows
@@ -189,8 +189,8 @@ final class EntityReader {
     guard entity.rowBase != nil else {
       throw EntityError(
         .invalidMapping,
-        "the relation is not fetched, so a save would treat the relation as empty; include the relation, or declare a "
-          + "property of the type RowBase",
+        "the relation was not fetched, so a save would treat it as empty; include the relation in the fetch, or "
+          + "declare a property of the type RowBase",
         entity: entity.name, path: [.key(relation.key)])
     }
     return false
@@ -279,7 +279,7 @@ final class EntityReader {
       if relation.shape == .one, links.count > 1 {
         throw EntityError(
           .notReadable,
-          "several rows have the foreign key, but the property holds only one row; make the property an array",
+          "several rows have the same foreign key, but the property can hold only one row; make the property an array",
           entity: catalog.types[nodes[number].type].name, path: [.key(relation.key)])
       }
     }
@@ -294,8 +294,8 @@ enum EntityRowCoding {
     guard mapping.relations.isEmpty else {
       throw EntityError(
         .invalidMapping,
-        "a single row does not contain the entity's relations, so saving the model would lose the relations; fetch "
-          + "the model with an EntityStore",
+        "a single row does not contain the entity's relations, so saving the model would lose them; fetch the model "
+          + "with an EntityStore",
         entity: schema.name, table: mapping.table)
     }
     var slots = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -324,7 +324,7 @@ enum EntityRowCoding {
       values: slots.compactMap(\.self))
     do { return try E.decode(from: .record(record), in: DecodingContext(includesExcluded: true)) } catch {
       throw EntityError.of(
-        error, .notReadable, "the row cannot be read as the model", entity: schema.name, table: mapping.table)
+        error, .notReadable, "the row cannot be decoded as the model", entity: schema.name, table: mapping.table)
     }
   }
 }

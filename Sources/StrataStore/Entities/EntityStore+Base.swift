@@ -80,7 +80,9 @@ extension EntityStore {
 
   private static func root<E: Entity>(of models: [E]) throws -> E {
     guard let model = models.first else {
-      throw EntityError(.conflict, "the row was deleted immediately after the save", entity: E.schema.name)
+      throw EntityError(
+        .conflict,
+        "the row was deleted immediately after the save, so it cannot be returned", entity: E.schema.name)
     }
     return model
   }

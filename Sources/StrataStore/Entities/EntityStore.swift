@@ -48,7 +48,9 @@ public struct EntityStore: Sendable {
   /// - Throws: ``EntityError`` with the code `database` if the store was created in a transaction.
   func openDatabase() throws -> any DatabaseWriter {
     guard let database else {
-      throw EntityError(.database, "the store was created in a transaction; use the methods with the parameter in:")
+      throw EntityError(
+        .database,
+        "the store was created in a transaction and cannot start one; use the methods with the parameter 'in'")
     }
     return database
   }
@@ -207,7 +209,7 @@ public struct EntityStore: Sendable {
     let known = Set(catalog.types[try catalog.known(type)].keys.map(\.name))
     for key in keys where !known.contains(key) {
       throw EntityError(
-        .invalidMapping, "the entity has no key \(key); its keys are \(known.sorted().joined(separator: ", "))",
+        .invalidMapping, "the entity has no key “\(key)”; its keys are \(known.sorted().joined(separator: ", "))",
         entity: type.schema.name)
     }
   }

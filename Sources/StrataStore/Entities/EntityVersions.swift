@@ -96,7 +96,8 @@ final class EntityVersionCheck: Sendable {
         guard version == schema.modelVersion, part == 0 else {
           throw EntityError(
             .unmigrated,
-            "the rows are at version \(version) or only partly migrated, but the model is at version \(schema.modelVersion); run EntityMigrator first",
+            "the rows have version \(version) or are only partly migrated, but the model has version "
+              + "\(schema.modelVersion); run EntityMigrator first",
             entity: schema.name, table: table)
         }
       }

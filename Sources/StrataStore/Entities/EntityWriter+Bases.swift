@@ -25,7 +25,10 @@ extension EntityWriter {
     case .takeServer: return false
     case .fail:
       throw located(
-        EntityError(.conflict, "the row and the object both changed after the fetch", columns: columns), row,
+        EntityError(
+          .conflict,
+          "the row and the object have both changed since the object was fetched; fetch the row again, and repeat the "
+            + "change", columns: columns), row,
         key: key)
     }
   }
@@ -54,8 +57,8 @@ extension EntityWriter {
           throw located(
             EntityError(
               .conflict,
-              "the row was deleted after the object was fetched; save the object with overwriting: true to create the "
-                + "row again"),
+              "the row was deleted after the object was fetched; to create the row again, save the object with "
+                + "overwriting: true"),
             node: number)
         }
       }
@@ -136,7 +139,10 @@ extension EntityWriter {
         }
         guard isSame else {
           throw located(
-            EntityError(.conflict, "the row to delete has changed since the object was fetched"), row)
+            EntityError(
+              .conflict,
+              "the row to delete has changed since the object was fetched; fetch the object again before you delete "
+                + "it"), row)
         }
         continue
       }
@@ -145,8 +151,8 @@ extension EntityWriter {
       throw located(
         EntityError(
           .staleSave,
-          "the object may be older than its row; save the object with base:, declare a property of the type RowBase, "
-            + "or pass overwriting: true",
+          "the object may be older than its row; pass a base, declare a property of the type RowBase, or pass "
+            + "overwriting: true",
           columns: slots.map { self.table(of: row).columns[$0].name }), row)
     }
   }

@@ -41,7 +41,7 @@ package final class EntityWriter {
       guard let key = Self(table: number, table.primaryKey.map { values[$0] }) else {
         let columns = table.primaryKey.filter { values[$0].isNull }.map { table.columns[$0].name }
         throw EntityError(
-          .notReadable, "the row has no value in its primary key; set the primary key",
+          .notReadable, "the row has no value for its primary key; set the primary key",
           table: table.name, columns: columns)
       }
       self = key
@@ -286,7 +286,7 @@ package final class EntityWriter {
           throw located(
             EntityError(
               .missingValue,
-              "the required relation of a new row is not set; set the relation, or make the relation optional",
+              "a required relation of a new row is not set; set the relation, or make it optional",
               columns: [table(of: row).columns[slot].name]), row, key: relation.key)
         }
       }
@@ -295,7 +295,7 @@ package final class EntityWriter {
       where rows[row].values[slot] == nil && rows[row].references[slot] == nil && !table.suppliesValue(of: slot) {
         throw located(
           EntityError(
-            .missingValue, "the primary key of a new row has no value",
+            .missingValue, "the primary key of a new row has no value; set the primary key",
             columns: [table.columns[slot].name]),
           row, key: key(of: slot, row))
       }
@@ -305,7 +305,8 @@ package final class EntityWriter {
         if slot == table.rowID { continue }
         throw located(
           EntityError(
-            .missingValue, "the saved object has no value for the NOT NULL column", columns: [column.name]),
+            .missingValue,
+            "the saved object has no value for the NOT NULL column; set a value for it", columns: [column.name]),
           row, key: key(of: slot, row))
       }
     }
@@ -324,7 +325,9 @@ package final class EntityWriter {
           rows[row].values[attribute.slot] = try type.stored(value, attribute, in: table)
         } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {
           throw EntityError(
-            .missingValue, "the property of a new row is absent; give the property a default, or name an existing row",
+            .missingValue,
+            "the property is absent, and a new row needs a value for it; give the property a default, or use the key "
+              + "of an existing row",
             columns: [table.columns[attribute.slot].name])
         }
       } catch {
@@ -359,7 +362,7 @@ package final class EntityWriter {
       let found = try reader.read(type: number, primaryKeys: changed.map { primaryKey($0) })
       if let lost = found.firstIndex(of: nil) {
         throw located(
-          EntityError(.constraint, "a trigger of the database deleted the saved row"), changed[lost])
+          EntityError(.constraint, "a database trigger deleted the saved row"), changed[lost])
       }
       let graph = try reader.graph(roots: found.compactMap(\.self))
       try graph.finishRoots { place, result in
@@ -368,7 +371,7 @@ package final class EntityWriter {
         do { record = try result.get() } catch {
           throw located(
             EntityError(
-              .invalid, "the rules or the code of the model rejected the resulting row, so nothing was saved",
+              .invalid, "the model's validation or code rejected the resulting row, so nothing was saved",
               underlying: error), row)
         }
         for attribute in type.attributes where attribute.isWritten {

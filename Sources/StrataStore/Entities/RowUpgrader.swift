@@ -80,8 +80,9 @@ struct RowUpgrader {
         guard others.isEmpty else {
           throw EntityError(
             .invalidMapping,
-            "the table lacks the column \(origin) that the steps read, but one of the columns "
-              + "\(others.joined(separator: ", ")) may have its values; name the column of \(origin) in columns:",
+            "the migration steps read the column “\(origin)”, which the table does not have; if one of the columns "
+              + "\(others.joined(separator: ", ")) has its values, specify that column for “\(origin)” in the argument "
+              + "'columns'",
             entity: type.name, path: [.key(origin)], table: table.name)
         }
         try add(origin, column.slot)
@@ -193,7 +194,8 @@ struct RowUpgrader {
     let field = type.schema.fields[column.place]
     guard var value = try value ?? field.absentValue() else {
       throw EntityError(
-        .missingValue, "the row has no value for the property; set a value in a step, or give the property a default")
+        .missingValue,
+        "the row has no value for the property; set a value in a migration step, or give the property a default")
     }
     // Foreign keys are not converted to the type of the property.
     if type.mapping.relations[field.key] == nil {
@@ -206,7 +208,7 @@ struct RowUpgrader {
     }
     guard column.isWritten else {
       guard try column.coding.value(of: old) == value else {
-        throw EntityError(.notStorable, "a step changes the value of a .readOnly column")
+        throw EntityError(.notStorable, "a migration step changes a .readOnly column, which cannot be written")
       }
       return (value, nil)
     }

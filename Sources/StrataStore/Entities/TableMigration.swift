@@ -40,8 +40,8 @@ struct TableMigration {
     guard roots.count == 1, types.count == 1 || roots[0].mapping.subclass != nil else {
       throw EntityError(
         .invalidMapping,
-        "several entities have rows in the table; migrate one of the entities, or choose the class of a row with "
-          + "subclass:",
+        "several entities have rows in the table, so the class of a row is unknown; migrate only one of the entities, "
+          + "or choose the class with 'subclass'",
         table: table.name)
     }
     root = try catalog.known(roots[0].type)
@@ -81,8 +81,8 @@ struct TableMigration {
       for name in parts[place].models.keys where !schemas.contains(where: { $0.isNamed(name) }) {
         throw EntityError(
           .invalidMapping,
-          "the table has rows of the unregistered entity \(name); register the entity, or add the former name of a "
-            + "renamed model",
+          "the table has rows of the unregistered entity “\(name)”; register the entity, or, if the model was renamed, "
+            + "add its former name",
           table: table.name)
       }
       for schema in schemas {
@@ -90,8 +90,8 @@ struct TableMigration {
         guard let version = version ?? (schema.migration?.steps.isEmpty ?? true ? schema.modelVersion : nil) else {
           throw EntityError(
             .invalidMapping,
-            "the version of the rows is not recorded, but the model has migration steps; register the model with "
-              + "unrecorded: and the version of the rows",
+            "the version of the rows is not recorded, but the model has migration steps; pass the version as the "
+              + "argument 'unrecorded' when you register the model",
             entity: schema.name, table: table.name)
         }
         guard version <= schema.modelVersion else { throw EntityVersionCheck.newer(version, schema, table.name) }
@@ -172,7 +172,7 @@ struct TableMigration {
         try table.columns.indices.map { slot in
           guard let value = row.exactValue(slot, &bytes) else {
             throw EntityError(
-              .notReadable, "the text contains NUL or is not UTF-8; correct the text in a database migration",
+              .notReadable, "the text contains NUL or is not valid UTF-8; correct the text in a database migration",
               table: table.name, columns: [table.columns[slot].name])
           }
           return value
@@ -185,7 +185,7 @@ struct TableMigration {
     _ = try EntityWriter.PlainKey(row, table, 0)
     let type = try catalog.type(of: row, root)
     guard let upgrader = upgraders[type] else {
-      throw EntityError(.invalidMapping, "the class of a row is not registered")
+      throw EntityError(.invalidMapping, "the class of a row is not registered; register the class")
     }
     return try upgrader.changes(row)
   }
@@ -209,7 +209,7 @@ struct TableMigration {
       let sql = "UPDATE \(table.quotedName) SET \(columns) WHERE \(condition)"
       try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(changes.map(\.value) + key))
       guard db.changesCount == 1 else {
-        throw EntityError(.constraint, "a trigger of the database prevented the update of the row")
+        throw EntityError(.constraint, "a database trigger prevented the update of the row")
       }
     } catch {
       let known = EntityError.ofDatabase(error)

@@ -74,7 +74,8 @@ struct StorePruner {
     guard isEmpty else {
       throw StoreError(
         .invalid,
-        "the pruning rules keep only last revisions and labels; specify the revisions to keep, or force the pruning")
+        "the pruning rules would keep only the last and labeled revisions; specify the revisions to keep, or force the "
+          + "pruning")
     }
   }
 

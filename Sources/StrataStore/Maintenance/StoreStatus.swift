@@ -82,7 +82,7 @@ extension StoreStatus {
     self = try store.read { transaction in
       let db = transaction.db
       guard let versions = try store.tables.versions(in: db) else {
-        throw StoreError(.notAStore, "the tables of the store no longer exist")
+        throw StoreError(.notAStore, "the store's tables no longer exist")
       }
       try store.tables.checkCounts(in: db)
       let types = try StatementRow.all(

@@ -43,7 +43,8 @@ struct UpgradeTypes: Sendable {
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.definition.content.typeName) else {
       throw StoreError(
-        .invalid, "the type of the value is not among the given types", key: content.key, revision: content.revision)
+        .invalid,
+        "the value's type is not among the given types; add the type", key: content.key, revision: content.revision)
     }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.definition.content.typeName)
     return try upgraded(content, as: today.type, shapes)

@@ -78,8 +78,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             guard newest > last else {
               throw StoreError(
                 .notFound,
-                "the store has no changes after revision \(last) because it ends at revision \(newest), so it may be "
-                  + "a different store or an older copy; read the whole store again, and continue after its last "
+                "the changes after revision \(last) were requested, but the store ends at revision \(newest), so it "
+                  + "may be a different store or an older copy; read the whole store again, and continue from its last "
                   + "revision")
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)

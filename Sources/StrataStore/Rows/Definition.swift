@@ -84,7 +84,7 @@ extension Definition.Content {
 
   /// - Throws: ``StoreError`` with the code `damaged`.
   init(bytes: Data, limits: ArchiveLimits) throws {
-    let damage = StoreError(.damaged, "a definition of the store is damaged; salvage the store")
+    let damage = StoreError(.damaged, "a definition in the store is damaged; salvage the store")
     var report = DecodingReport()
     let value: ArchiveValue
     do {

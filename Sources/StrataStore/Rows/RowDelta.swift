@@ -100,7 +100,7 @@ package enum RowDelta {
   }
 
   private static var damage: StoreError {
-    StoreError(.damaged, "a row of the history is damaged; check the store, then salvage it")
+    StoreError(.damaged, "a row in the history is damaged; check the store, then salvage it")
   }
 
   private struct Copy {

@@ -82,18 +82,18 @@ extension StoreTransaction {
       if let earlier = try revision(ofKey: head.key, before: later.seq) { return earlier }
       guard later.seq == 1 else {
         throw StoreError.notFound(
-          "the revision at the requested time was pruned, as were all revisions before \(later.seq)", key: key)
+          "the revision at the requested time was pruned; the earliest remaining revision is \(later.seq)", key: key)
       }
       return nil
     case .label(let name):
       let id = try revision(ofLabel: name, key: head.key)
       guard let id, let row = try revision(id) else {
-        throw StoreError.notFound("the label \(name) does not exist", key: key)
+        throw StoreError.notFound("the label “\(name)” does not exist", key: key)
       }
       guard row.key == head.key else {
         throw StoreError(
           .damaged,
-          "the label \(name) refers to a revision of a different key; check the store, then salvage it", key: key)
+          "the label “\(name)” refers to a revision of a different key; check the store, then salvage it", key: key)
       }
       return row
     }

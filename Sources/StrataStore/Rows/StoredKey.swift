@@ -46,7 +46,7 @@ struct StoredKey {
   /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
   static func check(label name: String, key: Int64, revision: Int64, _ checksum: Int64) throws {
     guard Int64(self.checksum(ofLabel: name, key: key, revision: revision)) == checksum else {
-      throw StoreError(.damaged, "the checksum of the label \(name) is wrong; remove the label, or set the label again")
+      throw StoreError(.damaged, "the checksum of the label “\(name)” is wrong; remove the label, or set it again")
     }
   }
 
@@ -66,6 +66,6 @@ extension StoreTransaction {
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(
-      .invalid, "the text of \(what) must not contain NUL (U+0000) because SQLite would end the text there", key: key)
+      .invalid, "\(what) must not contain NUL (U+0000) because SQLite would end the text there", key: key)
   }
 }

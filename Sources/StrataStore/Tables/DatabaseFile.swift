@@ -64,7 +64,7 @@ enum DatabaseFile {
       try checkTarget(url, path)
       let folder = url.deletingLastPathComponent()
       guard try FileStatus(ofPath: folder.path) != nil else {
-        throw StoreError(.fileSystem, "the folder of the backup does not exist: \(folder.path)")
+        throw StoreError(.fileSystem, "the folder for the backup does not exist: \(folder.path)")
       }
       return try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
@@ -110,7 +110,9 @@ enum DatabaseFile {
     }
     guard try !hasJournal() else {
       throw StoreError(
-        .invalid, "the backup file has a journal because the file is open or the journal belongs to a different file")
+        .invalid,
+        "the backup file already has a journal, because the file is open or the journal belongs to a different file; "
+          + "choose a different file")
     }
   }
 }

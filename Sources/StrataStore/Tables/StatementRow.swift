@@ -61,7 +61,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
 
   // The error has no underlying error, because GRDB's error would contain the value.
   private static func damage(_ index: Int) -> StoreError {
-    StoreError(.damaged, "the column \(index) of a row has a value of the wrong type; check the store, then salvage it")
+    StoreError(.damaged, "column \(index) of a row has a value of the wrong type; check the store, then salvage it")
   }
 }
 

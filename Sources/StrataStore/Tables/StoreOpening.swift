@@ -27,7 +27,11 @@ struct StoreOpening {
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
     guard !options.isReadOnly, versions?.isWritable ?? true else {
-      guard versions != nil else { throw StoreError(.readOnly, "the path does not contain a store to read") }
+      guard versions != nil else {
+        throw StoreError(
+          .readOnly,
+          "the store cannot be opened read-only because the path does not contain a store")
+      }
       return .init(
         writer: try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables: tables,
         options: options, isReadOnly: true, path: path)
@@ -48,14 +52,18 @@ struct StoreOpening {
 
   func open(in writer: any DatabaseWriter, prefix: String) throws -> SnapshotStore.Parts {
     guard !prefix.isEmpty else {
-      throw StoreError(.invalid, "the tables of a store in the app's own database need a prefix")
+      throw StoreError(.invalid, "a store in the app's own database needs a table prefix; specify a prefix")
     }
     let tables = try StoreTables(prefix: prefix, schema)
     let versions = try writer.read { db in try db.withStoreErrors { try tables.versions(in: db) } }
     try versions?.checkReadable()
     let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
     if isReadOnly {
-      guard versions != nil else { throw StoreError(.readOnly, "the database does not contain a store to read") }
+      guard versions != nil else {
+        throw StoreError(
+          .readOnly,
+          "the store cannot be opened read-only because the database does not contain a store")
+      }
     } else {
       try makeTables(in: writer, tables)
       try SchemaChange(tables: tables, path: nil, busyTimeout: options.boundedBusyTimeout).run(in: writer)
@@ -83,7 +91,7 @@ struct StoreOpening {
       guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
         throw StoreError(.notAStore, "the file does not contain the tables of a store")
       }
-      throw StoreError(.damaged, "the file lacks tables of the store: \(missing.joined(separator: ", "))")
+      throw StoreError(.damaged, "the file lacks some of the store's tables: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
       // If the format cannot be read, assumes the first format, because all stores begin with it.
@@ -136,7 +144,9 @@ struct StoreOpening {
     }
     guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
       throw StoreError(
-        .notAStore, "the file is a database with other tables; open the database with GRDB, and use SnapshotStore(in:)")
+        .notAStore,
+        "the file is a database with tables that are not part of a store; open the database with GRDB, and use "
+          + "SnapshotStore(in:)")
     }
     return nil
   }
@@ -146,8 +156,8 @@ struct StoreOpening {
     guard try FileStatus(ofPath: path)?.size == 0, try FileStatus(ofPath: path + "-wal")?.size ?? 0 > 0 else { return }
     throw StoreError(
       code,
-      "the file is empty, but its journal may contain the last saves, so neither was changed; copy the file and the "
-        + "journal, and open a backup under a different name")
+      "the file is empty, but its journal may contain the last saves, so neither was changed; keep copies of both, and "
+        + "open a backup under a different name")
   }
 
   private func closeQuietly(_ queue: DatabaseQueue) {

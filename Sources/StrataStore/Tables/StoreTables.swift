@@ -28,7 +28,8 @@ struct StoreTables: Sendable {
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
     else {
       throw StoreError(
-        .invalid, "a table prefix must contain only ASCII letters, digits and _, and must not begin with a digit")
+        .invalid,
+        "a table prefix must contain only ASCII letters, digits and underscores, and must not begin with a digit")
     }
     self.prefix = prefix
     self.schema = schema
@@ -146,7 +147,7 @@ struct StoreTables: Sendable {
         """)
     guard isRight == true else {
       throw StoreError(
-        .damaged, "the counts of revisions are invalid; check the store, then salvage it")
+        .damaged, "the recorded revision counts are invalid; check the store, then salvage it")
     }
   }
 
@@ -159,7 +160,7 @@ struct StoreTables: Sendable {
     ) { (try $0.column(0) as String, try $0.column(1) as Int) }
     let values = Dictionary(rows, uniquingKeysWith: { first, _ in first })
     guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
-    else { throw StoreError(.damaged, "the table \(meta) does not contain the store's format") }
+    else { throw StoreError(.damaged, "the table “\(meta)” does not contain the store's format") }
     return StoreVersions(
       format: format, minimumReader: reader, minimumWriter: writer, isChanging: values[Self.change] != nil,
       known: schema.format)
@@ -193,7 +194,7 @@ struct StoreVersions: Sendable {
       guard isChanging else { return }
       throw StoreError(
         .busy,
-        "another program is changing the tables of the store; save again after the change, or reopen the store to "
+        "another program is changing the store's tables; save again when it has finished, or reopen the store to "
           + "finish an interrupted change")
     }
     throw StoreError(

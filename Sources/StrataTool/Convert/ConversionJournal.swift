@@ -33,7 +33,10 @@ final class ConversionJournal {
     path = folder + "/" + Self.name
     let url = URL(fileURLWithPath: path)
     let existing = try FileStatus(ofPath: path)
-    guard existing?.isRegular ?? true else { throw ToolError("\(path): the journal is not a regular file") }
+    guard existing?.isRegular ?? true else {
+      throw ToolError(
+        "\(path): the journal is not a regular file; move it elsewhere")
+    }
     guard !isDry else {
       file = nil
       entries = existing == nil ? [:] : Self.parse(try AtomicFile.read(url))
@@ -42,7 +45,7 @@ final class ConversionJournal {
     let file = try OpenFile(growing: url)
     // The file is locked before it is read, so that no line written by a different run is missed.
     if case .heldByOther = try file.lock() {
-      throw ToolError("\(folder): another run of convert is writing to the folder")
+      throw ToolError("\(folder): another run of convert is writing to the folder; wait until it has finished")
     }
     entries = try Self.parse(AtomicFile.read(url))
     // Ends an incomplete last line, so that the next entry is not appended to it.

@@ -50,17 +50,17 @@ struct ConvertCommand: ToolCommand {
 
   func validate() throws {
     for (option, name) in [("--type", type), ("--key", key)] where name?.isEmpty == true {
-      throw ValidationError("the option \(option) needs a name.")
+      throw ValidationError("\(option) must not be empty; specify a name.")
     }
     if let type, RecordShape.parseMark(type).modelVersion != nil {
       throw ValidationError("--type takes only a name; pass the version with --model-version.")
     }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version must be 0 or more.") }
-    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs must be from 1 to 256.") }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version must be 0 or greater.") }
+    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs must be between 1 and 256.") }
     if let report, report != "-", !report.hasSuffix(".json"), !report.hasSuffix(".tsv") {
-      throw ValidationError("--report needs a .json file, a .tsv file, or - for standard output.")
+      throw ValidationError("--report must be a .json file, a .tsv file, or - for standard output.")
     }
-    if output.isEmpty { throw ValidationError("--output needs a path.") }
+    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path.") }
     _ = try newNames()
   }
 
@@ -69,13 +69,13 @@ struct ConvertCommand: ToolCommand {
     for text in rename {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw ValidationError("--rename needs two class names in the form OLD=NEW.")
+        throw ValidationError("--rename requires two class names in the form OLD=NEW.")
       }
       guard RecordShape.parseMark(parts[1]).modelVersion == nil else {
-        throw ValidationError("the new name of --rename must not contain a version.")
+        throw ValidationError("the new class name in --rename must not contain a version.")
       }
       guard names.updateValue(parts[1], forKey: parts[0]) == nil else {
-        throw ValidationError("--rename names the class \(parts[0]) twice.")
+        throw ValidationError("--rename is specified twice for the class “\(parts[0])”; remove one.")
       }
     }
     return names
@@ -86,7 +86,7 @@ struct ConvertCommand: ToolCommand {
       type: type, modelVersion: modelVersion, key: key, newNames: try newNames(), limits: limitOptions.limits)
     if input != "-", FileTree.isFolder(input) { return try convertFolder(conversion, console) }
     guard jobs == nil, report == nil, !dryRun else {
-      throw ValidationError("--jobs, --report and --dry-run apply only to folders.")
+      throw ValidationError("--jobs, --report and --dry-run can be used only if the input is a folder.")
     }
     try convertFile(conversion, console)
     return 0
@@ -125,15 +125,16 @@ struct ConvertCommand: ToolCommand {
       try [input, output].map { try OpenFile(reading: URL(fileURLWithPath: $0)).status() }
     }
     guard files[0].device != files[1].device || files[0].inode != files[1].inode else {
-      throw ToolError("\(output): the output is the input file, which convert does not overwrite")
+      throw ToolError(
+        "\(output): the output is the input file, which convert does not overwrite; choose another output path")
     }
   }
 
   private func convertFolder(_ conversion: LegacyConversion, _ console: Console) throws -> Int32 {
-    guard output != "-" else { throw ValidationError("the output for a folder must be a folder.") }
+    guard output != "-" else { throw ValidationError("the input is a folder, so the output must also be a folder.") }
     let folders = try FolderPair(input: input, output: output)
     if let report, report != "-", try folders.isAmongOriginals(report) {
-      throw ToolError("\(report): the report must not be in the input folder")
+      throw ToolError("\(report): the report must not be in the input folder; choose another path")
     }
     let folder = try FolderConversion(folders: folders, conversion: conversion, isDry: dryRun)
     let jobs = jobs ?? min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8)

@@ -52,9 +52,9 @@ enum ExistingArchive {
   var reasonToKeep: String? {
     switch self {
     case .absent, .intact, .unchecked, .damaged: nil
-    case .changed: "the file was changed after convert created it; move the file away"
-    case .foreign: "the file already exists and was not created by convert; move the file away"
-    case .irregular: "the file already exists and is not a regular file"
+    case .changed: "the file was changed after convert created it; move it elsewhere"
+    case .foreign: "the file already exists and was not created by convert; move it elsewhere"
+    case .irregular: "the file already exists and is not a regular file; move it elsewhere"
     }
   }
 

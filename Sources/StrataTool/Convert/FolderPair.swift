@@ -12,11 +12,11 @@ struct FolderPair: Sendable {
     self.input = Self.trimmed(input)
     self.output = Self.trimmed(output)
     if try FileStatus(ofPath: output) != nil, !FileTree.isFolder(output) {
-      throw ToolError("\(output): the output is a file; the output for a folder must be a folder")
+      throw ToolError("\(output): the output is a file, but the input is a folder; choose a folder for the output")
     }
     let (from, to) = (try RealPath.of(input), try RealPath.of(output))
     guard !Self.lies(to, in: from), !Self.lies(from, in: to) else {
-      throw ToolError("\(output): the output folder and the input folder \(input) must not contain each other")
+      throw ToolError("\(output): the output folder overlaps with the input folder \(input); choose separate folders")
     }
   }
 

@@ -40,7 +40,7 @@ struct LegacyConversion: Sendable {
     case .plain(let value, _):
       guard key == nil else {
         throw ArchiveError(
-          .missingValue, "a plain property list has no top-level keys; only a keyed archive has top-level keys")
+          .missingValue, "a plain property list has no top-level keys; omit --key")
       }
       guard let type else {
         if modelVersion != nil { throw Self.versionAlone }
@@ -62,7 +62,7 @@ struct LegacyConversion: Sendable {
     if let key {
       guard let value = keyed.top[key] else {
         let keys = keyed.topKeys.isEmpty ? "none" : keyed.topKeys.joined(separator: ", ")
-        throw ArchiveError(.missingValue, "the archive has no top-level key \(key); its top-level keys are: \(keys)")
+        throw ArchiveError(.missingValue, "the archive has no top-level key “\(key)”; its top-level keys are: \(keys)")
       }
       return value
     }
@@ -101,10 +101,10 @@ struct LegacyConversion: Sendable {
   }
 
   private static let versionAlone = ArchiveError(
-    .typeMismatch, "--model-version needs --type if the root is not an object of a class")
+    .typeMismatch, "--model-version requires --type because the root is not an object of a class")
 
   private static func noRoot(_ found: String) -> ArchiveError {
-    ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root; found \(found)")
+    ArchiveError(.typeMismatch, "--type requires an object or a dictionary at the root; found \(found)")
   }
 
   /// Returns the stamp of a graph. The type is `Issue` or `[Issue]`, as in a model's archive. If the root is neither an

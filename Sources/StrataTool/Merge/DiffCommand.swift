@@ -35,9 +35,9 @@ struct DiffCommand: ToolCommand {
   var mergePatch = false
 
   func validate() throws {
-    if old == "-", new == "-" { throw ValidationError("standard input can be read only once.") }
+    if old == "-", new == "-" { throw ValidationError("only one of the two files can be standard input.") }
     if [json, patch, mergePatch].count(where: \.self) > 1 {
-      throw ValidationError("--json, --patch and --merge-patch exclude each other.")
+      throw ValidationError("--json, --patch and --merge-patch cannot be combined.")
     }
     if options.page.path != nil, patch || mergePatch {
       throw ValidationError("--html cannot be combined with --patch or --merge-patch.")

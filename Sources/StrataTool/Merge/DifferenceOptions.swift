@@ -6,7 +6,7 @@ struct DifferenceOptions: ParsableArguments {
     help: "The key that identifies the elements of lists; several keys with + between them.",
     transform: { argument in
       guard let key = IdentityKey(parsing: argument) else {
-        throw ValidationError("--by needs a key, or several keys separated by +.")
+        throw ValidationError("--by requires a key, or several keys separated by “+”.")
       }
       return key
     })

@@ -141,7 +141,7 @@ struct JSONTyping {
       }
     if value == nil, isStrict, Self.isText(example), case .string = json {
       throw ArchiveError.mismatch(
-        expected: "of the local archive's type \(example.kind)", found: "a different text")
+        expected: "\(example.kind), as in the local archive", found: "other text")
     }
     return value ?? json
   }

@@ -87,7 +87,7 @@ struct MergeCommand: ToolCommand {
       serverMergePatch.map { .mergePatch($0) },
     ].compactMap(\.self)
     guard sources.count == 1 else {
-      throw ValidationError("merge needs one of --server, --server-patch and --server-merge-patch.")
+      throw ValidationError("merge requires exactly one of --server, --server-patch and --server-merge-patch.")
     }
     return sources[0]
   }
@@ -96,20 +96,23 @@ struct MergeCommand: ToolCommand {
     _ = try source()
     _ = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
     let inputs = [local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
-    guard inputs.count(where: { $0 == "-" }) < 2 else { throw ValidationError("standard input can be read only once.") }
-    if output.isEmpty { throw ValidationError("--output needs a path.") }
+    guard inputs.count(where: { $0 == "-" }) < 2 else {
+      throw ValidationError(
+        "only one of the input documents can be standard input.")
+    }
+    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path.") }
     if let format, MergedDocument.Format(rawValue: format) == nil {
       throw ValidationError("--format must be json or strata.")
     }
     if let report {
       guard report == "-" || report.hasSuffix(".json") else {
-        throw ValidationError("--report needs a .json file, or - for standard output.")
+        throw ValidationError("--report must be a .json file, or - for standard output.")
       }
       guard report != "-" || output != "-" else {
         throw ValidationError(
           "--report and the document cannot both use standard output; write the document to a file with -o FILE.")
       }
-      guard report != output else { throw ValidationError("--report and --output need two different files.") }
+      guard report != output else { throw ValidationError("--report and --output must be different files.") }
     }
   }
 
@@ -198,7 +201,7 @@ struct MergeCommand: ToolCommand {
     for path in [output, local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
     where path != "-" {
       guard try RealPath.of(path) != place else {
-        throw ToolError("\(report): --report names the file \(path), which is an input document")
+        throw ToolError("\(report): --report would overwrite the input document \(path); choose another path")
       }
     }
   }
@@ -237,7 +240,7 @@ extension MergeOptions {
     let policies = try policy.map { try PolicyArgument($0) }
     guard policies.count(where: { $0.path == nil }) < 2 else {
       throw ValidationError(
-        "--policy is specified twice for the whole document; put a path before one of the policies.")
+        "--policy is specified twice for the whole document; put a path before one of the rules.")
     }
     self.init(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     if partial { unlisted = .keep }

@@ -73,7 +73,7 @@ struct MergeInput {
   private static func document(_ document: Document) throws -> Document {
     if case .propertyList = document.form {
       throw ToolError(
-        "\(document.name): the file is a property list; convert the list to an archive, then merge the archive")
+        "\(document.name): the file is a property list; convert it to an archive before you merge it")
     }
     return document
   }

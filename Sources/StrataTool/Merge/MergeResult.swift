@@ -61,8 +61,7 @@ extension ToolModels {
     case .other(let found): throw InputFile.unknown(found)
     case .propertyList:
       throw ToolError(
-        "\(DataFile(file.path).name): the file is a property list; convert the list to an archive, then merge the "
-          + "archive")
+        "\(DataFile(file.path).name): the file is a property list; convert it to an archive before you merge it")
     }
   }
 }

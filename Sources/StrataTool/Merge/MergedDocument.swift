@@ -41,7 +41,7 @@ struct MergedDocument {
 
   private func stream(_ first: Stamp) throws -> Data {
     guard case .array(let elements) = value else {
-      throw ArchiveError.mismatch(expected: "an array of the models of a stream", found: value.kind)
+      throw ArchiveError.mismatch(expected: "an array of the stream's models", found: value.kind)
     }
     var stamp = first
     var bytes: [UInt8] = []

@@ -9,7 +9,7 @@ struct PageOption: ParsableArguments {
   var path: String?
 
   func validate() throws {
-    if let path, !path.hasSuffix(".html") { throw ValidationError("--html needs a .html file.") }
+    if let path, !path.hasSuffix(".html") { throw ValidationError("--html must be a .html file.") }
   }
 
   /// Writes the page if the option was given.

@@ -18,7 +18,7 @@ struct GitFolder {
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {
       throw ToolError(
-        "--against \(name): git does not know the revision in \(folder); try git fetch (\(reason))")
+        "--against \(name): git cannot find the revision in \(folder); try git fetch (\(reason))")
     }
     func words(_ arguments: [String]) throws -> [String] {
       let (output, reason) = try Self.git(arguments, in: folder)

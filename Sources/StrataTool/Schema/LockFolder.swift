@@ -81,9 +81,9 @@ struct LockFolder {
         SchemaAnnotation(
           file: path + "/" + change.path,
           message: change.isRemoved
-            ? "the file was removed since \(revision.name). Restore the file: git checkout \(revision.name) -- "
+            ? "the file has been removed since \(revision.name). Restore it with git checkout \(revision.name) -- "
               + "\(path)/\(change.path)"
-            : "the file was changed since \(revision.name). Restore the file: git checkout \(revision.name) -- "
+            : "the file has been changed since \(revision.name). Restore it with git checkout \(revision.name) -- "
               + "\(path)/\(change.path)")
       }
     }
@@ -98,16 +98,16 @@ struct LockFolder {
             SchemaAnnotation(
               file: file,
               message:
-                "version \(new.version) of \(model.name) follows version \(old.version). Give the model version "
-                + "\(old.version + 1), and record the model again"))
+                "version \(new.version) of \(model.name) does not directly follow version \(old.version). Change the "
+                + "model's version to \(old.version + 1), and record the model again"))
         } else if !hooked.contains(model.name), let missing = missing(model, from: old, to: new) {
           problems.append(
             SchemaAnnotation(
               file: file,
               message:
-                "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover: "
-                + "\(missing). Add the operations, delete this file and record the schema again; for a model with a "
-                + "hook (KeyMigrating), pass --hook \(model.name)"
+                "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover these "
+                + "changes: \(missing). Add the operations to the step, delete this file and record the schema "
+                + "again; for a model with a hook (KeyMigrating), pass --hook \(model.name)"
             ))
         }
       }

@@ -66,7 +66,7 @@ struct SchemaProofCommand: ToolCommand {
   @OptionGroup var format: SchemaFormat
 
   func validate() throws {
-    guard archives > 0 else { throw ValidationError("--archives must be at least 1") }
+    guard archives > 0 else { throw ValidationError("--archives must be 1 or greater") }
   }
 
   func run(on console: Console) throws -> Int32 {
@@ -114,8 +114,9 @@ extension ToolModels {
   ) throws -> [SchemaAnnotation] {
     guard !types.isEmpty else {
       throw ToolError(
-        "the command needs the types of the models, which this program does not contain; run the test with SchemaLock "
-          + "(STRATA_RECORD=1 records), or use the app's own tool (Docs/Tool.md, A tool of your own)")
+        "the command requires the types of the models, which this program does not contain; run the test with "
+          + "SchemaLock (set STRATA_RECORD=1 to record), or use the app's own tool (see “A tool of your own” in "
+          + "Docs/Tool.md)")
     }
     do { try body(SchemaLock(types, folder: URL(fileURLWithPath: folder), records: records)) } catch let error
       as SchemaLockError

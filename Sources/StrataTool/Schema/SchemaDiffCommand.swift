@@ -30,7 +30,7 @@ struct SchemaDiffCommand: ToolCommand {
   @OptionGroup var format: SchemaFormat
 
   func validate() throws {
-    if model == nil, from != nil || to != nil { throw ValidationError("--from and --to need the name of a model.") }
+    if model == nil, from != nil || to != nil { throw ValidationError("--from and --to require the name of a model.") }
   }
 
   func run(on console: Console) throws -> Int32 {

@@ -25,8 +25,8 @@ struct StoreCheckCommand: ToolCommand {
   var share: Double?
 
   func validate() throws {
-    if full, share != nil { throw ValidationError("--full and --share exclude each other.") }
-    if let share, !(0...100).contains(share) { throw ValidationError("--share must be from 0 to 100.") }
+    if full, share != nil { throw ValidationError("--full and --share cannot be combined.") }
+    if let share, !(0...100).contains(share) { throw ValidationError("--share must be between 0 and 100.") }
   }
 
   func run(on console: Console) throws -> Int32 {

@@ -33,7 +33,7 @@ struct StoreDiffCommand: ToolCommand {
       try store.read { transaction in
         func state(_ point: StorePoint) throws -> State {
           guard let found = try transaction.revision(of: key.name, at: point) else {
-            throw ToolError("\(self.store.path): the store has no key \(key.name)")
+            throw ToolError("\(self.store.path): the store has no key “\(key.name)”")
           }
           let archive = found.isDeletion ? nil : try transaction.archive(of: key.name, at: .revision(found.number))
           return (found, try Document(name: "revision \(found.number)", archive: archive))
@@ -42,7 +42,7 @@ struct StoreDiffCommand: ToolCommand {
         if let old { return (try state(old.point), after) }
         let number = after.revision.number
         guard let before = try transaction.history(of: key.name).last(where: { $0.number < number }) else {
-          throw ToolError("\(self.store.path): the key \(key.name) has no revision before revision \(number)")
+          throw ToolError("\(self.store.path): the key “\(key.name)” has no revision before revision \(number)")
         }
         return (try state(.revision(before.number)), after)
       }

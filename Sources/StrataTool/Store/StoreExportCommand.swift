@@ -22,8 +22,11 @@ struct StoreExportCommand: ToolCommand {
   var revision = StorePointArgument.latest
 
   func validate() throws {
-    if store.json, output == "-" { throw ValidationError("--json and the archive cannot both use standard output.") }
-    if output.isEmpty { throw ValidationError("--output needs a path.") }
+    if store.json, output == "-" {
+      throw ValidationError(
+        "--json and the archive cannot both use standard output; write the archive to a file with -o FILE.")
+    }
+    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path.") }
   }
 
   func run(on console: Console) throws -> Int32 {
@@ -31,14 +34,15 @@ struct StoreExportCommand: ToolCommand {
     let (found, archive) = try store.use(.reads) { store in
       try store.read { transaction in
         guard let found = try transaction.revision(of: key.name, at: revision.point) else {
-          throw ToolError("\(self.store.path): the store has no key \(key.name)")
+          throw ToolError("\(self.store.path): the store has no key “\(key.name)”")
         }
         return (found, try transaction.archive(of: key.name, at: revision.point))
       }
     }
     let file = DataFile(output)
     guard try file.isStandard || !isStore(output) else {
-      throw ToolError("\(output): the output is the store itself, which the archive would replace")
+      throw ToolError(
+        "\(output): the output is the store itself, which the archive would replace; choose another output path")
     }
     try file.write(archive, console)
     guard !file.isStandard else { return 0 }

@@ -26,9 +26,9 @@ struct StoreFile: ParsableArguments {
   var limits: LimitOptions
 
   func validate() throws {
-    if path.isEmpty { throw ValidationError("the path of the store is empty.") }
-    if path == "-" { throw ValidationError("the store must be a file, not standard input.") }
-    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait must be from 0 to 86400 seconds.") }
+    if path.isEmpty { throw ValidationError("the path of the store is empty; specify a path.") }
+    if path == "-" { throw ValidationError("the store must be a file; standard input is not supported.") }
+    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait must be between 0 and 86400 seconds.") }
   }
 
   /// Whether any item exists at the path.
@@ -63,7 +63,7 @@ struct StoreFile: ParsableArguments {
       throw ToolError("\(path): the file does not exist; create a store with strata store init")
     }
     guard !path.hasSuffix("/"), !FileTree.isFolder(path) else {
-      throw ToolError("\(path): the path names a folder, but a store is a file")
+      throw ToolError("\(path): the path is a folder, but a store is a file; pass the path of the file")
     }
     return try ToolError.at(path) {
       var options = StoreOptions()

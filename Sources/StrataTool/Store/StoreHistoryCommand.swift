@@ -21,7 +21,7 @@ struct StoreHistoryCommand: ToolCommand {
     let (revisions, labels) = try store.use(.reads) { store in
       try store.read { (try $0.history(of: key.name), try $0.labels(of: key.name)) }
     }
-    guard !revisions.isEmpty else { throw ToolError("\(store.path): the store has no key \(key.name)") }
+    guard !revisions.isEmpty else { throw ToolError("\(store.path): the store has no key “\(key.name)”") }
     let names = Dictionary(grouping: labels.keys) { labels[$0] ?? 0 }
       .mapValues { $0.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
     let document = revisions.map { revision in

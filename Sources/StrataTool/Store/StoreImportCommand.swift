@@ -27,7 +27,7 @@ struct StoreImportCommand: ToolCommand {
 
   func run(on console: Console) throws -> Int32 {
     guard FileTree.isFolder(folder) else {
-      throw ToolError("\(folder): the path is not a folder; save one file with strata store save")
+      throw ToolError("\(folder): the path is not a folder; to save a single file, use strata store save")
     }
     let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     let items = try FileTree(root).items.filter { !FileTree.isUnfinished($0.path) }
@@ -47,7 +47,7 @@ struct StoreImportCommand: ToolCommand {
     if store.json { try store.show(report.json, console) } else { try console.line(report.line) }
     guard report.count(.saved) + report.count(.same) + report.count(.failed) > 0 else {
       // An empty import is an error, because a wrong path would otherwise go unnoticed.
-      throw ToolError("\(folder): the folder has no archive or JSON document")
+      throw ToolError("\(folder): the folder contains no archives or JSON documents")
     }
     return report.count(.failed) == 0 ? 0 : 1
   }

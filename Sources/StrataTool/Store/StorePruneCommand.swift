@@ -39,7 +39,7 @@ struct StorePruneCommand: ToolCommand {
   func validate() throws {
     for (option, number) in [("keep-last", keepLast), ("daily", daily), ("weekly", weekly), ("within", within)] {
       if let number, !(0...1_000_000_000).contains(number) {
-        throw ValidationError("--\(option) must be from 0 to 1000000000.")
+        throw ValidationError("--\(option) must be between 0 and 1000000000.")
       }
     }
   }
@@ -55,7 +55,7 @@ struct StorePruneCommand: ToolCommand {
     guard !rules.isEmpty || force else {
       throw ToolError(
         "\(store.path): no option specifies the revisions to keep; use --keep-last, --daily, --weekly or --within, or "
-          + "use --force to keep only last revisions and labels")
+          + "use --force to keep only the last and labeled revisions")
     }
     let report = try store.use(dryRun ? .reads : .writes) {
       try $0.prune(rules, prefix: prefix, dryRun: dryRun, force: force)

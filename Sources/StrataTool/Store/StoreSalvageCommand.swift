@@ -23,7 +23,10 @@ struct StoreSalvageCommand: ToolCommand {
   var output: String
 
   func validate() throws {
-    if output.isEmpty || output == "-" { throw ValidationError("--output needs the path of a file.") }
+    if output.isEmpty || output == "-" {
+      throw ValidationError(
+        "--output must be the path of a file; standard output is not supported.")
+    }
   }
 
   func run(on console: Console) throws -> Int32 {

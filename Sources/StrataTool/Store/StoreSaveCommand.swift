@@ -34,9 +34,9 @@ struct StoreSaveCommand: ToolCommand {
   var overNewer = false
 
   func validate() throws {
-    if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent exclude each other.") }
+    if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent cannot be combined.") }
     if let ifRevision, ifRevision < 1 {
-      throw ValidationError("--if-revision must be the number of a revision, at least 1.")
+      throw ValidationError("--if-revision must be a revision number of 1 or greater.")
     }
   }
 

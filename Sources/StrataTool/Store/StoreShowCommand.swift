@@ -24,12 +24,12 @@ struct StoreShowCommand: ToolCommand {
     let (found, value) = try store.use(.reads) { store in
       try store.read { transaction in
         guard let found = try transaction.revision(of: key.name, at: revision.point) else {
-          throw ToolError("\(self.store.path): the store has no key \(key.name)")
+          throw ToolError("\(self.store.path): the store has no key “\(key.name)”")
         }
         guard let value = try transaction.untypedValue(for: key.name, at: revision.point) else {
           throw ToolError(
-            "\(self.store.path): the key \(key.name) was deleted by revision \(found.number); restore the key with "
-              + "undo")
+            "\(self.store.path): the key “\(key.name)” was deleted by revision \(found.number); restore it with strata "
+              + "store undo")
         }
         return (found, value)
       }

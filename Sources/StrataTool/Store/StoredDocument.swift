@@ -19,8 +19,7 @@ struct StoredDocument {
       archive = try input.data()
     case .propertyList:
       throw ToolError(
-        "\(file.name): the file is a property list; convert the list to an archive with strata convert, then save the "
-          + "archive")
+        "\(file.name): the file is a property list; convert it to an archive with strata convert before you save it")
     case .other(let found):
       guard InputFile.mayBeJSON(found) else {
         throw ToolError("\(file.name): found \(found) where an archive or a JSON document is expected")
@@ -36,7 +35,7 @@ struct StoredDocument {
   static func inFolder(_ path: String, _ console: Console) throws -> (document: StoredDocument?, found: String) {
     switch try InputFile(path: path).format {
     case .archive: break
-    case .propertyList: return (nil, "a property list; convert the list to an archive with strata convert")
+    case .propertyList: return (nil, "a property list; convert it to an archive with strata convert")
     case .other(let found):
       // Any text may be JSON. If the first character does not decide, the file extension does.
       guard found == "JSON" || InputFile.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }

@@ -45,7 +45,7 @@ struct IssueResponse {
     func seconds(_ key: String) throws -> ArchiveValue {
       guard let value = json[key], !value.isNull else { return .null }
       guard let text = value.stringValue, let date = ISO8601.date(from: text) else {
-        throw ToolError("\(path): the value of “\(key)” is not a date such as 2011-01-26T19:01:12Z")
+        throw ToolError("\(path): the value of “\(key)” must be a date such as 2011-01-26T19:01:12Z")
       }
       return .double(date.timeIntervalSince1970)
     }

@@ -32,8 +32,8 @@ struct ByteRange {
     let data = try isAddress ? download(limit: limit) : read(limit: limit)
     guard isWhole || data.count == length else {
       throw ToolError(
-        "\(location): the file has only \(data.count) of \(length) bytes from offset \(offset); index the file again "
-          + "if it was replaced"
+        "\(location): the file has only \(data.count) of the \(length) bytes requested from offset \(offset); if the "
+          + "file was replaced, index it again"
       )
     }
     return data
@@ -54,7 +54,7 @@ struct ByteRange {
 
   /// Downloads the bytes with a single range request (RFC 9110 §14.2).
   private func download(limit: Int) throws -> Data {
-    guard let url = URL(string: location) else { throw ToolError("\(location): the address is not valid") }
+    guard let url = URL(string: location) else { throw ToolError("\(location): the address is not a valid URL") }
     let request = HTTPRequest(
       "GET", url, headers: isWhole ? [:] : ["Range": "bytes=\(offset)-\(offset + length - 1)"])
     let response: HTTPResponse
@@ -62,15 +62,18 @@ struct ByteRange {
       response = try Self.response(to: request, sizeLimit: isWhole ? limit : length)
     } catch let error as RemoteError where error.code == .tooLarge {
       guard !isWhole else { throw tooLong(limit) }
-      throw ToolError("\(location): the server sent more than the range; it does not support range requests")
+      throw ToolError(
+        "\(location): the server sent more than the requested range because it does not support range requests")
     } catch { throw ToolError(location, error) }
     guard response.status == (isWhole ? 200 : 206) else {
-      let reason = response.status == 200 ? "; it does not support range requests" : ""
-      throw ToolError("\(location): the server responded with status \(response.status)\(reason)")
+      throw ToolError(
+        response.status == 200
+          ? "\(location): the server responded with status 200 because it does not support range requests"
+          : "\(location): the server responded with status \(response.status)")
     }
     // RFC 9110 §15.3.7 allows a server to send a different range than the requested one, so the range is checked.
     guard isWhole || response.headers["Content-Range"]?.hasPrefix("bytes \(offset)-") == true else {
-      throw ToolError("\(location): the server sent a different range than the requested one")
+      throw ToolError("\(location): the server did not send the requested range")
     }
     return response.body
   }

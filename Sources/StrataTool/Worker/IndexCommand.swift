@@ -33,7 +33,9 @@ struct IndexCommand: ToolCommand {
         { stamp, _, _ in
           guard stamp.kind != .single else {
             throw ArchiveError(
-              .typeMismatch, "the archive contains one value, not the members of a stream", typeName: stamp.typeName)
+              .typeMismatch,
+              "the archive cannot be indexed because it contains a single value, not a "
+                + "stream", typeName: stamp.typeName)
           }
           first = first ?? stamp
           isMember = stamp.kind == .member

@@ -214,7 +214,7 @@ struct Worker {
       return try file.stamp()
     case .propertyList:
       throw ArchiveError(
-        .notAnArchive, "the file is a property list; convert the list to an archive with strata convert")
+        .notAnArchive, "the file is a property list; convert it to an archive with strata convert")
     case .other(let found): throw InputFile.unknown(found)
     }
   }

@@ -38,9 +38,9 @@ struct WorkerCommand: ToolCommand {
         "--protocol \(protocolVersion): the version is not supported; use version \(Worker.protocolVersion).")
     }
     guard maxFrame >= 1024, maxFrame < 1 << 31 else {
-      throw ValidationError("--max-frame must be from 1,024 to 2,147,483,647, not \(maxFrame).")
+      throw ValidationError("--max-frame must be between 1,024 and 2,147,483,647, not \(maxFrame).")
     }
-    guard conflicts != .fail else { throw ValidationError("--conflicts of a worker must be local or server.") }
+    guard conflicts != .fail else { throw ValidationError("a worker supports only local or server for --conflicts.") }
     _ = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
   }
 

@@ -41,7 +41,7 @@ struct WorkerInput {
     return .tooLong(number: number, length: length)
   }
 
-  private static let cut = ToolError("standard input ends inside a frame, so the last request has no response")
+  private static let cut = ToolError("standard input ended inside a frame, so the last request gets no response")
 
   /// Reads until the buffer contains the given number of bytes from `start` on.
   ///

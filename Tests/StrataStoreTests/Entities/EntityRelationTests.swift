@@ -91,9 +91,9 @@ struct EntityRelationTests {
       #expect(error?.description.contains(text) ?? false, "\(String(describing: error)), line \(line)")
     }
     let player = one.members[0]
-    try check("different row than the owner of the list") { player.team = two }
+    try check("refers to a different owner") { player.team = two }
     player.team = one
-    try check("is also in the list of a different row") {
+    try check("is also in another row's list") {
       two.members.append(player)
       player.team = nil
     }
@@ -103,7 +103,7 @@ struct EntityRelationTests {
       one.captain = player
       player.team = one
     }
-    try check("a list can contain a row only once") {
+    try check("have the same key and represent the same row; remove one of them") {
       player.team = nil
       one.members = [player, player]
     }
