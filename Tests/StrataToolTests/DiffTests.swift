@@ -204,8 +204,8 @@ struct DiffTests {
     Run("diff", old).expectFailure(code: 64)
     Run("diff", "-", "-").expectFailure(code: 64, "standard input")
     Run("diff", old, new, "--by", "").expectFailure(code: 64, "--by")
-    Run("diff", old, new, "--json", "--patch").expectFailure(code: 64, "one of")
-    Run("diff", old, new, "--patch", "--merge-patch").expectFailure(code: 64, "one of")
+    Run("diff", old, new, "--json", "--patch").expectFailure(code: 64, "cannot be combined")
+    Run("diff", old, new, "--patch", "--merge-patch").expectFailure(code: 64, "cannot be combined")
   }
 
   @Test func standardInput() throws {

@@ -199,8 +199,8 @@ struct FolderConversionTests {
     #expect(run.code == 1)
     let failures = run.text.split(separator: "\n").filter { $0.hasPrefix("failed") }
     #expect(failures.count == 4)
-    #expect(failures.contains { $0.hasPrefix("failed  a.plist  a.plist.strata already exists") })
-    #expect(failures.contains { $0.hasPrefix("failed  a.bplist  a.bplist.strata already exists") })
+    #expect(failures.contains { $0.hasPrefix("failed  a.plist  a.plist.strata: the file already exists") })
+    #expect(failures.contains { $0.hasPrefix("failed  a.bplist  a.bplist.strata: the file already exists") })
     #expect(failures.contains { $0.hasPrefix("failed  deep/er/b  ") && $0.contains("is not a folder") })
     #expect(try scratch.data("new/a.plist.strata") == Data("precious".utf8))
     #expect(try scratch.data("victim") == Data("precious".utf8))

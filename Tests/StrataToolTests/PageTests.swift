@@ -115,7 +115,7 @@ struct PageTests {
     #expect(rows.count == 3 && !rows.contains { $0.contains("votes") })
     let title = try #require(rows.first { $0.contains(">title<") })
     #expect(title.contains("&quot;Crash&quot;") && title.contains("&quot;Hang&quot;") && title.contains(">changed<"))
-    Run("diff", old, new, "--patch", "--html", page).expectFailure(code: 64, "not a patch")
+    Run("diff", old, new, "--patch", "--html", page).expectFailure(code: 64, "cannot be combined")
     #expect(Run("diff", old, old, "--html", page).code == 0)
     #expect(try self.html().contains("no differences"))
   }

@@ -87,8 +87,8 @@ struct SchemaCommandTests {
     #expect(Run("schema", "diff", folder, "Tag").code == 0)
     let json = try JSONReader().read(Run("schema", "diff", folder, "Note", "--format", "json").output)
     #expect(json["models"]?.arrayValue?.first?["from"] == 1)
-    Run("schema", "diff", folder, "None").expectFailure(code: 2, "the models are Note, Tag")
-    Run("schema", "diff", folder, "Note", "--from", "5").expectFailure(code: 2, "recorded are 1, 2")
+    Run("schema", "diff", folder, "None").expectFailure(code: 2, "the recorded models are Note, Tag")
+    Run("schema", "diff", folder, "Note", "--from", "5").expectFailure(code: 2, "the recorded versions are 1, 2")
     Run("schema", "diff", folder, "--from", "1").expectFailure(code: 64)
   }
 
@@ -115,7 +115,7 @@ struct SchemaCommandTests {
     #expect(lines.count == 3, "\(run.text)")
     for (file, word) in [("Note/1.json", "changed"), ("Note/2.strata", "changed"), ("Tag/1.strata", "removed")] {
       #expect(
-        lines.contains { $0.hasPrefix("::error file=\(folder)/\(file),line=1::was \(word) since HEAD") }, "\(run.text)")
+        lines.contains { $0.hasPrefix("::error file=\(folder)/\(file),line=1::the file has been \(word) since HEAD") }, "\(run.text)")
     }
     #expect(Run("schema", "check", folder).text.contains("Tag/1.strata: the golden archive is missing"))
     Run("schema", "check", folder, "--against", "nope").expectFailure(code: 2, "git cannot find the revision")

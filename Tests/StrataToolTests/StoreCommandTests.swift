@@ -52,7 +52,7 @@ struct StoreCommandTests {
     let other = try StoreScene("other")
     #expect(Run("store", "init", other.scratch.path("third")).text == "made  \(other.scratch.path("third"))\n")
     let file = try other.scratch.file("text", "a text of some length, which is no database of SQLite at all")
-    Run("store", "init", file).expectFailure("text: ", "not an SQLite database")
+    Run("store", "init", file).expectFailure("text: ", "too short for an SQLite database")
     Run("store", "init", other.scratch.url.path).expectFailure("folder")
     Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must exist")
   }
@@ -128,7 +128,7 @@ struct StoreCommandTests {
     try scene.save("k", "1", "--if-absent")
     scene.run("save", "k", "-", "--if-absent", input: Data("2".utf8)).expectFailure("already has a value", "key k")
     scene.run("save", "k", "-", "--if-revision", "2", input: Data("2".utf8)).expectFailure(
-      "the last revision is no longer 2")
+      "the last revision is no longer revision 2")
     try scene.save("k", "2", "--if-revision", "1")
     #expect(try scene.json("show", "k")["value"] == 2)
   }
@@ -175,7 +175,7 @@ struct StoreCommandTests {
 
   @Test func differences() throws {
     try scene.save("k", #"{"a": 1, "list": [{"id": 1}, {"id": 2}]}"#)
-    scene.run("diff", "k").expectFailure(code: 2, "before 1")
+    scene.run("diff", "k").expectFailure(code: 2, "before revision 1")
     try scene.save("k", #"{"a": 2, "list": [{"id": 2}]}"#)
     let run = scene.run("diff", "k", "--values")
     #expect(run.code == 1 && run.text == "~ a  1 → 2\n- list[id=1]  {\"id\":1}\n")
