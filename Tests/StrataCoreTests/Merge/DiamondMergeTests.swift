@@ -23,7 +23,7 @@ struct DiamondMergeTests {
 
   @Test(
     "A hook is given the objects of a document as they refer to each other, those in cycles and far away too",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(20)))
   func source() throws {
     let first = try #require(diamonds(600))
     var last = first

@@ -91,7 +91,7 @@ struct DiamondWritingTests {
   ]
 
   @Test(
-    "Endless output is refused", .tags(.long), .timeLimit(.minutes(10)),
+    "Endless output is refused", .tags(.long), .timeLimit(.minutes(20)),
     arguments: Effort.sample(1, of: ways.indices))
   func refused(way: Int) throws {
     let node = try #require(Self.diamonds())
@@ -99,7 +99,7 @@ struct DiamondWritingTests {
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("Formats with identity take time linear in the number of objects", .timeLimit(.minutes(10)))
+  @Test("Formats with identity take time linear in the number of objects", .timeLimit(.minutes(20)))
   func known() throws {
     let node = try #require(Self.diamonds())
     let copy = try node.copy()
@@ -109,7 +109,7 @@ struct DiamondWritingTests {
     try Remembering(node, "a", MergeState()).merge(.model(Remembering(copy, "b", MergeState())))
   }
 
-  @Test("So it is where the paths lead through sets", .timeLimit(.minutes(10)))
+  @Test("So it is where the paths lead through sets", .timeLimit(.minutes(20)))
   func sets() throws {
     let error = #expect(throws: ArchiveError.self) { try JSONWriter().write(Self.circles()) }
     #expect(error?.code == .limitExceeded)
