@@ -97,10 +97,10 @@ class Job:
         before = "" if data is None else checksum(data)
         if None in sides[: 2 if self.operation is Operation.MERGE else 1]:
             answer = refusal(Outcome.INVALID, "a column of this row is null", "missing")
-            return Item(key, data, before, refusal=answer)
-        parts = [part for part in sides if part is not None]
+            return Item(key, data, before, (), answer)
+        parts = [part for part in (member or data, *sides[1:]) if part is not None]
         parts += [self.model.encode()] if self.model else []
-        return Item(key, data, before, (member or parts[0], *parts[1:]), output=output)
+        return Item(key, data, before, tuple(parts), None, output)
 
     def run(self, worker: Worker, items: Iterable[Item]) -> Iterator[tuple[Item, Answer, Record]]:
         """Sends archives to a worker and yields each one with its answer and its record."""
@@ -127,14 +127,14 @@ def record(key: str, answer: Answer, before: str) -> Record:
     after = before if answer.outcome is Outcome.CURRENT else ""
     if answer.archive is not None:
         after = checksum(answer.archive)
-    kind, *texts = map(_stored, (answer.type_name, answer.code, answer.message))
-    versions = answer.version_from, answer.version_to
-    return Record(key, answer.outcome.word, kind, *versions, before, after, *texts)
+    code, message = (_stored(answer.code), _stored(answer.message)) if answer.details else ("", "")
+    return Record(key, answer.outcome.word, _stored(answer.type_name), answer.version_from,
+                  answer.version_to, before, after, code, message)  # fmt: skip
 
 
-def _stored(text: str) -> str:
+def _stored(raw: str) -> str:
     """Neither PostgreSQL nor SQLite has texts with NUL or half a pair of surrogates."""
-    return text.replace("\0", "\\0").encode(errors="replace").decode()
+    return raw if raw.isprintable() else raw.replace("\0", "\\0").encode(errors="replace").decode()
 
 
 def models(greeting: Mapping[str, Any]) -> str:
