@@ -156,7 +156,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "a merge fails if it changes the constant '\(property)' of an object; declare the property with var, or write "
         + "@Field(merge: .keepLocal)"
     case .severalCases:
-      "@Field cannot apply to several cases of one declaration; declare each case separately"
+      "@Field cannot be applied to a declaration with several cases; declare each case separately"
     }
   }
 

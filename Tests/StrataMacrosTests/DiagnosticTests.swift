@@ -164,7 +164,7 @@ struct Mistake: Sendable {
     ),
     (
       "enum A {\n  @Field(formerly: \"x\") case a, b\n}",
-      "3:3 @Field cannot apply to several cases of one declaration; declare each case separately"
+      "3:3 @Field cannot be applied to a declaration with several cases; declare each case separately"
     ),
   ])
   func type(_ declaration: String, _ message: String) {

@@ -113,7 +113,9 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
         }
         if isOfOlderVersion { try copy(to: previousURL) }
       case (.absent, true):
-        throw inUse("the file “\(url.path)” was created by another writer; load it again and merge your changes")
+        throw inUse(
+          "the file “\(url.path)” was not saved because another writer has created it; load the file and merge your changes"
+        )
       case (.nothing, true):
         do {
           if case .present(_, isOfOlderVersion: true)? = try open()?.1 { try copy(to: previousURL) }

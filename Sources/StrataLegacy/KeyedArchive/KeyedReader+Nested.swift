@@ -63,7 +63,7 @@ struct KeyedNesting {
     guard data.count <= rest else {
       throw ArchiveError(
         .limitExceeded,
-        "the nested archives have more data than the outer archive can contain at \(Self.levelLimit) levels of nesting",
+        "nested archives, up to \(Self.levelLimit) levels deep, have more data than the outer archive",
         limit: .inflatedSize)
     }
     rest -= data.count

@@ -36,7 +36,7 @@ struct BinaryPropertyList: ~Escapable {
     let size = bytes.byteCount
     guard size > Self.headerSize + Self.trailerSize else {
       throw ArchiveError(
-        .truncated, "the file is too short for a binary property list, which has more than 40 bytes", byteOffset: size)
+        .truncated, "the file is too short to be a binary property list", byteOffset: size)
     }
     let trailer = size - Self.trailerSize
     func word(at offset: Int) -> UInt64 {

@@ -93,7 +93,7 @@ extension StoreTransaction {
       guard row.key == head.key else {
         throw StoreError(
           .damaged,
-          "the label “\(name)” refers to a revision of a different key; check the store, then salvage it", key: key)
+          "the label “\(name)” refers to a revision of a different key; check and salvage the store", key: key)
       }
       return row
     }

@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .manifest import Job, RunError, UsageError
-from .metrics import Report, Usage, failures, summary
-from .plan import plan_text
+from .metrics import Report, Usage, failures, projection, summary
 from .protocol import Operation
 from .worker import WorkerError
 
 _CODES = "exit codes: 0 complete, 1 some records were rejected, 2 failure, 64 wrong usage"
+Result = dict[str, int] | tuple[Usage, int]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,11 +29,15 @@ def _size(text: str) -> int:
     return number
 
 
-def _common(parser: argparse.ArgumentParser, run: str) -> None:
+def _command(commands: Any, function: Callable[..., Result], about: str, run: str) -> Any:
+    """Adds a command with the arguments of all commands, and returns its `add_argument`."""
+    parser = commands.add_parser(function.__name__[1:], help=about, epilog=_CODES)
+    parser.set_defaults(function=function)
     add = parser.add_argument
+    add("operation", choices=[o.name.lower() for o in Operation if o is not Operation.STAMP])
     add("--tool", required=True, help="your app's tool, which has the command worker")
     add("--workers", type=_size, default=os.cpu_count() or 1, help="worker processes (all cores)")
-    add("--run", metavar="ID", help=run)
+    add("--run", metavar="ID", help=f"the name of the run; by default {run}")
     add("--server", metavar="PLACE", help="merge: the server's archives, a folder or a column")
     add("--base", metavar="PLACE", help="merge: the base archives, a folder or a column")
     add("--model", help="convert: the model of JSON documents")
@@ -46,6 +50,7 @@ def _common(parser: argparse.ArgumentParser, run: str) -> None:
     add("--metrics", default="", metavar="FILE.prom", help="metrics for Prometheus")
     add("--dry-run", action="store_true", help="run a sample, write nothing, and project the rest")
     add("--sample", type=_size, default=1000, help="the number of records of a dry run (1000)")
+    return add
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,35 +58,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="strata-workers", epilog=_CODES, description=about)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
-    operations = [o.name.lower() for o in Operation if o is not Operation.STAMP]
 
-    folder = commands.add_parser("folder", help="the files of a folder", epilog=_CODES)
-    folder.add_argument("operation", choices=operations)
-    folder.add_argument("input", metavar="IN", help="the folder with the archives")
-    folder.add_argument("output", metavar="OUT", help="the folder for the manifest and new files")
-    _common(folder, "the name of the run; by default the operation")
-    folder.add_argument("--retry", action="store_true", help="repeat rejected records")
-    folder.add_argument("--overwrite", action="store_true", help="allow files in a new OUT")
-    folder.set_defaults(function=_folder)
+    add = _command(commands, _folder, "the files of a folder", "the operation")
+    add("input", metavar="IN", help="the folder with the archives")
+    add("output", metavar="OUT", help="the folder for the manifest and new files")
+    add("--retry", action="store_true", help="repeat rejected records")
+    add("--overwrite", action="store_true", help="allow files in a new OUT")
 
-    postgres = commands.add_parser("postgres", help="a column of a table", epilog=_CODES)
-    postgres.add_argument("operation", choices=operations)
-    postgres.add_argument("--dsn", default="", help="the connection; by default PGHOST and so on")
-    postgres.add_argument("--table", required=True, help="TABLE or SCHEMA.TABLE")
-    postgres.add_argument("--key", required=True, help="a column with a unique index")
-    postgres.add_argument("--column", required=True, help="the bytea column with the archives")
-    _common(postgres, "the name of the run; by default the unfinished one, or a new one")
-    postgres.add_argument("--batch", type=_size, default=1000, help="rows of a transaction (1000)")
-    patience = "seconds for which a worker tries to reconnect (60)"
-    postgres.add_argument("--patience", type=float, default=60.0, help=patience)
-    postgres.set_defaults(function=_postgres)
+    add = _command(commands, _postgres, "a column of a table", "the unfinished one, or a new one")
+    add("--dsn", default="", help="the connection; by default PGHOST and so on")
+    add("--table", required=True, help="TABLE or SCHEMA.TABLE")
+    add("--key", required=True, help="a column with a unique index")
+    add("--column", required=True, help="the bytea column with the archives")
+    add("--batch", type=_size, default=1000, help="rows of a transaction (1000)")
+    add("--patience", type=float, default=60.0, help="seconds for reconnecting (60)")
 
-    spark = commands.add_parser("spark", help="a column of a DataFrame", epilog=_CODES)
-    spark.add_argument("operation", choices=operations)
-    spark.add_argument("input", metavar="IN", help="the table, sequence file or folder to read")
-    spark.add_argument("output", metavar="OUT", help="the results are written to OUT/run=ID/step=N")
-    _common(spark, "the name of the run; by default the operation")
-    add = spark.add_argument
+    add = _command(commands, _spark, "a column of a DataFrame", "the operation")
+    add("input", metavar="IN", help="the table, sequence file or folder to read")
+    add("output", metavar="OUT", help="the results are written to OUT/run=ID/step=N")
     add("--format", choices=["parquet", "sequence", "folder"], default="parquet")
     add("--key", default="key", help="the column that identifies a row (key)")
     add("--column", default="archive", help="the binary column with the archives (archive)")
@@ -89,59 +83,35 @@ def _parser() -> argparse.ArgumentParser:
     add("--by", default="", help="the column whose hash selects the step of a row (the key)")
     add("--master", help="the address of the cluster, unless spark-submit passes it")
     add("--check", action="store_true", help="read IN again at the end, and compare checksums")
-    spark.set_defaults(function=_spark)
     return parser
 
 
-def _job(args: argparse.Namespace) -> tuple[Job, tuple[str, ...]]:
-    operation = Operation[args.operation.upper()]
-    others = tuple(place for place in (args.server, args.base) if place)
-    if (operation is Operation.MERGE) != bool(args.server) or (args.base and not args.server):
-        raise UsageError("merge needs --server, and only merge has --server and --base")
-    return Job(operation, args.tool, args.workers, tuple(args.tool_option), args.model,
-               args.max_frame, args.timeout), others  # fmt: skip
+def _folder(args: argparse.Namespace, job: Job, report: Report) -> Result:
+    from .folders import Folders
 
-
-def _folder(args: argparse.Namespace, report: Report) -> dict[str, int] | tuple[Usage, int]:
-    from .folders import Folders, run_folders, sample_folders
-
-    job, others = _job(args)
-    folders = Folders(job, args.input, args.output, others)
+    folders = Folders(job, args.input, args.output)
     if args.dry_run:
-        return sample_folders(folders, args.sample)
-    run = args.run or args.operation
-    if os.sep in run:
-        raise UsageError("the name of a run must not contain a slash")
-    return run_folders(folders, report, run, args.retry, args.overwrite)
+        return folders.sample(args.sample)
+    return folders.run(report, args.run or args.operation, args.retry, args.overwrite)
 
 
-def _postgres(args: argparse.Namespace, report: Report) -> dict[str, int] | tuple[Usage, int]:
-    try:
-        import psycopg
-    except ImportError:
-        raise UsageError("psycopg is missing; pip install 'strata-workers[postgres]'") from None
+def _postgres(args: argparse.Namespace, job: Job, report: Report) -> Result:
     from .postgres import Table, run_table, sample_table
 
-    job, others = _job(args)
-    table = Table(args.dsn, args.table, args.key, args.column, others, args.batch, args.patience)
-    try:
-        if args.dry_run:
-            return sample_table(table, job, args.sample)
-        counts, uncovered = run_table(table, job, report, args.run)
-    except psycopg.Error as error:
-        raise RunError(f"PostgreSQL: {str(error).strip()}") from error
+    names = args.dsn, args.table, args.key, args.column
+    table = Table(*names, job.others, args.batch, args.patience)
+    if args.dry_run:
+        return sample_table(table, job, args.sample)
+    counts, uncovered = run_table(table, job, report, args.run or "")
     if uncovered:
         rows = f"{uncovered:,} rows are not covered, because they were inserted"
         print(f"{rows} during the run; another run covers them")
     return counts
 
 
-def _spark(args: argparse.Namespace, report: Report) -> dict[str, int] | tuple[Usage, int]:
-    try:
-        from . import spark
-    except ImportError:
-        raise UsageError("pyspark is missing; pip install 'strata-workers[spark]'") from None
-    _job(args)
+def _spark(args: argparse.Namespace, _: Job, report: Report) -> Result:
+    from . import spark
+
     return spark.main(args, report)
 
 
@@ -149,24 +119,30 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
     args = _parser().parse_args(arguments)
     report = Report(args.log == "json", args.progress, args.metrics)
-    function: Callable[..., Any] = args.function
+    others = tuple(place for place in (args.server, args.base) if place)
+    job = Job(Operation[args.operation.upper()], args.tool, args.workers, tuple(args.tool_option),
+              args.model, args.max_frame, args.timeout, others)  # fmt: skip
     try:
-        result = function(args, report)
+        is_merge = job.operation is Operation.MERGE
+        if is_merge != bool(args.server) or (args.base and not args.server):
+            raise UsageError("merge needs --server, and only merge has --server and --base")
+        result: Result = args.function(args, job, report)
         if isinstance(result, tuple):
-            print(plan_text(result[0], result[1], args.workers))
+            print(projection(*result, args.workers))
             return 0
         report.end("finished")
         print(summary(result))
         return 1 if failures(result) else 0
-    except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (UsageError, ImportError) as error:
+        hint = f"; pip install 'strata-workers[{args.command}]'"
+        print(f"error: {error}{hint * isinstance(error, ImportError)}", file=sys.stderr)
         return 64
     except KeyboardInterrupt:
         message = "interrupted"
     except (RunError, WorkerError, sqlite3.Error) as error:
         message = str(error)
     except OSError as error:
-        message = f"{error.filename or 'writing'}: {error.strerror}"
+        message = f"{error.filename or 'writing'}: {error.strerror or error}"
     report.end("failed")
     print(f"error: {message}\nRepeat the command to do the rest.", file=sys.stderr)
     return 2

@@ -3,13 +3,24 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from .protocol import Answer, Operation, Outcome
+from .protocol import FAILURES, Answer, Operation, Outcome, Part, Range, Request, refusal
 from .worker import Worker, worker_command
+
+_TABLES = """
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA journal_mode = WAL;
+CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, operation TEXT, source TEXT, models TEXT,
+  started TEXT DEFAULT CURRENT_TIMESTAMP, finished TEXT);
+CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, outcome TEXT, type TEXT,
+  version_from INTEGER, version_to INTEGER, before TEXT, after TEXT, code TEXT, message TEXT)
+  WITHOUT ROWID;
+"""
 
 
 class RunError(Exception):
@@ -20,27 +31,21 @@ class UsageError(Exception):
     """The arguments of a run contradict each other."""
 
 
-@dataclass(slots=True, frozen=True)
-class Job:
-    """The operation of a run and its tool."""
+Sides = Sequence[bytes | memoryview | None]
 
-    operation: Operation
-    tool: str
-    workers: int = 1
-    options: tuple[str, ...] = ()
-    model: str | None = None
-    max_frame: int = 64 << 20
-    timeout: float = 60.0
 
-    def worker(self) -> Worker:
-        """Returns a worker of the job's tool, not yet started."""
-        command = worker_command(self.tool, self.max_frame, self.options)
-        return Worker(command, max_frame=self.max_frame, timeout=self.timeout)
+class Item(NamedTuple):
+    """An archive of a run, its checksum, and the parts of its request.
 
-    @property
-    def suffix(self) -> tuple[bytes, ...]:
-        """The part of a request that names the model of JSON documents."""
-        return (self.model.encode(),) if self.model else ()
+    The driver answers with `refusal` itself. `output` is the path of the new archive in a folder.
+    """
+
+    key: str
+    data: bytes | memoryview | None
+    before: str = ""
+    parts: tuple[Part, ...] = ()
+    refusal: Answer | None = None
+    output: str = ""
 
 
 class Record(NamedTuple):
@@ -59,7 +64,57 @@ class Record(NamedTuple):
     @property
     def failed(self) -> bool:
         """Whether the archive was rejected."""
-        return Outcome[self.outcome.upper()] >= Outcome.DAMAGED
+        return self.outcome in FAILURES
+
+
+@dataclass(slots=True, frozen=True)
+class Job:
+    """The operation of a run, and its tool.
+
+    `others` are the folders or columns with the server's and the base archives of a merge.
+    """
+
+    operation: Operation
+    tool: str
+    workers: int = 1
+    options: tuple[str, ...] = ()
+    model: str | None = None
+    max_frame: int = 64 << 20
+    timeout: float = 60.0
+    others: tuple[str, ...] = ()
+
+    def worker(self) -> Worker:
+        """Returns a worker of the job's tool, not yet started."""
+        command = worker_command(self.tool, self.max_frame, self.options)
+        return Worker(command, max_frame=self.max_frame, timeout=self.timeout)
+
+    def item(self, key: Any, sides: Sides, member: Range | None = None, output: str = "") -> Item:
+        """Returns an archive with the other sides of a merge, of which the base may be missing.
+
+        The worker reads the range of a `member` of a stream itself.
+        """
+        data = sides[0]
+        before = "" if data is None else checksum(data)
+        if None in sides[: 2 if self.operation is Operation.MERGE else 1]:
+            answer = refusal(Outcome.INVALID, "a column of this row is null", "missing")
+            return Item(key, data, before, (), answer)
+        parts = [part for part in (member or data, *sides[1:]) if part is not None]
+        parts += [self.model.encode()] if self.model else []
+        return Item(key, data, before, tuple(parts), None, output)
+
+    def run(self, worker: Worker, items: Iterable[Item]) -> Iterator[tuple[Item, Answer, Record]]:
+        """Sends archives to a worker and yields each one with its answer and its record."""
+        waiting = deque[Item]()
+
+        def requests() -> Iterator[Request | Answer]:
+            for item in items:
+                waiting.append(item)
+                number = next(worker.numbers)
+                yield item.refusal or Request(number, self.operation, item.parts)
+
+        for answer in worker.run(requests()):
+            item = waiting.popleft()
+            yield item, answer, record(item.key, answer, item.before)
 
 
 def checksum(data: bytes | memoryview) -> str:
@@ -69,19 +124,17 @@ def checksum(data: bytes | memoryview) -> str:
 
 def record(key: str, answer: Answer, before: str) -> Record:
     """Returns the record of an answer. The bytes of a current archive do not change."""
-    after = checksum(answer.archive) if answer.archive is not None and not answer.failed else ""
-    if answer.outcome is Outcome.CURRENT:
-        after = before
-    versions = answer.version_from, answer.version_to
-    # Neither PostgreSQL nor SQLite has texts with NUL or half a pair of surrogates.
-    texts = (t.replace("\0", "\\0") for t in (answer.code, answer.message))
-    texts = (t.encode(errors="replace").decode() for t in texts)
-    return Record(key, answer.outcome.word, answer.type_name, *versions, before, after, *texts)
+    after = before if answer.outcome is Outcome.CURRENT else ""
+    if answer.archive is not None:
+        after = checksum(answer.archive)
+    code, message = (_stored(answer.code), _stored(answer.message)) if answer.details else ("", "")
+    return Record(key, answer.outcome.word, _stored(answer.type_name), answer.version_from,
+                  answer.version_to, before, after, code, message)  # fmt: skip
 
 
-def rejected(key: str, outcome: Outcome, code: str, message: str, before: str = "") -> Record:
-    """Returns the record of an archive that the driver rejects without a worker."""
-    return Record(key, outcome.word, "", None, None, before, "", code, message)
+def _stored(raw: str) -> str:
+    """Neither PostgreSQL nor SQLite has texts with NUL or half a pair of surrogates."""
+    return raw if raw.isprintable() else raw.replace("\0", "\\0").encode(errors="replace").decode()
 
 
 def models(greeting: Mapping[str, Any]) -> str:
@@ -93,10 +146,8 @@ def same_run(run: str, before: tuple[str, ...], now: tuple[str, ...]) -> None:
     """Checks that a repeated run has the operation, the source and the models of the first one."""
     for name, old, new in zip(("operation", "source", "models"), before, now):
         if old != new:
-            raise RunError(
-                f"run {run} began with the {name} {old}, and this command has {new}."
-                " Repeat it with the same ones, or begin another run with --run."
-            )
+            text = f"run {run} began with the {name} {old}, and this command has {new}. Repeat it"
+            raise RunError(f"{text} with the same ones, or begin another run with --run.")
 
 
 class Manifest:
@@ -109,17 +160,9 @@ class Manifest:
         self._lock = threading.Lock()
         self._db = sqlite3.connect(path, check_same_thread=False, timeout=0.5)
         try:
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.executescript(
-                "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, operation TEXT, source"
-                " TEXT, models TEXT, started TEXT DEFAULT CURRENT_TIMESTAMP, finished TEXT);"
-                "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, outcome TEXT, type TEXT,"
-                " version_from INTEGER, version_to INTEGER, before TEXT, after TEXT, code TEXT,"
-                " message TEXT) WITHOUT ROWID;"
-            )
+            self._db.executescript(_TABLES)
             new = "INSERT OR IGNORE INTO runs (run, operation, source, models) VALUES (?, ?, ?, ?)"
-            self.is_new = self._db.execute(new, (run, *arguments)).rowcount == 1
+            self._db.execute(new, (run, *arguments))
             self._db.commit()
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):
@@ -137,16 +180,15 @@ class Manifest:
     def add(self, records: Iterable[Record]) -> None:
         """Writes records and commits them. A record replaces an earlier one with its key."""
         with self._lock, self._db:
-            places = ", ".join("?" * len(Record._fields))
-            self._db.executemany(f"INSERT OR REPLACE INTO records VALUES ({places})", records)
+            new = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            self._db.executemany(new, records)
 
-    def counts(self) -> dict[str, int]:
-        """Returns the number of records with each outcome."""
+    def finish(self) -> dict[str, int]:
+        """Notes that all archives were handled. Returns the number of each outcome."""
+        with self._db:
+            self._db.execute("UPDATE runs SET finished = CURRENT_TIMESTAMP")
         return dict(self._db.execute("SELECT outcome, count(*) FROM records GROUP BY outcome"))
 
-    def close(self, finished: bool = False) -> None:
-        """Closes the file. `finished` states that every record of the source was handled."""
-        if finished:
-            with self._db:
-                self._db.execute("UPDATE runs SET finished = CURRENT_TIMESTAMP")
+    def close(self) -> None:
+        """Closes the file."""
         self._db.close()

@@ -1,15 +1,18 @@
-"""Progress, structured logs, and metrics for Prometheus."""
+"""What a run costs: progress, structured logs, metrics for Prometheus, and the projection."""
 
 import json
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 
-from .protocol import Outcome
+from .manifest import Record
+from .protocol import FAILURES, Outcome
+from .worker import Worker
 
 
 @dataclass(slots=True)
@@ -30,6 +33,23 @@ class Usage:
         for name in (one.name for one in fields(self)[1:]):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    def count(self, outcome: str, bytes_read: int, bytes_written: int) -> None:
+        """Adds one record."""
+        self.counts[outcome] += 1
+        self.bytes_read += bytes_read
+        self.bytes_written += bytes_written
+
+    @contextmanager
+    def measure(self, worker: Worker) -> Iterator[None]:
+        """Adds the time of a block, and the processor time and restarts of the worker in it."""
+        began, cpu, restarts = time.monotonic(), worker.cpu_seconds, worker.restarts
+        try:
+            yield
+        finally:
+            self.seconds += time.monotonic() - began
+            self.cpu += worker.cpu_seconds - cpu
+            self.restarts += worker.restarts - restarts
+
     @property
     def records(self) -> int:
         """The number of records, without skipped ones."""
@@ -38,7 +58,7 @@ class Usage:
 
 def failures(counts: Mapping[str, int]) -> int:
     """Returns the number of rejected records."""
-    return sum(n for word, n in counts.items() if Outcome[word.upper()] >= Outcome.DAMAGED)
+    return sum(counts.get(word, 0) for word in FAILURES)
 
 
 def summary(counts: Mapping[str, int]) -> str:
@@ -54,10 +74,29 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
+def projection(sample: Usage, total: int, workers: int) -> str:
+    """Returns the projection for `total` records.
+
+    It assumes that each worker is as fast as the one of the sample.
+    """
+    each, failed = total / max(sample.records, 1), failures(sample.counts)
+    seconds = sample.seconds * each / workers
+    # Without a failure in n records, at most 3 / n of all fail, with 95 % confidence.
+    most = min(total, (failed + 1.96 * failed**0.5 + 3) * each)
+    return (
+        f"A sample of {summary(sample.counts)}\n"
+        f"All {total:,} records with {workers} worker{'' if workers == 1 else 's'}:\n"
+        f"  time           {duration(seconds)}\n"
+        f"  rate           {total / max(seconds, 1e-9):,.0f} records/s\n"
+        f"  worker CPU     {duration(sample.cpu * each)}\n"
+        f"  bytes read     {sample.bytes_read * each:,.0f}\n"
+        f"  bytes written  {sample.bytes_written * each:,.0f}\n"
+        f"  rejected       {failed * each:,.0f}, at most {most:,.0f}"
+    )
+
+
 class Report:
     """Reports the state of a run on standard error and in a file of metrics."""
-
-    interval = 5.0
 
     def __init__(self, json_log: bool = False, progress: bool = False, metrics: str = "") -> None:
         self.json_log, self.progress, self.metrics = json_log, progress, metrics
@@ -82,18 +121,19 @@ class Report:
         print("\n" * self._line + line, file=sys.stderr, flush=True)
         self._line = False
 
-    def reject(self, key: str, outcome: str, message: str) -> None:
-        """Logs a rejected record. The manifest has all, the log the first twenty."""
-        self._rejects += 1
-        if self._rejects <= 20:
-            self.log("rejected", key=key, outcome=outcome, message=message)
+    def add(self, usage: Usage, records: Iterable[Record] = ()) -> None:
+        """Counts records, and reports them if the last report is old enough.
 
-    def add(self, usage: Usage) -> None:
-        """Counts records, and reports them if the last report is old enough."""
+        The manifest has all rejected records, the log the first twenty.
+        """
+        for one in records:
+            if one.failed and self._rejects < 20:
+                self._rejects += 1
+                self.log("rejected", key=one.key, outcome=one.outcome, message=one.message)
         self.usage.add(usage)
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + (0.5 if self.terminal else self.interval)
+        self._next = time.monotonic() + (0.5 if self.terminal else 5.0)
         self._write_metrics("running")
         if not self.progress:
             return
@@ -112,15 +152,14 @@ class Report:
     def end(self, state: str) -> None:
         """Writes the last metrics and the event of the end."""
         self._write_metrics(state)
-        values = {one.name: getattr(self.usage, one.name) for one in fields(self.usage)}
+        values = {"counts": dict(self.usage.counts), "cpu": round(self.usage.cpu, 3)}
         values |= {"seconds": round(time.monotonic() - self._began, 3)}
-        values |= {"counts": dict(self.usage.counts), "cpu": round(self.usage.cpu, 3)}
-        self.log(state, run=self.run, **values)
+        self.log(state, run=self.run, **{**asdict(self.usage), **values})
 
     def _write_metrics(self, state: str) -> None:
         if not self.metrics:
             return
-        usage = self.usage
+        usage, labels = self.usage, f'run="{self.run}",operation="{self.operation}"'
         values: dict[str, float] = {
             "read_bytes_total": usage.bytes_read,
             "written_bytes_total": usage.bytes_written,
@@ -132,7 +171,6 @@ class Report:
             "run_complete": int(state == "finished"),
             "run_failed": int(state == "failed"),
         }
-        labels = f'run="{self.run}",operation="{self.operation}"'
         lines = ["# TYPE strata_records_total counter"]
         for word, number in sorted(usage.counts.items()):
             lines.append(f'strata_records_total{{{labels},outcome="{word}"}} {number}')

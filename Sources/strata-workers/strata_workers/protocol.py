@@ -55,6 +55,10 @@ class Outcome(IntEnum):
         return self.name.lower()
 
 
+FAILURES = [outcome.word for outcome in Outcome if outcome >= Outcome.DAMAGED]
+_NEW = range(Outcome.UPGRADED, Outcome.READ)  # The outcomes with a new archive.
+
+
 @dataclass(slots=True, frozen=True)
 class Range:
     """A range of a file or of an address, which the worker reads itself."""
@@ -105,6 +109,12 @@ class Answer:
         return f"{message} (at {path})" if path else message
 
 
+def refusal(outcome: Outcome, message: str, code: str = "", number: int = 0) -> Answer:
+    """Returns an answer of the driver itself."""
+    details: dict[str, object] = {"code": code or outcome.word, "message": message}
+    return Answer(number, outcome, details=details)
+
+
 def encode(request: Request) -> tuple[int, list[bytes | memoryview]]:
     """Returns the length of the request's frame without its prefix, and its bytes as buffers."""
     buffers: list[bytes | memoryview] = [b""]
@@ -140,10 +150,10 @@ def decode(frame: memoryview) -> Answer:
         if offset != len(frame) or count != 3:
             raise ProtocolError("its parts do not fill its frame")
         details = json.loads(bytes(parts[2])) if parts[2] else {}
-        if not isinstance(details, dict):
-            raise ProtocolError("its details are not a JSON object")
         old, new = (None if version < 0 else version for version in (before, after))
         archive, type_name = bytes(parts[0]) or None, str(parts[1], "utf-8")
+        if not isinstance(details, dict) or (archive is not None) != (outcome in _NEW):
+            raise ProtocolError("its details or its archive do not fit its outcome")
         return Answer(number, Outcome(outcome), archive, type_name, old, new, details)
-    except (struct.error, ValueError) as error:
+    except (struct.error, ValueError, RecursionError) as error:
         raise ProtocolError(str(error)) from error

@@ -7,9 +7,8 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 import uuid
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,16 +21,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strata_workers.manifest import Job, RunError, checksum, models, record, rejected, same_run
+from strata_workers.manifest import Item, Job, RunError, checksum, models, same_run
 from strata_workers.metrics import Report, Usage
-from strata_workers.protocol import Answer, Operation, Outcome, Request
+from strata_workers.protocol import FAILURES, Answer, Operation
 from strata_workers.worker import Worker
 
-_FAILURES = [outcome.word for outcome in Outcome if outcome >= Outcome.DAMAGED]
-_STATUS = (
-    "outcome string, type string, version_from bigint, version_to bigint, before string, "
-    "after string, code string, message string, losses array<string>, conflicts array<string>"
-)
+_STATUS = "outcome string, type string, version_from bigint, version_to bigint, before string, "
+_STATUS += "after string, code string, message string, losses array<string>, "
+_STATUS += "conflicts array<string>"
 _TEXT, _NUMBER, _LIST = pa.string(), pa.int64(), pa.list_(pa.string())
 _TYPES = [pa.binary(), _TEXT, _TEXT, _NUMBER, _NUMBER, _TEXT, _TEXT, _TEXT, _TEXT, _LIST, _LIST]
 _ROWS, _BYTES = 10_000, 16 << 20  # A batch of results ends at either limit.
@@ -94,12 +91,12 @@ OPERATIONS = {"upgrade": upgrade, "verify": verify, "convert": convert, "merge":
 
 def accepted(result: DataFrame) -> DataFrame:
     """Returns the rows whose operation succeeded."""
-    return result.where(~F.col("outcome").isin(_FAILURES))
+    return result.where(~F.col("outcome").isin(FAILURES))
 
 
 def rejects(result: DataFrame) -> DataFrame:
     """Returns the rows whose operation failed."""
-    return result.where(F.col("outcome").isin(_FAILURES))
+    return result.where(F.col("outcome").isin(FAILURES))
 
 
 def read(spark: SparkSession, path: str, kind: str = "parquet") -> DataFrame:
@@ -148,62 +145,43 @@ def _batch(rows: list[tuple[Any, ...]], types: list[Any], names: list[str]) -> p
     return pa.RecordBatch.from_arrays(list(map(pa.array, zip(*rows), types)), names=names)
 
 
-def _apply(
-    df: DataFrame, operation: Operation, columns: list[str], tool: str, key: str = "key",
-    keep: bool = True, metrics: Accumulator[Usage] | None = None, **limits: Any,
-) -> DataFrame:  # fmt: skip
+def _lists(answer: Answer) -> list[list[str] | None]:
+    """Returns the losses and the conflicts of an answer."""
+    values = [answer.details.get(name) for name in ("losses", "conflicts")]
+    return [list(map(str, value)) if isinstance(value, list) else None for value in values]
+
+
+def _apply(df: DataFrame, operation: Operation, columns: list[str], tool: str, key: str = "key",
+           keep: bool = True, metrics: Accumulator[Usage] | None = None,
+           **limits: Any) -> DataFrame:  # fmt: skip
     _ship(df.sparkSession.sparkContext, tool)
     job = Job(operation, tool, **limits)
-    needed = 2 if operation is Operation.MERGE else 1
     names = [key, columns[0], *re.findall(r"(\w+) [^,]+", _STATUS)]
 
-    def result(answer: Answer, identifier: Any, *parts: Any) -> tuple[Any, ...]:
-        old, new = parts[0], answer.archive
-        before = "" if old is None else checksum(old)
-        status = record("", answer, before)
-        if None in parts[:needed]:
-            text = "a column of this row is null"
-            status = rejected("", Outcome.INVALID, "missing", text, before)
-        lists = [answer.details.get(name) for name in ("losses", "conflicts")]
-        texts = [list(map(str, value)) if isinstance(value, list) else None for value in lists]
-        kept = old if keep and (status.failed or new is None) else None if status.failed else new
-        return (identifier, kept, *status[1:], *texts)
-
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        began, used, held = time.monotonic(), Usage(), 0
-        waiting: deque[tuple[Any, ...]] = deque()
-        rows: list[tuple[Any, ...]] = []
+        used, worker, rows, held = Usage(), _worker(job), list[tuple[Any, ...]](), 0
         types = [pa.null(), *_TYPES]
 
-        def requests() -> Iterator[Request]:
+        def items() -> Iterator[Item]:
             for batch in batches:
                 types[0] = batch.column(0).type
                 for row in zip(batch.column(0).to_pylist(), *map(_views, batch.columns[1:])):
-                    waiting.append(row)
-                    parts = row[1:]
-                    if None in parts:  # A missing base is left out, a missing archive sent empty.
-                        some = [part for part in parts[needed:] if part is not None]
-                        parts = (*(part or b"" for part in parts[:needed]), *some)
-                    yield Request(0, operation, parts + job.suffix)
+                    yield job.item(row[0], row[1:])
 
-        worker = _worker(job)
         try:
-            with worker:
-                for answer in worker.run(requests()):
-                    row = waiting.popleft()
-                    rows.append(result(answer, *row))
-                    used.counts[rows[-1][2]] += 1
-                    used.bytes_read += len(row[1] or b"")
-                    used.bytes_written += len(answer.archive or b"")
-                    held += len(row[1] or b"") + len(answer.archive or b"")
+            with used.measure(worker), worker:
+                for item, answer, new in job.run(worker, items()):
+                    archive = answer.archive or (item.data if keep else None)
+                    rows.append((item.key, archive, *new[1:], *_lists(answer)))
+                    sizes = len(item.data or b""), len(answer.archive or b"")
+                    used.count(new.outcome, *sizes)
+                    held += sum(sizes)
                     if len(rows) == _ROWS or held > _BYTES:
                         yield _batch(rows, types, names)
                         rows, held = [], 0
             if rows:
                 yield _batch(rows, types, names)
         finally:
-            used.restarts, used.cpu = worker.restarts, worker.cpu_seconds
-            used.seconds = time.monotonic() - began
             if metrics:
                 metrics.add(used)
 
@@ -253,11 +231,16 @@ def _note(root: str, name: str, value: dict[str, Any] | None = None) -> dict[str
     return value
 
 
+def _commits(root: str) -> dict[int, dict[str, Any]]:
+    """Returns the commits of a run's steps. Steps without a commit have {}."""
+    steps = range(_note(root, "plan").get("steps", 0))
+    return {step: _note(root, f"step={step}") for step in steps}
+
+
 @_clear_errors()
-def run(
-    df: DataFrame, out: str, run_id: str, operation: Callable[..., DataFrame] = upgrade, *,
-    steps: int = 16, by: str = "", report: Report | None = None, **shared: Any,
-) -> dict[str, Any]:  # fmt: skip
+def run(df: DataFrame, out: str, run_id: str, operation: Callable[..., DataFrame] = upgrade, *,
+        steps: int = 16, by: str = "", report: Report | None = None,
+        **shared: Any) -> dict[str, Any]:  # fmt: skip
     """Writes the results of an operation as Parquet to `out/run=ID/step=N`, and checks them.
 
     The hash of the column `by`, the key by default, selects the step of a row. A file in
@@ -280,10 +263,10 @@ def run(
     known = _note(root, "plan") or _note(root, "plan", plan)
     before, now = (tuple(p[k] for k in ("operation", "source", "models")) for p in (known, plan))
     same_run(run_id, before, now)
-    done = {step: _note(root, f"step={step}") for step in range(steps)}
+    done = _commits(root)
     skipped = sum(commit.get("records", 0) for commit in done.values())
     report.begin(run_id, name, totals["records"], skipped, context.defaultParallelism)
-    for step in (step for step, commit in done.items() if not commit):
+    for step in [step for step, commit in done.items() if not commit]:
         rows = df.where(F.pmod(F.xxhash64(by or key), F.lit(steps)) == step)
         metrics, path = usage(context), f"{root}/step={step}"
         result = operation(rows, metrics=metrics, **shared)
@@ -297,8 +280,7 @@ def run(
 def results(out: str, run_id: str) -> DataFrame:
     """Returns the results of a run's committed steps."""
     root = f"{out}/run={run_id}"
-    steps = range(_note(root, "plan").get("steps", 0))
-    paths = [f"{root}/step={step}" for step in steps if _note(root, f"step={step}")]
+    paths = [f"{root}/step={step}" for step, commit in _commits(root).items() if commit]
     if not paths:
         raise RunError(f"{root} has no committed step")
     return SparkSession.active().read.option("basePath", root).parquet(*paths)
@@ -313,8 +295,7 @@ def complete(out: str, run_id: str, df: DataFrame | None = None) -> dict[str, An
     Raises: `RunError` if a step has no commit, or if a count or a sum differs.
     """
     root = f"{out}/run={run_id}"
-    plan = _note(root, "plan")
-    commits = [_note(root, f"step={step}") for step in range(plan.get("steps", 0))]
+    plan, commits = _note(root, "plan"), [*_commits(root).values()]
     if not commits or not all(commits):
         raise RunError(f"{commits.count({})} of {len(commits)} steps of {root} have no commit")
     found, sums = results(out, run_id), {"records": sum(commit["records"] for commit in commits)}
@@ -332,9 +313,8 @@ def complete(out: str, run_id: str, df: DataFrame | None = None) -> dict[str, An
     return _note(root, "complete") or _note(root, "complete", totals)
 
 
-def sample(
-    df: DataFrame, operation: Callable[..., DataFrame] = upgrade, size: int = 1000, **shared: Any
-) -> tuple[Usage, int]:
+def sample(df: DataFrame, operation: Callable[..., DataFrame] = upgrade, size: int = 1000,
+           **shared: Any) -> tuple[Usage, int]:  # fmt: skip
     """Runs the operation on random rows. Returns their usage, and the number of all rows."""
     total, metrics = df.count(), usage(df.sparkSession.sparkContext)
     rows = df.sample(min(1.0, 2 * size / max(total, 1))).limit(size)

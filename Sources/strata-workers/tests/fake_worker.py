@@ -1,7 +1,8 @@
 """Speaks the protocol of Docs/Worker.md like an app's tool, without the driver's code.
 
 An archive of this worker is `A1:` and a text (version 1), or `A3:` and a text (version 3, the current
-one). Words in the text make the worker misbehave: `crash`, `hang`, `slow`, `print`, `exit`, `stray`.
+one). Words in the text make the worker misbehave: `crash`, `hang`, `slow`, `print`, `exit`, `stray`,
+`babble`, `stuck`.
 """
 
 import json
@@ -94,6 +95,10 @@ def misbehave(text):
         os.kill(os.getpid(), signal.SIGTRAP)
     while b"hang" in text and os.getppid() == PARENT:
         time.sleep(0.2)
+    while b"babble" in text and os.getppid() == PARENT:
+        sys.stderr.write("noise\n" * 100)
+    if b"stuck" in text:
+        time.sleep(120)
     if b"slow" in text:
         time.sleep(0.05)
     if b"print" in text:
@@ -126,6 +131,8 @@ def handle(body):
         request += 1
     if operation == 3:
         return answer(request, 4, b"A3:" + data, "Issue", -1, 3)
+    if data[:3] == b"A9:":
+        return failure(request, 34, "newerVersion", "the archive has version 9 of Issue, not 3")
     if data[:3] not in (b"A1:", b"A3:"):
         return failure(request, 32, "damaged", "not a Strata archive (no gzip header)")
     if b"refused" in data:

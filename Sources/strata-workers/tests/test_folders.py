@@ -95,6 +95,50 @@ def test_rejects_are_recorded_and_repeated_only_on_demand(fake_tool: str, tmp_pa
     assert records(target)["refused"][0] == "upgraded"
 
 
+BAD = {
+    "damaged": (b"?", "damaged", "damaged", "not a Strata archive"),
+    "refused": (b"A1:refused", "refused", "invalid", "votes is negative"),
+    "newer": (b"A9:x", "unsupported", "newerVersion", "the archive has version 9 of Issue"),
+    "crash": (b"A1:crash", "crashed", "crashed", "signal 5 (SIGTRAP): Fatal error: the step"),
+    "hang": (b"A1:hang", "hung", "hung", "the worker gave no answer within 1 s"),
+    "print": (b"A1:print", "crashed", "crashed", "something other than an answer"),
+    "double": (b"A1:double", "unsupported", "limitExceeded", "longer than the limit"),
+    "long": (b"A1:" + b"x" * 5000, "unsupported", "limitExceeded", "raise --max-frame"),
+}
+
+
+def test_bad_archives_are_rejected_and_the_others_upgraded(fake_tool: str, tmp_path: Path) -> None:
+    source, target = make(tmp_path, 30), tmp_path / "out"
+    for name, (data, *_) in BAD.items():
+        (source / name).write_bytes(data)
+    options = ["--timeout", "1", "--max-frame", "4096"]
+    assert folder(fake_tool, source, target, *options) == 1
+    rows = records(target)
+    assert len(rows) == 30 + len(BAD) and len(files(target)) == 30
+    for name, (data, outcome, code, message) in BAD.items():
+        assert rows[name][:4] == (outcome, digest(data), "", code) and message in rows[name][4]
+
+
+def test_a_tool_that_fails_before_the_run_changes_nothing(
+    fake_tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = make(tmp_path, 1), tmp_path / "out"
+    for option, message in [("--garbage", "is not a worker"), ("--speaks=2", "speaks version 2")]:
+        options = [f"--tool-option={text}" for text in option.split("=")]
+        assert folder(fake_tool, source, target, *options) == 2
+        assert message in capsys.readouterr().err and not target.exists()
+
+
+def test_a_tool_that_always_ends(
+    fake_tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = make(tmp_path, 110), tmp_path / "out"
+    options = ["--tool-option=--die-after", "--tool-option=0", "--workers", "1"]
+    assert folder(fake_tool, source, target, *options) == 2
+    message = "was restarted 100 times without an answer. The last reason: the worker ended with"
+    assert f"{message} signal 9 (SIGKILL)" in capsys.readouterr().err
+
+
 def test_files_that_no_worker_reads(fake_tool: str, tmp_path: Path) -> None:
     source, target = make(tmp_path, 3), tmp_path / "out"
     (source / "large").write_bytes(b"A1:" + b"x" * 10_000)
@@ -104,6 +148,33 @@ def test_files_that_no_worker_reads(fake_tool: str, tmp_path: Path) -> None:
     assert rows["large"][0] == "unsupported" and rows["large"][3] == "limitExceeded"
     assert rows["large"][1] == digest(b"A1:" + b"x" * 10_000)
     assert [v[4] for v in rows.values() if "UTF-8" in v[4]] == ["the name of the file is not UTF-8"]
+
+
+def test_a_folder_that_cannot_be_listed(
+    fake_tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = make(tmp_path, 3), tmp_path / "out"
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        if path.endswith("/d1"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert folder(fake_tool, source, target) == 1
+    rows = records(target)
+    assert set(rows) == {"d0/0.strata", "d1", "d2/2.strata"}
+    assert rows["d1"][0] == "unreadable" and "Permission denied" in rows["d1"][4]
+
+
+def test_the_output_of_a_run_can_be_the_input_of_another(fake_tool: str, tmp_path: Path) -> None:
+    source, target = make(tmp_path, 5), tmp_path / "out"
+    assert folder(fake_tool, source, target) == 0
+    (target / ".9.strata.strata-part").write_bytes(b"half a file")
+    os.mkfifo(target / "pipe")
+    assert folder(fake_tool, target, tmp_path / "again", operation="verify") == 0
+    assert len(records(tmp_path / "again", "verify")) == 5
 
 
 def test_verify_writes_only_the_manifest(fake_tool: str, tmp_path: Path) -> None:
@@ -139,6 +210,25 @@ def test_a_stream_with_an_index_is_read_by_member(fake_tool: str, tmp_path: Path
     assert "repeat `strata index`" in rows["stale"][4]
 
 
+@pytest.mark.parametrize("line", ["-1\t6\t1", "0\t-6\t1", "0\t99\t1", "0\tx\t1", "0"])
+def test_a_damaged_index_rejects_its_stream(fake_tool: str, tmp_path: Path, line: str) -> None:
+    source, target = make(tmp_path, 3), tmp_path / "out"
+    (source / "s").write_bytes(b"A1:one")
+    (source / "s.index").write_text(f"strata-index\t1\tIssue\t1\t6\n{line}\n")
+    assert folder(fake_tool, source, target) == 1
+    assert len(files(target)) == 3 and "repeat `strata index`" in records(target)["s"][4]
+
+
+def test_a_long_member_has_its_own_checksum(fake_tool: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    long = b"A1:" + b"x" * 5000
+    (source / "s").write_bytes(b"A1:one" + long)
+    (source / "s.index").write_text("strata-index\t1\tIssue\t1\t5009\n0\t6\t1\n6\t5003\t2\n")
+    assert folder(fake_tool, source, target, "--max-frame", "4096") == 1
+    assert records(target)["s#1"][:2] == ("unsupported", digest(long))
+
+
 @pytest.mark.parametrize("victim", ["driver", "tool"])
 def test_a_killed_process_loses_nothing(fake_tool: str, tmp_path: Path, victim: str) -> None:
     source, target = make(tmp_path, 1000), tmp_path / "out"
@@ -161,6 +251,24 @@ def test_a_killed_process_loses_nothing(fake_tool: str, tmp_path: Path, victim: 
     assert {key: digest(data) for key, data in files(target).items()} == {
         key: row[2] for key, row in rows.items()
     }
+
+
+def test_a_killed_command_leaves_a_tool_that_hangs(fake_tool: str, tmp_path: Path) -> None:
+    source, target = make(tmp_path, 1), tmp_path / "out"
+    (source / "stuck").write_bytes(b"A1:stuck")
+    command = [sys.executable, "-m", "strata_workers", "folder", "upgrade", str(source)]
+    command += [str(target), "--tool", fake_tool, "--workers", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not (target / ".strata-run-upgrade.sqlite").exists():
+        time.sleep(0.05)
+    time.sleep(1)  # until the tool has got the archive
+    threads = Path(f"/proc/{process.pid}/task").glob("*/children")
+    tool = int(" ".join(thread.read_text() for thread in threads).split()[0])
+    process.kill()
+    process.wait()
+    time.sleep(0.5)
+    assert Path(f"/proc/{tool}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+    os.kill(tool, signal.SIGKILL)
 
 
 def test_a_full_disk_is_a_clear_error(
@@ -232,7 +340,9 @@ def test_a_run_keeps_its_arguments_and_models(
     older.write_text(Path(fake_tool).read_text().replace('"$@"', '"$@" --model-version 2'))
     older.chmod(0o755)
     assert folder(str(older), source, target) == 2
-    assert "run upgrade began with the models" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "run upgrade began with the models" in error
+    assert '"version": 3}]' in error and '"version": 2}]' in error
     assert folder("/nonexistent", source, target) == 2
 
 
@@ -244,6 +354,10 @@ def test_a_dry_run_writes_nothing(
     output = capsys.readouterr().out
     assert "A sample of 30 records: 30 upgraded" in output
     assert "All 300 records with 2 workers" in output and not target.exists()
+    for file in source.rglob("*.strata"):
+        file.write_bytes(b"A3:12345")  # A run copies current archives.
+    assert folder(fake_tool, source, target, "--dry-run") == 0
+    assert "bytes written  2,400" in capsys.readouterr().out
 
 
 def test_progress_and_metrics(

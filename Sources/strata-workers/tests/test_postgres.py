@@ -3,6 +3,7 @@
 import glob
 import os
 import pwd
+import re
 import signal
 import socket
 import subprocess
@@ -185,13 +186,55 @@ def test_verify_and_merge(server: Server, table: str, fake_tool: str) -> None:
     assert server.sql("SELECT data FROM documents WHERE id = 0") == [(b"A3:0+theirs",)]
 
 
+def test_only_the_base_of_a_merge_may_be_null(server: Server, table: str, fake_tool: str) -> None:
+    fill(server, {1: b"A3:1", 2: b"A3:2"})
+    server.sql("ALTER TABLE documents ADD theirs bytea, ADD old bytea")
+    server.sql("UPDATE documents SET old = 'A3:old'")
+    server.sql("UPDATE documents SET theirs = 'A3:theirs' WHERE id = 1")
+    sides = ["--server", "theirs", "--base", "old", "--run", "r"]
+    assert main(arguments(server, fake_tool, *sides, operation="merge")) == 1
+    rows = server.sql("SELECT data FROM documents ORDER BY id")
+    assert rows == [(b"A3:1+theirs+old",), (b"A3:2",)]
+    query = "SELECT key, outcome, code, before FROM strata_records WHERE outcome <> 'merged'"
+    assert server.sql(query) == [("2", "invalid", "missing", digest(b"A3:2"))]
+
+
+def test_runs_that_begin_in_the_same_second(server: Server, table: str, fake_tool: str) -> None:
+    fill(server, simple(3))
+    for name in ("second", "third"):
+        server.sql(f"DROP TABLE IF EXISTS {name}")
+        server.sql(f"CREATE TABLE {name} (LIKE documents INCLUDING ALL)")
+    commands = [arguments(server, fake_tool, "--table", t) for t in ("documents", "second", "third")]
+    command = [sys.executable, "-m", "strata_workers"]
+    processes = [subprocess.Popen(command + one) for one in commands]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert server.sql("SELECT count(*) FROM strata_runs") == [(3,)]
+
+
+def test_a_deadlock_repeats_the_batch(server: Server, table: str, fake_tool: str) -> None:
+    fill(server, rows := simple(10))
+    waiting = """SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND application_name LIKE 'strata-workers%'"""
+    with psycopg.connect(server.dsn) as other:
+        other.execute("SET deadlock_timeout = '30s'")  # The other session finds the deadlock.
+        other.execute("SELECT FROM documents WHERE id = 27 FOR UPDATE")
+        process = start(server, fake_tool, "--run", "r", "--workers", "1")
+        while not server.sql(waiting):
+            time.sleep(0.05)
+        other.execute("SELECT FROM documents WHERE id = 0 FOR UPDATE")
+    error = process.communicate()[1].decode()
+    assert process.returncode == 0 and "reconnecting" in error and "deadlock" in error
+    check(server, rows, "r")
+
+
 def test_a_dry_run_changes_nothing(
     server: Server, table: str, fake_tool: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(server, rows := simple(5000))
     assert main(arguments(server, fake_tool, "--dry-run", "--sample", "200")) == 0
     assert "All 5,000 records with 2 workers" in (output := capsys.readouterr().out)
-    assert "200 upgraded" in output
+    # A random range at the end of the table has fewer rows.
+    assert re.search(r"A sample of (\d+) records: \1 upgraded", output)
     assert dict(server.sql("SELECT id, data FROM documents")) == rows
     assert server.sql("SELECT to_regclass('strata_records')") == [(None,)]
 
@@ -313,15 +356,61 @@ def test_wrong_arguments(
         (["--column", "none"], "the table documents has no column none"),
         (["--column", "name"], "the column name has the type text; archives need bytea"),
         (["--key", "other"], "the key other must be NOT NULL and have a unique index"),
+        (["--server", "name"], "the column name has the type text; archives need bytea"),
     ]:
-        assert main(arguments(server, fake_tool, *more)) == 64
+        operation = "merge" if "--server" in more else "upgrade"
+        assert main(arguments(server, fake_tool, *more, operation=operation)) == 64
         assert message in capsys.readouterr().err
     assert main(arguments(server, fake_tool, "--dsn", "host=127.0.0.1 port=1")) == 2
     assert main(arguments(server, "/nonexistent")) == 2
-    server.sql("CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END'")
+
+
+@pytest.mark.parametrize("result", ["OLD", "NULL", "NEW with other bytes"])
+def test_a_trigger_that_prevents_an_update(
+    server: Server, table: str, fake_tool: str, result: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(server, rows := simple(3))
+    body = f"RETURN {result.split()[0]};"
+    if result.startswith("NEW"):
+        body = "NEW.data = 'other'; RETURN NEW;"
+    server.sql(
+        f"""CREATE OR REPLACE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN IF OLD.id = 3 THEN {body} END IF; RETURN NEW; END $$"""
+    )
     server.sql(
         "CREATE TRIGGER keep BEFORE UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION keep()"
     )
-    server.sql("CREATE RULE keep AS ON UPDATE TO documents DO INSTEAD NOTHING")
     assert main(arguments(server, fake_tool, "--run", "r")) == 2
-    assert "keeps the others unchanged" in capsys.readouterr().err
+    assert "updated 2 of 3 rows" in capsys.readouterr().err
+    assert dict(server.sql("SELECT id, data FROM documents")) == rows
+    assert server.sql("SELECT count(*) FROM strata_records") == [(0,)]
+
+
+@pytest.mark.parametrize("kind", ["rule", "policy"])
+def test_a_rule_or_a_policy_that_prevents_an_update(
+    server: Server, table: str, fake_tool: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(server, rows := simple(3))
+    command = arguments(server, fake_tool, "--run", "r")
+    if kind == "rule":
+        server.sql("CREATE RULE keep AS ON UPDATE TO documents DO INSTEAD NOTHING")
+    else:
+        server.sql("DROP ROLE IF EXISTS limited")
+        server.sql("CREATE ROLE limited LOGIN")
+        server.sql("GRANT ALL ON DATABASE postgres TO limited")
+        server.sql("GRANT ALL ON SCHEMA public TO limited")
+        server.sql("GRANT ALL ON documents TO limited")
+        server.sql("ALTER TABLE documents ENABLE ROW LEVEL SECURITY")
+        server.sql("CREATE POLICY all_rows ON documents FOR SELECT USING (true)")
+        server.sql("CREATE POLICY some_rows ON documents FOR UPDATE USING (id = 0)")
+        command[command.index(server.dsn)] = server.dsn.replace("user=postgres", "user=limited")
+    try:
+        assert main(command) == 2
+        expected = rows if kind == "rule" else rows | {0: b"A3:0"}
+        assert dict(server.sql("SELECT id, data FROM documents")) == expected
+        if kind == "policy":
+            assert "2 rows are not covered" in capsys.readouterr().err
+    finally:
+        if kind == "policy":
+            server.sql("DROP OWNED BY limited")
+            server.sql("DROP ROLE limited")

@@ -11,7 +11,7 @@ import pytest
 from strata_workers import Answer, Operation, Outcome, Range, Request, Worker, WorkerError
 from strata_workers import worker_command
 from strata_workers.manifest import record
-from strata_workers.protocol import ProtocolError, decode, encode
+from strata_workers.protocol import ProtocolError, decode, encode, refusal
 
 
 def upgrades(texts: Iterable[bytes], operation: Operation = Operation.UPGRADE) -> Iterator[Request]:
@@ -121,6 +121,13 @@ def test_output_that_is_not_an_answer_is_a_fault_of_the_record(
     assert outcomes(answers) == ["upgraded", "upgraded", "crashed", "upgraded"]
 
 
+def test_noise_does_not_hide_a_hang(fake_tool: str) -> None:
+    texts = [b"A1:a", b"A1:babble", b"A1:b"]
+    answers, _ = run(fake_tool, texts, timeout=0.5)
+    assert outcomes(answers) == ["upgraded", "hung", "upgraded"]
+    assert answers[1].message.endswith("within 0.5 s: noise")
+
+
 def test_the_driver_refuses_an_oversized_frame(fake_tool: str) -> None:
     texts = [b"A1:a", b"A1:" + b"x" * 5000, b"A1:b"]
     with Worker(worker_command(fake_tool, 4096), max_frame=1 << 20) as worker:
@@ -129,10 +136,50 @@ def test_the_driver_refuses_an_oversized_frame(fake_tool: str) -> None:
     assert answers[1].code == "limitExceeded" and worker.restarts == 0
 
 
+@pytest.mark.parametrize("kind", ["oversized", "refused", "range"])
+def test_requests_of_few_bytes_are_bounded_too(fake_tool: str, tmp_path: Path, kind: str) -> None:
+    taken = 0
+    (tmp_path / "file").write_bytes(b"A1:" + b"x" * 1000)
+
+    def source() -> Iterator[Request | Answer]:
+        nonlocal taken
+        for number in range(1000):
+            taken += 1
+            part = Range(str(tmp_path / "file"), 0, 1003) if kind == "range" else b"x" * 5000
+            refused = refusal(Outcome.UNREADABLE, "gone", number=number)
+            yield refused if kind == "refused" else Request(number, Operation.UPGRADE, (part,))
+
+    with Worker(worker_command(fake_tool), max_frame=4096, window=10_000) as worker:
+        for given, answer in enumerate(worker.run(source())):
+            assert answer.number == given and taken - given <= 50
+            assert answer.failed == (kind != "range")
+    assert taken == 1000
+
+
+def test_answers_of_the_driver_stay_in_order(fake_tool: str) -> None:
+    texts = {1: b"A1:a", 3: b"A1:crash", 4: b"A1:b", 7: b"A1:c"}
+
+    def source() -> Iterator[Request | Answer]:
+        for number in range(9):
+            if text := texts.get(number):
+                yield Request(number, Operation.UPGRADE, (text,))
+            else:
+                yield refusal(Outcome.UNREADABLE, "gone", number=number)
+
+    with Worker(worker_command(fake_tool)) as worker:
+        answers = list(worker.run(source()))
+    assert [answer.number for answer in answers] == list(range(9))
+    expected = ["unreadable"] * 9
+    for number, text in texts.items():
+        expected[number] = "crashed" if text == b"A1:crash" else "upgraded"
+    assert outcomes(answers) == expected
+
+
 def test_an_oversized_answer_is_unsupported(fake_tool: str) -> None:
     with Worker(worker_command(fake_tool, 4096), max_frame=4096) as worker:
         answers = list(worker.run(upgrades([b"A1:double", b"A1:b"])))
     assert outcomes(answers) == ["unsupported", "upgraded"]
+    assert answers[0].code == "limitExceeded"
 
 
 def test_a_program_that_always_ends_is_an_error(fake_tool: str) -> None:
@@ -195,6 +242,16 @@ def test_runs_that_are_abandoned_do_not_disturb_the_next(fake_tool: str) -> None
         os.kill(pid, 0)
 
 
+def test_a_run_that_is_not_closed_does_not_answer_the_next(fake_tool: str) -> None:
+    with Worker(worker_command(fake_tool)) as worker:
+        abandoned = worker.run(upgrades([b"A1:%d" % i for i in range(1000)]))
+        next(abandoned)
+        answers = list(worker.run(upgrades([b"A1:x"] * 1000)))
+        assert {answer.archive for answer in answers} == {b"A3:x"} and worker.restarts == 0
+        abandoned.close()  # type: ignore[attr-defined]
+        assert len(list(worker.run(upgrades([b"A1:a"])))) == 1
+
+
 def test_noise_on_standard_error_does_not_block(fake_tool: str) -> None:
     answers, _ = run(fake_tool, [b"A1:noise"] * 5)
     assert set(outcomes(answers)) == {"upgraded"}
@@ -221,7 +278,11 @@ def test_frames_have_the_bytes_of_the_specification() -> None:
     assert length == len(frame) - 4
 
 
-@pytest.mark.parametrize("frame", [b"", b"x" * 30, b"\0" * 38, bytes(8) + b"\3\3" + b"\xff" * 28])
+FRAMES = [b"", b"x" * 30, b"\0" * 38, bytes(8) + b"\3\3" + b"\xff" * 28]
+FRAMES += [bytes(8) + b"\3\3" + bytes(28)]  # upgraded, without an archive
+
+
+@pytest.mark.parametrize("frame", FRAMES)
 def test_bytes_that_are_not_an_answer(frame: bytes) -> None:
     with pytest.raises(ProtocolError):
         decode(memoryview(frame))
@@ -236,5 +297,6 @@ def test_a_real_worker(real_tool: str) -> None:
 
 
 def test_texts_that_no_database_stores() -> None:
-    answer = Answer(0, Outcome.DAMAGED, details={"code": "x", "message": "a\0b\ud800c"})
-    assert record("key", answer, "").message == "a\\0b?c"
+    details: dict[str, object] = {"code": "x", "message": "a\0b\ud800c"}
+    stored = record("key", Answer(0, Outcome.UNKNOWN, type_name="T\0", details=details), "")
+    assert stored.message == "a\\0b?c" and stored.type == "T\\0"

@@ -24,7 +24,7 @@ package enum Gzip {
     if stamp.kind != .end {
       stamp.plainSize = UInt64(body.byteCount)
     } else if !body.isEmpty {
-      throw ArchiveError(.notEncodable, "the end member of the stream has a body, which is not allowed")
+      throw ArchiveError(.notEncodable, "the member that marks the end of a stream must not have a body")
     }
     let header = try GzipHeader.bytes(for: stamp, link: link)
     let start = output.count

@@ -27,7 +27,7 @@ extension JSONTokenizer {
   }
 
   func tooManyValues(_ place: Int) -> ArchiveError {
-    exceeded(.values, "the JSON has more values and keys than the limit of \(limits.values)", at: place)
+    exceeded(.values, "the JSON has more than \(limits.values) values and keys, which is the limit", at: place)
   }
 
   func tooLong(_ start: Int, _ what: String = "a string") -> ArchiveError {

@@ -142,7 +142,7 @@ extension ArchiveReader {
       throw ArchiveError.damaged(
         isLater
           ? "a \"later\" reference names an earlier object; use tag 29 for references to earlier objects"
-          : "a reference with tag 29 does not name an earlier object; use a \"later\" reference for other objects",
+          : "a reference with tag 29 must refer to an earlier object; use a \"later\" reference for a later object",
         at: start)
     }
     return .reference(Int(number) - objects.lowerBound)
