@@ -115,7 +115,8 @@ struct SchemaCommandTests {
     #expect(lines.count == 3, "\(run.text)")
     for (file, word) in [("Note/1.json", "changed"), ("Note/2.strata", "changed"), ("Tag/1.strata", "removed")] {
       #expect(
-        lines.contains { $0.hasPrefix("::error file=\(folder)/\(file),line=1::the file has been \(word) since HEAD") }, "\(run.text)")
+        lines.contains { $0.hasPrefix("::error file=\(folder)/\(file),line=1::the file has been \(word) since HEAD") },
+        "\(run.text)")
     }
     #expect(Run("schema", "check", folder).text.contains("Tag/1.strata: the golden archive is missing"))
     Run("schema", "check", folder, "--against", "nope").expectFailure(code: 2, "git cannot find the revision")
