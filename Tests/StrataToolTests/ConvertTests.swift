@@ -167,7 +167,7 @@ struct ConvertTests {
     }
     let file = Legacy.path("bookmarks.plist")
     for wrong in [["--jobs", "2"], ["--report", "r.json"], ["--dry-run"]] {
-      Run(["convert", file, "-o", "-"] + wrong).expectFailure(code: 64, "folders")
+      Run(["convert", file, "-o", "-"] + wrong).expectFailure(code: 64, "a folder")
     }
   }
 

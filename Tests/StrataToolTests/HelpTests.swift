@@ -63,10 +63,10 @@ struct HelpTests {
   @Test(
     "A mistyped word is told, with the one that was meant",
     arguments: [
-      (["verfy", "a"], "did you mean verify?"), (["mereg"], "did you mean merge?"),
-      (["store", "histroy", "a", "b"], "did you mean history?"),
-      (["frobnicate"], "strata has no command “frobnicate” ("),
-      (["store", "frob"], "strata store has no command “frob” (strata store --help"),
+      (["verfy", "a"], "did you mean “verify”?"), (["mereg"], "did you mean “merge”?"),
+      (["store", "histroy", "a", "b"], "did you mean “history”?"),
+      (["frobnicate"], "strata has no command “frobnicate”; use strata --help"),
+      (["store", "frob"], "strata store has no command “frob”; use strata store --help"),
       (["verify", "--jsn", "a"], "Did you mean '--json'?"), (["verify"], "(strata verify --help tells more)"),
       (["store", "save", "a"], "(strata store save --help tells more)"),
     ])

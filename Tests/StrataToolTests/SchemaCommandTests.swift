@@ -150,7 +150,7 @@ struct SchemaCommandTests {
     try change("Note", 2) { ($0.steps, $0.stepKeys) = ([], []) }
     let run = Run("schema", "check", folder)
     #expect(run.code == 1)
-    #expect(run.text.contains("does not cover: text was removed; title: String was added"), "\(run.text)")
+    #expect(run.text.contains("does not cover these changes: text was removed; title: String was added"), "\(run.text)")
     #expect(Run("schema", "check", folder, "--hook", "Note").code == 0)
     try change("Note", 2) { ($0.steps, $0.stepKeys) = (["make a title of the text"], nil) }
     #expect(Run("schema", "check", folder).code == 0, "a closure may change any key")

@@ -199,7 +199,7 @@ struct StoreCommandTests {
     try scene.save("k", "[1, 2]")
     scene.run("export", "k", "-o", scene.store).expectFailure("is the store itself")
     scene.run("export", "k", "-o", scene.store + "-wal").expectFailure("is the store itself")
-    scene.run("export", "none", "-o", scene.scratch.path("x")).expectFailure("no key none")
+    scene.run("export", "none", "-o", scene.scratch.path("x")).expectFailure("no key “none”")
     #expect(scene.run("export", "k", "-o", "-", "--json").code == 64)
     let report = try scene.json("export", "k", "-o", scene.scratch.path("x"), "--revision", "1")
     #expect(report["size"] == .integer(try scene.scratch.data("x").count))

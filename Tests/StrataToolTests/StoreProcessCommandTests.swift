@@ -19,8 +19,8 @@ struct StoreProcessCommandTests {
   func standardStreams() throws {
     let saved = try Executable.run(["store", "save", scene.store, "k", "-"], input: Data("[1,2]".utf8))
     #expect(saved.code == 0 && saved.output == Data("saved  k  revision 1\n".utf8), "\(saved.error)")
-    try Executable.run(["store", "show", scene.store, "none"]).expectFailure("no key none")
-    try Executable.run(["store", "diff", scene.store, "none"]).expectFailure(code: 2, "no key none")
+    try Executable.run(["store", "show", scene.store, "none"]).expectFailure("no key “none”")
+    try Executable.run(["store", "diff", scene.store, "none"]).expectFailure(code: 2, "no key “none”")
     try Executable.run(["store", "save", scene.store, "k"]).expectFailure(code: 64)
     try Executable.run(["store", "nothing"]).expectFailure(code: 64)
   }

@@ -67,7 +67,7 @@ struct VerifyTests {
       #expect(run.code == 1)
       return run.text
     }
-    #expect(try reason(Streams.stream([[1], [2]], hasEnd: false)).contains("no end"))
+    #expect(try reason(Streams.stream([[1], [2]], hasEnd: false)).contains("the writer did not finish"))
     #expect(try reason(Streams.stream([[1], [2]], numbers: [0, 2])).contains("out of order"))
     let whole = try Streams.stream([[1], [2]])
     #expect(try reason(whole + archive).contains("an archive of its own"))
