@@ -126,8 +126,8 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
-  /// Returns a call of the superclass's implementation, which handles the inherited fields. The indices of the
-  /// inherited fields start at `count`, the number of the class's own fields.
+  /// Returns the lines of source code that call the superclass's implementation, which handles the inherited fields.
+  /// Their indices start at `count`, the number of the class's own fields.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]

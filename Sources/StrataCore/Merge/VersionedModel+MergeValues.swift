@@ -87,8 +87,8 @@ extension VersionedModel {
   }
 }
 
-// If these methods are called on a struct in a constant, the compiler's own error message suggests a class. The following overloads produce
-// a better message. They return optionals, because overloads of a method must differ in their types.
+// If a mutating merge method is called on a struct that was declared with `let`, the compiler's own error suggests a class. The following
+// overloads produce a better error. They return optionals only because an overload must differ from the original method in its type.
 extension VersionedModel {
   /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
   @available(*, unavailable, message: "merging changes the model; declare the model with var")

@@ -36,8 +36,8 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The totals for the children decoded so far: the number of values, the number of nested levels, and the number of
-    /// bytes of text and data.
+    /// The number of values decoded so far, including this value, and the nesting depth and the bytes of text and data of
+    /// these values.
     var size = 1
     var height = 0
     var bytes = 0

@@ -146,7 +146,7 @@ struct KeyedTable: ~Escapable {
     return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil
   }
 
-  /// Returns the keys of a dictionary, with the property list numbers of their values.
+  /// Returns the keys of a dictionary, each with the index of its value in the property list's object table.
   ///
   /// - Throws: `ArchiveError` with the code `damaged` if a key is not a string or is a duplicate.
   private static func members(

@@ -234,9 +234,10 @@ struct EntityLinker {
 
   // MARK: Lists
 
-  /// Combines the lists of the same row and relation, which occur if several objects have the same row.
+  /// Combines the lists of several objects that represent the same row. If the relation keeps removed elements, the combined list
+  /// has the elements of all lists. Otherwise, the last list replaces the others.
   ///
-  /// - Returns: the elements of lists that a later list has replaced.
+  /// - Returns: the elements of the replaced lists.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
     var superseded = Set<Int>()
     var places: [EntityTargets.RowRelation: Int] = [:]

@@ -198,8 +198,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // This revision and its deltas must not need more inflations than before. The deltas of these deltas are not rewritten, and
-    // could otherwise exceed the limit on inflations.
+    // Decoding this revision, or a delta that is based on it, must not require more inflations than before. Deltas that are based on
+    // those deltas are not rewritten, so a longer chain could make them exceed the limit on inflations.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)

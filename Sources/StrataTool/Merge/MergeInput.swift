@@ -84,7 +84,7 @@ struct MergeInput {
     return document.value
   }
 
-  /// Sets fields that a patch removed to null, because a field that is missing from a record counts as unchanged.
+  /// Sets each field that a patch removed to null, because a field that is missing from a record counts as unchanged.
   private static func keepingFields(of old: ArchiveValue, in new: ArchiveValue) -> ArchiveValue {
     switch (old, new) {
     case (.record(let before), .record(var after)) where before.typeName == after.typeName:

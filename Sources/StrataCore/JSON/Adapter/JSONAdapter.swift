@@ -149,6 +149,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 public enum JSONErrors: String, Sendable, Hashable {
   /// Reading throws the first error.
   case first
-  /// Reading continues, and then throws an error whose ``ArchiveError/all`` contains every error, in the order of the schema.
+  /// Reading continues after an error. At the end, it throws one error whose ``ArchiveError/all`` contains every error, in the order
+  /// of the schema.
   case collectAll
 }

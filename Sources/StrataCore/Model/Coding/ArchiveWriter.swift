@@ -62,7 +62,7 @@ public struct ArchiveWriter: ~Copyable {
   }
   /// Tracks the objects being written in place, to find objects that contain themselves; `nil` until the first such object begins.
   var objectsInPlace: ObjectsInPlace?
-  /// The length of `buffer` up to which `objectsInPlace` has already counted the bytes.
+  /// The number of leading bytes of `buffer` that `objectsInPlace` has already counted.
   var bytesInPlace = 0
   /// Additional subclasses whose instances may occur where a superclass is declared.
   package var subclasses: [any VersionedModel.Type] = []
