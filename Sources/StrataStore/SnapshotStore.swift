@@ -124,7 +124,7 @@ public final class SnapshotStore: Sendable {
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
   }
 
-  /// The synchronous ``read(_:)``, for asynchronous code that reads objects that are not `Sendable`. Blocks the thread until
+  /// The synchronous variant of `read(_:)`, for asynchronous code that reads objects that are not `Sendable`. Blocks the thread until
   /// `body` has returned.
   public func readNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try read(body) }
 
@@ -163,7 +163,7 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// The synchronous ``write(_:)``, for asynchronous code that saves objects that are not `Sendable`. Blocks the thread until
+  /// The synchronous variant of `write(_:)`, for asynchronous code that saves objects that are not `Sendable`. Blocks the thread until
   /// the changes have been written to disk.
   public func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
 
