@@ -27,6 +27,7 @@ extension DescribedModel {
 
 /// The interface of ``Fields`` that ``DescribedModel`` uses.
 public protocol FieldDescription<Root>: Sendable {
+  /// The model that has the field.
   associatedtype Root
   /// The schema, with the name, version and fields of the model.
   var schema: ModelSchema { get }
