@@ -218,7 +218,7 @@ struct AppToolTests {
     Run.app("merge", "--local", new, "--server", empty).expectFailure(code: 2, "title")
     let server = try scratch.file("server.json", #"{"data":{"title":"Theirs"}}"#)
     let run = Run.app("merge", "--local", new, "--base", base, "--server", server, "-o", scratch.path("m.strata"))
-    #expect(run.code == 1 && run.text.contains("1 conflict: the local values stand"), "\(run.text)\(run.error)")
+    #expect(run.code == 1 && run.text.contains("1 conflict: the local values are kept"), "\(run.text)\(run.error)")
     let folder = App.Folder(name: "a", notes: [App.Note(id: 1, title: "x", votes: 1)])
     let path = try scratch.file("folder.strata", ArchiveEncoder().encode(folder))
     let more = try scratch.file(

@@ -41,7 +41,7 @@ struct MergeTests {
         labels  conflict  both changed it
         x       local     only changed here
 
-        1 server, 1 local, 0 merged, 3 conflicts: the local values stand (--policy, --conflicts)
+        1 server, 1 local, 0 merged, 3 conflicts: the local values are kept (--policy, --conflicts)
 
         """)
     let again = Run("merge", "--local", local, "--base", base, "--server", server)

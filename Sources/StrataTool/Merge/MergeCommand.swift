@@ -228,7 +228,7 @@ struct MergeCommand: ToolCommand {
     }
     let isOpen = conflicts == nil && !report.conflicts.isEmpty
     return counts.joined(separator: ", ")
-      + (isOpen ? ": the local values stand (--policy, --conflicts)" : "")
+      + (isOpen ? ": the local values are kept (--policy, --conflicts)" : "")
   }
 }
 

@@ -56,7 +56,7 @@ struct HTMLPage {
     @media(prefers-color-scheme:dark){:root{--line:#3d444d;--soft:#9198a1;--added:#7ee787;--removed:#ff7b72;--changed:#e3b341;--type:#d2a8ff}}
     body{font:15px/1.4 system-ui,sans-serif;margin:2em}h1{font-size:1.4em;overflow-wrap:anywhere}.scroll{overflow-x:auto}
     table{border-collapse:collapse;margin-bottom:1em}th,td{border:1px solid var(--line);padding:.3em .6em;text-align:left;vertical-align:top}
-    tbody th{font-weight:600}td,.tree{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;overflow-wrap:anywhere}
+    tbody th{font-weight:600}td,.tree{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;overflow-wrap:anywhere}td[class]:not(.tree){overflow-wrap:normal}
     .step{border-style:none;color:var(--soft);font-weight:400;font-size:12px;text-align:center}
     .step ul{list-style:none;margin:0;padding:0}svg{width:4em;height:1em;fill:none;stroke:currentColor}
     .added,.server{color:var(--added)}.removed,.conflict{color:var(--removed)}.changed,.reordered,.merged{color:var(--changed)}
