@@ -255,10 +255,10 @@ extension SnapshotStore {
 
   /// Runs `body` within an open transaction. Checks the format first, because another process may have changed it.
   func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try db.withStoreErrors { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
+    try db.withStoreErrors { try use.run(.write) { try writeChecked(db, isWhole: isWhole, body) } }
   }
 
-  private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
+  private func writeChecked<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
     guard let versions = try tables.versions(in: db) else {
       throw StoreError(.notAStore, "the store's tables no longer exist")
     }

@@ -126,13 +126,15 @@ struct LockedModel {
   func proofProblems(
     _ count: Int, _ schemas: [String: [RecordedSchema]], current: [String: RecordedType], seed: UInt64
   ) throws -> [String] {
-    let unlisted = schema.fields.filter { $0.archive != .excluded && given["\(name).\($0.key)"] == nil }
-      .compactMap { field in
-        RecordedType.unlistedEnum(in: field.type).map {
-          "no values of \(name).\(field.key) can be created, because the enum \($0) does not list its cases. Make it CaseIterable, or "
-            + "pass values for \(name).\(field.key) to SchemaLock"
-        }
+    let unlisted = schema.fields.filter {
+      $0.archive != .excluded && $0.archive != .conditional && given["\(name).\($0.key)"] == nil
+    }
+    .compactMap { field in
+      RecordedType.unlistedEnum(in: field.type).map {
+        "no values of \(name).\(field.key) can be created, because the enum \($0) does not list its cases. Make it CaseIterable, or "
+          + "pass values for \(name).\(field.key) to SchemaLock"
       }
+    }
     guard unlisted.isEmpty else { return unlisted }
     func problems<M: VersionedModel>(_ model: M.Type) throws -> [String] {
       let recorded = try recorded().schemas.filter { $0.version <= schema.modelVersion }

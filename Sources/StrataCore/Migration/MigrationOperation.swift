@@ -14,9 +14,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// one instead.
   case rename(String, to: String, overwriting: Bool = false)
   /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested
-  /// record that does not exist, the record is created as described by `creating`. If the moved value is null, no
-  /// record is created, and the nested record becomes null. Fails if both paths have a value, unless `overwriting` is
-  /// true.
+  /// record that does not exist, the record is created as described by `creating`. If a complete record is upgraded and
+  /// the moved value is null, no record is created, and the nested record becomes null. Fails if both paths have a
+  /// value, unless `overwriting` is true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
@@ -113,7 +113,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
         throw Self.occupied("\(path)", "\(newPath)")
       }
       try record.set(nil, at: path)
-      if value.isNull, let absent = try record.absentContainer(of: target) {
+      // An incomplete record, such as the incoming data of a merge, gets a record with only the null. If the nested record
+      // were null, a merge would also clear the fields of the local record that the incoming data does not mention.
+      if isComplete, value.isNull, let absent = try record.absentContainer(of: target) {
         try record.set(.null, at: absent, making: ArchiveValue.container)
       } else {
         try record.set(value, at: target[...]) { try Self.container($0, $1, creating) }

@@ -237,14 +237,8 @@ package struct OpenFile: ~Copyable {
   /// - Parameter number: the error number; by default the current `errno`.
   static func failure(_ operation: String, _ path: String, _ number: CInt = errno) -> ArchiveError {
     let text = String(cString: strerror(number))
-    let reason =
-      switch operation {
-      case "read": "cannot read the file “\(path)”: \(text)"
-      case "write": "cannot write the file “\(path)”: \(text)"
-      default: "cannot \(operation) the file “\(path)”: \(text)"
-      }
     return ArchiveError(
-      .fileSystem, reason,
+      .fileSystem, "cannot \(operation) the file “\(path)”: \(text)",
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 
