@@ -84,14 +84,20 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
   /// Applies the operation to a record.
   ///
-  /// - Parameter isComplete: whether the record has every key of its version.
-  /// - Returns: `false` if an incomplete record lacks the key that the operation changes.
-  /// - Throws: ``ArchiveError`` if a complete record lacks the key, and any other error with which the operation fails.
-  package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
+  /// - Parameters:
+  ///   - isComplete: whether the record has every key of its version.
+  ///   - allowsAbsence: whether a complete record may lack the key that the operation changes. See ``ifPresent``.
+  /// - Returns: `false` if the record lacks the key that the operation changes, and may lack it.
+  /// - Throws: ``ArchiveError`` if a record lacks a key that it must have, and any other error with which the operation
+  ///   fails.
+  package func apply(
+    to record: inout ModelRecord, isComplete: Bool, allowsAbsence: Bool = false
+  ) throws -> Bool {
+    let requiresKeys = isComplete && !allowsAbsence
     switch self {
     case .rename(let key, let newKey, let overwrites):
       guard record.shape.place(of: key) != nil else {
-        return try record.lacks(ValuePath(key: key), isComplete: isComplete)
+        return try record.lacks(ValuePath(key: key), isComplete: requiresKeys)
       }
       guard overwrites || ExactKey.isSame(key, newKey) || record.shape.place(of: newKey) == nil else {
         throw Self.occupied(key, newKey)
@@ -101,7 +107,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     case .setDefault(let path, let value):
       if try record.hasContainer(of: path), try record.value(at: path) == nil { try record.set(value, at: path) }
     case .move(let path, let newPath, let creating, let overwrites):
-      guard let value = try record.value(at: path) else { return try record.lacks(path, isComplete: isComplete) }
+      guard let value = try record.value(at: path) else { return try record.lacks(path, isComplete: requiresKeys) }
       let source = try path.stepsOfRecord(), target = try newPath.stepsOfRecord()
       if case .index? = source.last, path != newPath, target.starts(with: source.dropLast()) {
         throw ArchiveError(
@@ -123,12 +129,13 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     case .replaceNull(let path, let value):
       if case .null? = try record.value(at: path) { try record.set(value, at: path) }
     case .convert(let path, let conversion):
-      guard let value = try record.value(at: path) else { return try record.lacks(path, isComplete: isComplete) }
+      guard let value = try record.value(at: path) else { return try record.lacks(path, isComplete: requiresKeys) }
       guard !value.isNull else { return true }
       do { try record.set(conversion.apply(to: value), at: path) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path.errorPath)
       }
-    case .optional(let operation): _ = try operation.apply(to: &record, isComplete: false)
+    case .optional(let operation):
+      _ = try operation.apply(to: &record, isComplete: isComplete, allowsAbsence: true)
     case .custom(_, _, let transform): try transform(&record)
     }
     return true

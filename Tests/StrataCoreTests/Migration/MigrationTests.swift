@@ -191,6 +191,13 @@ struct MigrationTests {
     // In a merge, a null record would also clear the fields that the old version does not have.
     let incoming = ModelRecord(typeName: "T", modelVersion: 1, fields: [("street", .null)])
     #expect(try plan.upgrade(incoming)["address"] == created([("street", .null)]))
+
+    let lenient = MigrationPlan(
+      .step(from: 1, to: 2, .move("street", to: "address.street", creating: creating).ifPresent))
+    #expect(try lenient.upgrade(incoming, isComplete: true)["address"] == .null)
+    #expect(try lenient.upgrade(incoming)["address"] == created([("street", .null)]))
+    let lacking = ModelRecord(typeName: "T", modelVersion: 1, fields: [])
+    #expect(try lenient.upgrade(lacking, isComplete: true)["address"] == nil)
   }
 
   @Test("A chain can be listed without running it")

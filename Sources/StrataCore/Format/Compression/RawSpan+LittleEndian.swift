@@ -10,7 +10,7 @@ extension RawSpan {
 
 extension Array where Element == UInt8 {
   /// Appends the bytes of a number, lowest byte first.
-  package mutating func appendLittleEndian<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
-    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+  @inlinable package mutating func appendLittleEndian<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
+    for shift in stride(from: 0, to: T.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: value >> shift)) }
   }
 }
