@@ -7,6 +7,7 @@ internal import StrataCore
 /// listeners.
 final class RemoteSession: Sendable {
   let catalog: RemoteCatalog
+  let writer: any DatabaseWriter
   let lease = SendingLease()
   private let state: Mutex<State>
 
@@ -30,11 +31,11 @@ final class RemoteSession: Sendable {
   }
 
   var configuration: RemoteConfiguration { catalog.configuration }
-  var writer: any DatabaseWriter { catalog.store.writer }
   var clock: RemoteClock { configuration.clock }
 
-  init(_ catalog: RemoteCatalog, account: String, number: Int64) {
+  init(_ catalog: RemoteCatalog, _ writer: any DatabaseWriter, account: String, number: Int64) {
     self.catalog = catalog
+    self.writer = writer
     state = Mutex(State(account: account, number: number))
   }
 

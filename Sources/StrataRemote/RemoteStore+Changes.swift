@@ -9,7 +9,7 @@ extension RemoteStore {
   /// start, and again after each modification of the queue.
   public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
     ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
-      .newest(in: entities.writer) { RemoteSession.located($0) }
+      .newest(in: session.writer) { RemoteSession.located($0) }
   }
 
   private static func changes(_ db: Database) throws -> [RemoteChange] {

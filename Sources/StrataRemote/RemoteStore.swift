@@ -46,7 +46,8 @@ public final class RemoteStore: Sendable {
   public init(_ entities: EntityStore, _ configuration: RemoteConfiguration, account: String = "") async throws {
     self.entities = entities
     do {
-      let (catalog, number) = try await entities.writer.write { db in
+      let writer = try entities.writer
+      let (catalog, number) = try await writer.write { db in
         let catalog = try RemoteCatalog(configuration, entities, db)
         try RemoteTables.create(db)
         try CarriedEdits.run(catalog, db)
@@ -57,7 +58,7 @@ public final class RemoteStore: Sendable {
           db, sql: "SELECT max(value) FROM strata_remote_meta WHERE name LIKE 'applied/%'")
         return (catalog, number ?? 0)
       }
-      session = RemoteSession(catalog, account: account, number: number)
+      session = RemoteSession(catalog, writer, account: account, number: number)
       entities.servers.set(Set(catalog.entities.map(\.type.table))) { [mapped = catalog.entities] nodes, db in
         try RecordRenaming.follow(&nodes, mapped, db)
       }

@@ -54,7 +54,7 @@ extension EntityStore {
   ) async throws -> E {
     let report = try await save(model, matching: keys, conflicts: conflicts, overwriting: overwriting)
     do {
-      let graph = try await openDatabase().read { [catalog] db in try Self.graph(of: E.self, report, catalog, db) }
+      let graph = try await writer.read { [catalog] db in try Self.graph(of: E.self, report, catalog, db) }
       return try Self.root(of: graph.models(of: E.self))
     } catch { throw EntityError.ofDatabase(error) }
   }

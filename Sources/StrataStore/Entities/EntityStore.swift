@@ -12,10 +12,16 @@ public import StrataCore
 public struct EntityStore: Sendable {
   /// The database that was passed to the initializer.
   ///
-  /// - Precondition: the store was not created by ``init(in:_:)``.
+  /// - Throws: ``EntityError`` with the code `database` if the store was created in a transaction (``init(in:_:)``).
   public var writer: any DatabaseWriter {
-    guard let database else { preconditionFailure("an EntityStore that was created in a transaction has no writer") }
-    return database
+    get throws {
+      guard let database else {
+        throw EntityError(
+          .database,
+          "the store was created in a transaction and cannot start one; use the methods with the parameter 'in'")
+      }
+      return database
+    }
   }
   private let database: (any DatabaseWriter)?
   package let catalog: EntityCatalog
@@ -37,22 +43,10 @@ public struct EntityStore: Sendable {
   }
 
   /// Creates a store for use within a transaction, such as a GRDB migration. Only methods with a parameter `in: db` work on
-  /// this store. All other methods throw, and ``writer`` traps.
+  /// this store. All other methods and ``writer`` throw.
   public init(in db: Database, _ entities: any Entity.Type...) throws {
     database = nil
     do { catalog = try EntityCatalog(entities, checked: db) } catch { throw EntityError.ofDatabase(error) }
-  }
-
-  /// Returns the database of the store.
-  ///
-  /// - Throws: ``EntityError`` with the code `database` if the store was created in a transaction.
-  func openDatabase() throws -> any DatabaseWriter {
-    guard let database else {
-      throw EntityError(
-        .database,
-        "the store was created in a transaction and cannot start one; use the methods with the parameter 'in'")
-    }
-    return database
   }
 
   // MARK: Saving
@@ -177,7 +171,7 @@ public struct EntityStore: Sendable {
   ) async throws -> EntityReport {
     try check(keys, type)
     // No savepoint is needed, because this call begins the transaction and an error rolls the transaction back.
-    do { return try await openDatabase().write { [self] db in try written(nodes, keys, saving, db) } } catch {
+    do { return try await writer.write { [self] db in try written(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
   }
@@ -262,7 +256,7 @@ public struct EntityStore: Sendable {
     _ request: QueryInterfaceRequest<E>, _ included: Set<String>?, atMost count: Int
   ) async throws -> [E] {
     do {
-      let graph = try await openDatabase().read { [catalog] db in
+      let graph = try await writer.read { [catalog] db in
         try Self.graph(request, catalog, db, including: included, atMost: count)
       }
       return try graph.models(of: E.self)

@@ -406,6 +406,7 @@ struct RowUpgradeTests {
     }
     try migrator.migrate(queue)
     let store = try await queue.read { try EntityStore(in: $0, Paper.self) }
+    #expect(throws: EntityError.self) { try store.writer }
     await #expect(throws: EntityError.self) { try await store.fetchAll(Paper.all()) }
     await #expect(throws: EntityError.self) {
       try await store.save(Paper(id: 2, name: "b", count: 2, remark: nil, due: nil, isOpen: true))
