@@ -41,8 +41,7 @@ extension EntityStore {
   public func values<E: Entity>(of request: QueryInterfaceRequest<E>) -> EntityValues<E> {
     let observation = ValueObservation.tracking { [catalog] db in try Self.graph(request, catalog, db) }
       .removeDuplicates()
-    do { return EntityValues(graphs: observation.newest(in: try writer) { EntityError.ofDatabase($0) }) } catch
-    {
+    do { return EntityValues(graphs: observation.newest(in: try writer) { EntityError.ofDatabase($0) }) } catch {
       return EntityValues(graphs: AsyncThrowingStream { $0.finish(throwing: error) })
     }
   }
