@@ -57,7 +57,8 @@ public protocol HTTPTransport: Sendable {
   ///
   /// - Parameters:
   ///   - request: the request, with all its headers.
-  ///   - sizeLimit: the maximum number of bytes of the decoded content. Bytes beyond the limit are not read.
+  ///   - sizeLimit: the maximum number of bytes of the decoded content. If the response has more bytes, the transport
+  ///     ends the exchange and throws `tooLarge`. URLSession can receive more bytes until it has closed the connection.
   ///   - timeout: the timeout of the whole exchange.
   /// - Throws: ``RemoteError`` with the code `notConnected`, `timedOut`, `cutOff`, `tooLarge`, `invalidResponse` or
   ///   `redirected`; `CancellationError`.
