@@ -148,7 +148,9 @@ class Folders:
                     if size <= self.job.max_frame:
                         data = stream.read(size)
                         others = [Path(other, file.key).read_bytes() for other in self.job.others]
-                        return self.job.item(file.key, [data, *others], file.member, file.output)
+                        item = self.job.item(file.key, [data, *others], file.member, file.output)
+                        # A repeated run merges again if any of the files has changed.
+                        return item._replace(before="+".join(map(checksum, (data, *others))))
                     outcome, code = Outcome.UNSUPPORTED, "limitExceeded"
                     message = f"the file has {size:,} bytes; raise --max-frame"
                     digest = blake2b(digest_size=16)

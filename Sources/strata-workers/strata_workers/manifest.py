@@ -124,7 +124,7 @@ def checksum(data: bytes | memoryview) -> str:
 
 def record(key: str, answer: Answer, before: str) -> Record:
     """Returns the record of an answer. The bytes of a current archive do not change."""
-    after = before if answer.outcome is Outcome.CURRENT else ""
+    after = before.partition("+")[0] if answer.outcome is Outcome.CURRENT else ""
     if answer.archive is not None:
         after = checksum(answer.archive)
     code, message = (_stored(answer.code), _stored(answer.message)) if answer.details else ("", "")

@@ -194,6 +194,9 @@ def test_convert_and_merge(fake_tool: str, tmp_path: Path) -> None:
     assert folder(fake_tool, source, merged, "--server", str(server), operation="merge") == 1
     assert files(merged) == {"d0/0.strata": b"A3:0+0"}
     assert records(merged, "merge")["d1/1.strata"][0] == "unreadable"
+    (server / "d0/0.strata").write_bytes(b"A3:new")
+    assert folder(fake_tool, source, merged, "--server", str(server), operation="merge") == 1
+    assert files(merged) == {"d0/0.strata": b"A3:0+new"}
 
 
 def test_a_stream_with_an_index_is_read_by_member(fake_tool: str, tmp_path: Path) -> None:
