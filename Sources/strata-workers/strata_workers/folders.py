@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
+from dataclasses import replace
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import count
@@ -55,17 +56,17 @@ class Folders:
 
         Raises: `RunError`, `WorkerError`, or `OSError` for the output folder.
         """
-        job, target, name = self.job, self.target, self.job.operation.name.lower()
+        target, name = self.target, self.job.operation.name.lower()
         if os.sep in run:
             raise UsageError("the name of a run must not contain a slash")
-        with job.worker() as worker:
-            greeting = models(worker.greeting)
+        with self.job.worker() as worker:
+            self.job = job = replace(self.job, greeting=worker.greeting)
         os.makedirs(target, exist_ok=True)
         path = os.path.join(target, f".strata-run-{run}.sqlite")
         if not overwrite and not os.path.exists(path) and os.listdir(target):
             text = f"{target} has files and no manifest of run {run}; name an empty folder, or pass"
             raise UsageError(f"{text} --overwrite to replace the files of the same names")
-        with closing(Manifest(path, run, name, self.source, greeting)) as manifest:
+        with closing(Manifest(path, run, name, self.source, models(worker.greeting))) as manifest:
             total = sum(1 for _ in self.files()) if report.progress or report.metrics else 0
             report.begin(run, name, total, 0, job.workers)
             with ThreadPoolExecutor(job.workers) as pool:

@@ -71,7 +71,8 @@ class Record(NamedTuple):
 class Job:
     """The operation of a run, and its tool.
 
-    `others` are the folders or columns with the server's and the base archives of a merge.
+    All workers of a run have the same `greeting`. `others` are the folders or columns with the
+    server's and the base archives of a merge.
     """
 
     operation: Operation
@@ -82,11 +83,13 @@ class Job:
     max_frame: int = 64 << 20
     timeout: float = 60.0
     others: tuple[str, ...] = ()
+    greeting: dict[str, Any] | None = None
 
     def worker(self) -> Worker:
         """Returns a worker of the job's tool, not yet started."""
         command = worker_command(self.tool, self.max_frame, self.options)
-        return Worker(command, max_frame=self.max_frame, timeout=self.timeout)
+        return Worker(command, max_frame=self.max_frame, timeout=self.timeout,
+                      greeting=self.greeting)  # fmt: skip
 
     def item(self, key: Any, sides: Sides, member: Range | None = None, output: str = "") -> Item:
         """Returns an archive with the other sides of a merge, of which the base may be missing.

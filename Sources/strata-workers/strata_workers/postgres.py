@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, cast
@@ -313,6 +313,7 @@ def run_table(table: Table, job: Job, report: Report, run: str) -> tuple[dict[st
     sums = f"SELECT ARRAY[{sums}] FROM strata_batches WHERE run = %s"
     with job.worker() as worker, psycopg.connect(table.dsn) as db:
         run = _begin(db, table, job, run, worker.greeting)
+        job = replace(job, greeting=worker.greeting)
         total, done, *_ = _value(db, sums, run)
     report.begin(run, job.operation.name.lower(), total, done, job.workers)
     _supervise(table, job, report, run)

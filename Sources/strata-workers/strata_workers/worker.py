@@ -50,17 +50,20 @@ class Worker:
     - `window`: the number of bytes that may be unanswered. One longer request may be, too.
     - `timeout`: the seconds without an answer after which the process counts as hung.
     - `max_restarts`: the number of restarts in a row, without an answer between them.
+    - `greeting`: the greeting that the program must have. By default, the first one.
 
     `numbers` counts requests, so that no two requests of a worker have the same number.
 
-    Raises: `WorkerError` from the context manager and `run` if the program is not a worker.
+    Raises: `WorkerError` from the context manager and `run` if the program is not a worker, or was
+    replaced by a program with another greeting.
     """
 
     def __init__(self, command: Sequence[str], *, max_frame: int = 64 << 20, window: int = 1 << 20,
-                 timeout: float = 60.0, max_restarts: int = 100) -> None:  # fmt: skip
+                 timeout: float = 60.0, max_restarts: int = 100,
+                 greeting: dict[str, Any] | None = None) -> None:  # fmt: skip
         self.command, self.max_frame, self.window = list(command), max_frame, window
         self.timeout, self.max_restarts = timeout, max_restarts
-        self.greeting: dict[str, Any] = {}
+        self.greeting = greeting or {}
         self.restarts, self.numbers = 0, count()
         self._in_a_row, self._finished_cpu, self._limit = 0, 0.0, max_frame
         self._process: Popen[bytes] | None = None
@@ -304,11 +307,13 @@ class Worker:
             greeting = json.loads(bytes(self._wait(max(self.timeout, 10))[0]))
             version = greeting["protocol"]
             self._limit = min(self.max_frame, int(greeting.get("maxFrame", self.max_frame)))
-            if version == VERSION:
+            if version == VERSION and greeting == (self.greeting or greeting):
                 self.greeting = greeting
                 return
-            problem = f"speaks version {version} of the protocol, and this package speaks version"
-            problem += f" {VERSION}. Use the package of the tool's version of Strata."
+            problem = "was replaced by another program during the run. Begin another run with it."
+            if version != VERSION:
+                problem = f"uses version {version} of the protocol, and this package uses version"
+                problem += f" {VERSION}. Use the package of the tool's version of Strata."
         except ProtocolError:
             problem = _NO_WORKER.format("its output does not begin with a greeting")
         except (EOFError, TimeoutError) as fault:

@@ -123,7 +123,7 @@ def test_a_tool_that_fails_before_the_run_changes_nothing(
     fake_tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, target = make(tmp_path, 1), tmp_path / "out"
-    for option, message in [("--garbage", "is not a worker"), ("--speaks=2", "speaks version 2")]:
+    for option, message in [("--garbage", "is not a worker"), ("--speaks=2", "uses version 2")]:
         options = [f"--tool-option={text}" for text in option.split("=")]
         assert folder(fake_tool, source, target, *options) == 2
         assert message in capsys.readouterr().err and not target.exists()
@@ -347,6 +347,19 @@ def test_a_run_keeps_its_arguments_and_models(
     assert "run upgrade began with the models" in error
     assert '"version": 3}]' in error and '"version": 2}]' in error
     assert folder("/nonexistent", source, target) == 2
+
+
+def test_a_tool_replaced_during_the_run_ends_it(
+    fake_tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target, mark = make(tmp_path, 1), tmp_path / "out", tmp_path / "mark"
+    script = Path(fake_tool).read_text()
+    older = script.replace('"$@"', '"$@" --model-version 2').removeprefix("#!/bin/sh\n")
+    text = f"#!/bin/sh\nif [ -e {mark} ]; then {older} fi\ntouch {mark}\n"
+    Path(fake_tool).write_text(text + script.removeprefix("#!/bin/sh\n"))
+    assert folder(fake_tool, source, target) == 2
+    assert "was replaced by another program during the run" in capsys.readouterr().err
+    assert files(target) == {}
 
 
 def test_a_dry_run_writes_nothing(
