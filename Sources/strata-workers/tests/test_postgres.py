@@ -227,6 +227,23 @@ def test_a_deadlock_repeats_the_batch(server: Server, table: str, fake_tool: str
     check(server, rows, "r")
 
 
+def test_a_lock_of_another_session_repeats_the_batch(
+    server: Server, table: str, fake_tool: str
+) -> None:
+    fill(server, rows := simple(10))
+    with psycopg.connect(server.dsn) as other:
+        other.execute("SELECT FROM documents WHERE id = 27 FOR UPDATE")
+        process = start(server, fake_tool, "--run", "r", "--workers", "1")
+        assert process.stderr
+        # The statement that waits for the lock ends after 60 seconds.
+        while "reconnecting" not in (line := process.stderr.readline().decode()):
+            assert line
+    assert "lock timeout" in line
+    process.communicate()
+    assert process.returncode == 0
+    check(server, rows, "r")
+
+
 def test_a_dry_run_changes_nothing(
     server: Server, table: str, fake_tool: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
