@@ -263,7 +263,8 @@ extension ArchiveReader {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
     guard let made = made as? T else {
       throw ArchiveError(
-        .invalidSchema, "the schema declares the field with a different type than the code that reads it")
+        .invalidSchema,
+        "the schema declares a different type for the field than init(fields:) reads; use the same type in both")
     }
     return made
   }

@@ -390,11 +390,11 @@ extension ArchiveReader {
   private mutating func readBignum(isNegative: Bool, at start: Int) throws -> WideInteger {
     let data = try readData()
     guard data.count <= 16 else {
-      throw ArchiveError.damaged("an integer has more than 128 bits, which is the maximum", at: start)
+      throw ArchiveError.damaged("an integer exceeds the maximum of 128 bits", at: start)
     }
     let bits = data.reduce(WideInteger.Magnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
     guard let magnitude = bits.adding(isNegative ? 1 : 0) else {
-      throw ArchiveError.damaged("an integer has more than 128 bits, which is the maximum", at: start)
+      throw ArchiveError.damaged("an integer exceeds the maximum of 128 bits", at: start)
     }
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }

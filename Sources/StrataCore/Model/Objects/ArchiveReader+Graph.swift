@@ -141,7 +141,7 @@ extension ArchiveReader {
     if let passed = context.graph.passed, isLater != (number >= passed) {
       throw ArchiveError.damaged(
         isLater
-          ? "a \"later\" reference names an earlier object; use tag 29 for references to earlier objects"
+          ? "a \"later\" reference refers to an earlier object; use tag 29 for references to earlier objects"
           : "a reference with tag 29 must refer to an earlier object; use a \"later\" reference for a later object",
         at: start)
     }

@@ -57,8 +57,8 @@ extension ArchiveWriter {
       guard !known.contains(ObjectIdentifier(type)) else { continue }
       let error = ArchiveError(
         .notEncodable,
-        "the class \(type.schema.name) is unknown to decoders; add the class to the subclasses of the encoder and the "
-          + "decoder, or list the class in its superclass (ModelHierarchy)", typeName: type.schema.name)
+        "the class \(type.schema.name) is unknown to decoders; add it to the subclasses of the encoder and the decoder, "
+          + "or to the subclasses that its superclass declares (ModelHierarchy)", typeName: type.schema.name)
       throw ObjectPath.find(object, from: root).reversed().reduce(error) { ArchiveError.at($1, $0) }
     }
   }
