@@ -104,7 +104,7 @@ struct ValuePathTests {
         "the path a[*].b does not name exactly one value: [*] matches every element; "
           + "write an index, or \\[*] for a key"
       ),
-      (".", "the path refers to the root; use the path of a value inside the root"),
+      (".", "the path refers to the root, which cannot be set or removed; use the path of a value inside the root"),
     ] {
       let path = ValuePath(parsing: path)
       let error = #expect(throws: ArchiveError.self) { try value.set(9, at: path) }
