@@ -130,7 +130,8 @@ package struct OutputLimit {
     let (shared, overflows) = sharing.distinct.multipliedReportingOverflow(by: Self.ratio)
     guard overflows || sharing.written <= shared + Self.free else {
       throw Self.exceeded(
-        "repeated shared parts would take more than \(Self.ratio) times the size of the value; write the value in parts"
+        "repeated shared parts would make the output more than \(Self.ratio) times as large as the value; write the value in "
+          + "parts"
       )
     }
   }

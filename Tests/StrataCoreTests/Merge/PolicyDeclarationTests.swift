@@ -254,7 +254,7 @@ struct PolicyDeclarationTests {
     let identity = check(tags, text)
     #expect(
       identity?.reason
-        == "the merge rules declare the identity number, which Ruled does not declare; its keys are tags, text")
+        == "the merge rules use the identity number, which Ruled does not declare; its keys are tags, text")
     #expect(identity?.code == .invalidSchema && identity?.typeName == "Ruled" && identity?.key == nil)
     // Each part must fit at least one field.
     #expect(

@@ -98,10 +98,10 @@ struct ValuePathTests {
       }
     }
     for (path, reason) in [
-      ("a.*", "the path a.* does not name exactly one value: * matches every key; write \\* for a key named *"),
+      ("a.*", "the path a.* must consist of keys and indices: * matches every key; write \\* for a key named *"),
       (
         "a[*].b",
-        "the path a[*].b does not name exactly one value: [*] matches every element; "
+        "the path a[*].b must consist of keys and indices: [*] matches every element; "
           + "write an index, or \\[*] for a key"
       ),
       (".", "the path refers to the root, which cannot be set or removed; use the path of a value inside the root"),

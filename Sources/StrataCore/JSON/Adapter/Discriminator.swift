@@ -81,7 +81,8 @@ public struct Discriminator: Sendable {
     case .onlyKey:
       guard object.count == 1, let entry = object.entries.first else {
         throw ArchiveError.mismatch(
-          expected: "an object whose only key is the name of the case", found: "an object with \(object.count) keys")
+          expected: "an object whose only key is the name of an enum case",
+          found: "an object with \(object.count) keys")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
     // If a step of the path does not fit the document, the document has no tag.

@@ -46,9 +46,10 @@ struct JSONKinds: Sendable {
     let unspelled = known.filter { name in !tagging.names.contains { $0.name == name } }
     for (tag, name) in tagging.names + unspelled.map({ ($0, $0) }) where kind(name) != nil {
       if let other = names[tag], kind(other) != kind(name) {
-        let kinds = classes == nil ? "cases" : "classes"
         problems.append(
-          "the \(kinds) \(other) and \(name) have the same tag \(tag); use a different tag for one of them")
+          classes == nil
+            ? "the cases \(other) and \(name) have the same tag \(tag); use a different tag for one of them"
+            : "the classes \(other) and \(name) have the same tag \(tag); use a different tag for one of them")
       }
       names[tag] = names[tag] ?? name
       tags[name] = tags[name] ?? tag

@@ -23,7 +23,7 @@ extension JSONPlan {
     var slots = JSONSlots(values: [])
     let members = json.objectValue?.entries
     if members == nil, needsObject {
-      throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
+      throw ArchiveError.mismatch(expected: "a JSON object that represents \(typeName)", found: json.kind).about(json)
         .inType(typeName)
     }
     if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
@@ -88,8 +88,8 @@ extension JSONPlan {
         do { _ = try find(path, in: json, entry) } catch {
           let error = ArchiveError.wrap(error)
           let remedy =
-            "; unknownKeys: .capture cannot keep the value because writing the field would replace it; map the value to a "
-            + "field, or pass unknownKeys: .ignore"
+            "; unknownKeys: .capture cannot keep the value because writing \(entry.field.key) would replace it; map the "
+            + "value to a field, or pass unknownKeys: .ignore"
           return (entry.place, error.changed { $0.reason += remedy })
         }
         return nil

@@ -58,12 +58,12 @@ enum JSONPlanCheck {
     let json = entry.json
     switch json.source {
     case .firstOf([]), .paths([]):
-      reasons.append("the list of paths is empty; specify at least one path, or exclude the field with .none")
+      reasons.append("the list of paths is empty; specify at least one path, or exclude the field from JSON with .none")
     case .firstOf, .paths:
       if json.isWritten, entry.writtenPaths.contains(ValuePath()) {
         reasons.append(
-          "a field with a list of paths cannot be written to the whole object; use entireObject instead of the list, or make "
-            + "the field readOnly")
+          "the list of paths contains the root, to which the field cannot be written; use entireObject instead of the list, "
+            + "or make the field readOnly")
       }
     default: break
     }

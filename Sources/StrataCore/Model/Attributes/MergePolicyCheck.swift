@@ -24,7 +24,7 @@ enum MergePolicyCheck {
     }
     guard let rules = schema.mergeTraits.rules else { return ArchiveError.combined(errors) }
     if let identity = rules.identity, !identity.keys.allSatisfy(schema.allKeys.contains) {
-      add([], "the merge rules declare the identity \(identity), \(absence(of: schema))")
+      add([], "the merge rules use the identity \(identity), \(absence(of: schema))")
     }
     for policy in rules.policy.parts where !policy.isAutomatic {
       guard let reason = misfit(ofDefault: policy, schema) else { continue }

@@ -214,7 +214,7 @@ extension ArchiveReader {
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return try context.shared(readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
-    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside a graph, which is not allowed", at: start)
+    case CBOR.Tag.shareable: throw ArchiveError.damaged("a shared object occurs outside a graph", at: start)
     default:
       throw ArchiveError.damaged("the body contains the tag \(tag), which is not part of the format", at: start)
     }

@@ -371,7 +371,7 @@ extension DecodingReport: CustomStringConvertible {
       keys.isEmpty ? [] : [title + keys.map(\.description).joined(separator: ", ")]
     }
     let keys = line("no field reads ", unusedKeys) + line("defaults for ", defaultedKeys)
-    let idle = idleOperations.map { "nothing to change: \($0)" }
+    let idle = idleOperations.map { "an operation without effect: \($0)" }
     let others = typesWithOtherFields.map { "the archive has the current version of \($0) but different fields" }
     return (upgrades.map(\.description) + missing + keys + idle + others).joined(separator: "; ").onOneLine
   }

@@ -69,7 +69,7 @@ extension ArchiveReader {
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {
-      throw ArchiveError.damaged("a content reference is not a digest", at: start)
+      throw ArchiveError.damaged("a content reference does not contain a digest of the expected length", at: start)
     }
     let major = try readByte()
     let digest = bytes.extracting(position..<position &+ SHA256.size).withUnsafeBytes { Array($0) }

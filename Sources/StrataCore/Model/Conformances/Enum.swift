@@ -40,7 +40,7 @@ public struct CasePayload {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or wrap the value in a type of your own"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or wrap the value in a type of your own"
   )
   @_disfavoredOverload
   public func value<T>(_ label: String, _ type: T.Type = T.self) throws -> T { try ArchiveReader.absent() }
@@ -142,7 +142,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or wrap the value in a type of your own"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or wrap the value in a type of your own"
   )
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}

@@ -136,7 +136,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "a weak or conditional reference must refer to an object of a model; make the referenced class @Model, or exclude the field with @Field(storage: .none)"
+      "a weak or conditional reference must refer to an object of a model; declare the referenced class with @Model, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func conditionalField<T>(_ place: Int, _ value: T) throws { fail(place) }

@@ -186,7 +186,7 @@ public final class ModelSchema: Sendable {
         if case .setDefault = operation { continue }
         return invalid(
           "the step from version \(step.fromVersion) to \(step.toVersion) does more than set defaults (\(operation)), so "
-            + "version \(step.fromVersion) cannot read later versions; set oldestReader to \(step.toVersion) or newer")
+            + "version \(step.fromVersion) cannot read later versions; set oldestReader to at least \(step.toVersion)")
       }
     }
     return nil
@@ -287,7 +287,8 @@ public final class ModelSchema: Sendable {
     for field in fields {
       for former in field.formerly where keys.contains(former) {
         return invalid(
-          "\(former) is both the key of a field and a former key of \(field.key); remove it from the former keys")
+          "the key \(former) belongs to a field but is also a former key of \(field.key); remove it from the former keys"
+        )
       }
     }
     if Set(cases.map(\.name)).count < cases.count {
