@@ -296,8 +296,8 @@ public final class ModelSchema: Sendable {
     }
     for info in cases where !info.labels.isEmpty && info.labels.count != info.payload.count {
       return invalid(
-        "the case \(info.name) has a different number of labels (\(info.labels.count)) than associated values "
-          + "(\(info.payload.count)); declare one label for each value, or remove the labels")
+        "the number of labels (\(info.labels.count)) of the case \(info.name) differs from the number of its associated "
+          + "values (\(info.payload.count)); declare one label for each value, or remove the labels")
     }
     return nil
   }
