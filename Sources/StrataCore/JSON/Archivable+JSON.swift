@@ -161,7 +161,7 @@ extension VersionedModel {
     }
     try schema.check()
     guard element.kind == .object else {
-      throw element.mismatch("a JSON object for \(schema.name)").inType(schema.name)
+      throw element.mismatch("a JSON object that represents \(schema.name)").inType(schema.name)
     }
     let places = try plan.keys.places(in: element, of: plan)
     var reader = ArchiveReader(json: element, places: places, context: context)

@@ -93,8 +93,8 @@ extension JSONFrame.Contents {
     guard mayHoldTag, case .string(tag)? = found else {
       throw ArchiveError(
         .notEncodable,
-        "the encoded object already has a value under the key of the tag \(tag); map that value to a different key, "
-          + "or, in a class, set the field to the tag",
+        "the encoded object already has a value under the key of its tag, \(key); map that value to a different key, or, "
+          + "in a class, set the field to the tag \(tag)",
         path: [.key(key)])
     }
     return self
@@ -103,8 +103,8 @@ extension JSONFrame.Contents {
   static func noMemberForTag() -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "the tag cannot be added because the value is not an object; use adjacent tagging for an enum case, or map the "
-        + "fields of a class to keys"
+      "the tag cannot be added because the value is not an object; use adjacent tagging for an enum, or map the "
+        + "fields of a class to keys instead of indices"
     )
   }
 }

@@ -140,7 +140,8 @@ final class JSONLayout: Sendable {
   /// Returns the error for a key without a mapping that conflicts with the path of a field.
   func pathConflict(_ leaf: Leaf) -> ArchiveError {
     ArchiveError(
-      .invalidMapping, "the JSON path of \(leaf.key) conflicts with the path of another field; change one of the paths",
+      .invalidMapping,
+      "the unmapped key \(leaf.key) conflicts with the JSON path of a field; change the path of the field",
       path: [.key(leaf.key)], typeName: typeName)
   }
 

@@ -226,7 +226,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   }
 
   static func dateOutside() -> ArchiveError {
-    ArchiveError(.notEncodable, "a date in JSON must have a year between 0 and 9999")
+    ArchiveError(.notEncodable, "a date cannot be written as JSON because its year is not between 0 and 9999")
   }
 
   static func sameText() -> ArchiveError {

@@ -135,7 +135,8 @@ struct JSONValueWriter {
     expansions += 1
     guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
       throw ArchiveError(
-        .limitExceeded, "shared objects would be written more often than the limit of \(expansions - 1) times",
+        .limitExceeded,
+        "the JSON would contain more than \(expansions - 1) copies of shared objects; exclude some of the references",
         limit: .count)
     }
     return graph.objects[number]

@@ -33,7 +33,10 @@ extension ValuePath {
         for (index, element) in elements.enumerated() {
           let path = path + [.index(index)]
           guard let value = try Self.value(in: element, components[(place + 1)...], after: path) else {
-            throw ArchiveError(.missingValue, "an element of the array has no value at the path", path: path)
+            throw ArchiveError(
+              .missingValue,
+              "an element of the array has no value at the path \(ValuePath(Array(components[(place + 1)...])))",
+              path: path)
           }
           values.append(value)
         }

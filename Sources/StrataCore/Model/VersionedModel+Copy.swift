@@ -15,7 +15,7 @@ extension VersionedModel {
     }
     guard let copy = try copied(dynamicModel) as? Self else {
       throw ArchiveError(
-        .invalidSchema, "copying an object created an object of a different class", typeName: Self.schema.name)
+        .invalidSchema, "copying the object created an object of a different class", typeName: Self.schema.name)
     }
     return copy
   }

@@ -65,7 +65,7 @@ extension ModelSchema {
     // dictionary differs from run to run.
     guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
     throw ArchiveError(
-      .unknownKey, "the model declares no key \(unknown); its keys are \(allKeys.joined(separator: ", "))",
+      .unknownKey, "the model does not declare the key \(unknown); its keys are \(allKeys.joined(separator: ", "))",
       path: [.key(unknown)], typeName: name)
   }
 }

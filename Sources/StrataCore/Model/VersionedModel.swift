@@ -85,7 +85,8 @@ extension VersionedModel {
   public mutating func adoptFields(of other: Self) throws {
     guard !(Self.self is AnyClass) else {
       throw ArchiveError(
-        .mergeFailed, "the class does not implement adoptFields(of:), which a merge requires",
+        .mergeFailed,
+        "the class does not implement adoptFields(of:), which a merge requires; implement the method, or use @Model",
         typeName: Self.schema.name)
     }
     self = other
@@ -93,7 +94,9 @@ extension VersionedModel {
 
   public mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws {
     throw ArchiveError(
-      .rejected, "the class does not implement readField(_:from:), which a reference cycle requires")
+      .rejected,
+      "the class does not implement readField(_:from:), which a reference cycle requires; implement the method, or use "
+        + "@Model")
   }
 
   public static var _archiveTypeName: String { schema.name }

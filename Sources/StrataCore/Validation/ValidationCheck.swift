@@ -105,6 +105,9 @@ func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
   case let range as PartialRangeThrough<Int>: "must have at most \(range.upperBound) \(things)"
   case let range as PartialRangeUpTo<Int>: "must have fewer than \(range.upperBound) \(things)"
   case let range as PartialRangeFrom<Int>: "must have at least \(range.lowerBound) \(things)"
+  case let range as ClosedRange<Int>: "must have \(range.lowerBound) to \(range.upperBound) \(things)"
+  case let range as Range<Int>:
+    "must have at least \(range.lowerBound) and fewer than \(range.upperBound) \(things)"
   default: "must have \(describe(range)) \(things)"
   }
 }

@@ -73,7 +73,9 @@ extension ArchiveValue {
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
   ) throws {
     guard let step = steps.first else {
-      throw ArchiveError(.typeMismatch, "the path refers to the root; use the path of a value inside the root")
+      throw ArchiveError(
+        .typeMismatch,
+        "the path refers to the root, which cannot be set or removed; use the path of a value inside the root")
     }
     let before = accepts(step) ? nil : self
     if before != nil {
@@ -140,7 +142,7 @@ extension ArchiveValue {
           elements.remove(at: index)
         }
         self = .array(elements)
-      default: preconditionFailure("only called for what takes the step, and this is a \(kind)")
+      default: preconditionFailure("a value of the kind \(kind) does not contain the key or index")
       }
     }
   }

@@ -11,7 +11,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
   ///
   /// - Precondition: `keys` is not empty.
   public init(_ keys: [String]) {
-    precondition(!keys.isEmpty, "an identity needs at least one key")
+    precondition(!keys.isEmpty, "an identity must have at least one key")
     self.keys = keys
   }
 

@@ -84,7 +84,7 @@ extension ValuePath {
   ///   index.
   package func steps(_ code: ArchiveError.Code = .typeMismatch) throws(ArchiveError) -> [ArchiveValue.Step] {
     guard let remedy = components.lazy.compactMap(\.remedy).first else { return errorPath }
-    throw ArchiveError(code, "the path \(self) does not name exactly one value: \(remedy)")
+    throw ArchiveError(code, "the path \(self) must consist of keys and indices: \(remedy)")
   }
 
   /// The leading keys and indices of the path, up to the first component of any other kind, for the path of an error.

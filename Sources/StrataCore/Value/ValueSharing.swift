@@ -120,7 +120,8 @@ package struct OutputLimit {
   @inline(never)
   private mutating func look(_ count: Int, _ value: ArchiveValue?) throws(ArchiveError) {
     guard count <= most else {
-      throw Self.exceeded("the output has more than \(most) bytes; write the value in parts, or raise outputSize")
+      throw Self.exceeded(
+        "the output has more than \(most) bytes; write the value in parts, or raise the limit outputSize")
     }
     // Shared parts are checked only once for each value, because the check already considers the complete encoded size.
     next = most
@@ -129,8 +130,8 @@ package struct OutputLimit {
     let (shared, overflows) = sharing.distinct.multipliedReportingOverflow(by: Self.ratio)
     guard overflows || sharing.written <= shared + Self.free else {
       throw Self.exceeded(
-        "repeated shared parts would take more than \(Self.ratio) times the size of the value; write the value in "
-          + "parts, or raise outputSize"
+        "repeated shared parts would make the output more than \(Self.ratio) times as large as the value; write the value in "
+          + "parts"
       )
     }
   }

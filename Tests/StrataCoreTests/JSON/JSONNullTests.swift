@@ -15,11 +15,11 @@ private struct Ballot: DescribedModel, Equatable {
 @Suite("JSON: the error for a null that a field refuses names the declaration to add")
 struct JSONNullTests {
   private static let withDefault =
-    "the value is null, but the field is not optional; make the field optional, or declare that null means the "
-    + "default, with .null(.useDefault) in @Field(json:), or a value, with .null(.value(…))"
+    "the value is null, but the field is not optional; make the field optional, or declare a replacement for "
+    + "null with .null(.useDefault) or .null(.value(…)) in @Field(json:)"
   private static let without =
-    "the value is null, but the field is not optional; make the field optional, or declare which value null means, "
-    + "with .null(.value(…)) in @Field(json:)"
+    "the value is null, but the field is not optional; make the field optional, or declare a replacement for "
+    + "null with .null(.value(…)) in @Field(json:)"
 
   private static let rows = [
     (#"{"counts": {"votes": null}, "title": "t"}"#, "votes", "counts.votes", withDefault),

@@ -185,7 +185,7 @@ struct JSONRestTests {
     let json = try value(text)
     let error = #expect(throws: ArchiveError.self) { try adapter.decode(json) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key(field)] && error?.typeName == "Ticketed")
-    #expect(error?.jsonPathDescription == path && error?.reason.contains("captured") == true)
+    #expect(error?.jsonPathDescription == path && error?.reason.contains("unknownKeys: .capture") == true)
     var ticket = Ticketed()
     #expect(throws: ArchiveError.self) { try adapter.merge(.json(json), into: &ticket) }
     // Without capturing, unread keys are skipped.

@@ -38,8 +38,8 @@ struct JSONUnknownKeyTests {
     #expect(error?.code == .unknownKey && error?.typeName == "Beast" && error?.codingPath == [.key("parts")])
     #expect(
       error?.reason.hasSuffix(
-        "JSON holds a key that Bird reads and its superclass Beast does not; read Bird itself, or both by a tag with a "
-          + "JSONCluster, or ignore unknown keys") == true)
+        "the JSON contains a key that Bird reads, but its superclass Beast does not; read the document as Bird, use a "
+          + "JSONCluster for both classes, or pass unknownKeys: .ignore") == true)
   }
 
   @Test("The error for a key that no class has is unchanged")
@@ -47,8 +47,8 @@ struct JSONUnknownKeyTests {
     let error = error(#"{"label": "a", "other": 1}"#)
     #expect(
       error?.reason.hasSuffix(
-        "JSON holds a key that no field of Beast reads; map it, or ignore unknown keys; a key of a subclass is read by that class, or by "
-          + "a tag with a JSONCluster") == true)
+        "the JSON contains a key that no field of Beast reads; map the key to a field, or pass unknownKeys: .ignore; for a "
+          + "key of a subclass, read the document as the subclass, or use a JSONCluster") == true)
     #expect(error?.codingPath == [.key("other")])
   }
 }

@@ -178,25 +178,25 @@ struct PolicyDeclarationTests {
     #expect(
       problem(.lines.orElse(.serverWins), Int?.self)?.description
         == "the policy lines applies only to strings, but the field contains Int; use max, min, sumOfDeltas or a "
-        + "policy for every type, such as serverWins (at field) [Sheet]")
+        + "policy that applies to every type, such as serverWins (at field) [Sheet]")
     #expect(
       problem(.byID("x"), [Piece].self)?.reason
         == "the policy byID(x) identifies elements by x, which Piece does not declare; its keys are id, name")
     #expect(
       problem(.byID("x"), [String].self)?.reason
-        == "the policy byID(x) identifies models by x, but the elements are of the type String; use union, addWins or "
+        == "the policy byID(x) identifies models by x, but the elements have the type String; use union, addWins or "
         + "append")
     #expect(
       problem(.byID(), Piece.self)?.reason
         == "the policy byID(id) applies only to arrays and sets of models, but the field contains the model Piece; use "
-        + "recursive or a policy for every type, such as serverWins")
+        + "recursive or a policy that applies to every type, such as serverWins")
     #expect(
       problem(.byID("x"), [Outline].self)?.reason
-        == "the policy byID(x) identifies elements by x, which the enum Outline cannot have")
+        == "the policy byID(x) identifies elements by x, but the enum Outline has no keys")
     #expect(
       problem(.max, UUID.self)?.reason
         == "the policy max applies only to numbers, booleans, dates and strings, but the field contains UUID; use a "
-        + "policy for every type, such as serverWins")
+        + "policy that applies to every type, such as serverWins")
     let error = problem([
       FieldInfo("a", Int.self, merge: .union.orElse(.lines)), FieldInfo("b", Int.self),
       FieldInfo("c", Set<Int>.self, merge: .append),
@@ -218,8 +218,8 @@ struct PolicyDeclarationTests {
     #expect(check(Piece.self)?.key == "title")
     #expect(
       check(Set<Int>.self)?.reason
-        == "the policy lastWriter(at) compares the values of at, but the type Set<Int> has no order; name a date, a "
-        + "number or a string"
+        == "the policy lastWriter(at) compares the values of at, but the type Set<Int> has no order; specify the key of a "
+        + "date, a number or a string"
     )
     #expect(problem(.lastWriter(by: "elsewhere"), String.self) == nil)
     #expect(problem([FieldInfo("at", Date.self, merge: .lastWriter(by: "at"))]) == nil)
@@ -254,18 +254,18 @@ struct PolicyDeclarationTests {
     let identity = check(tags, text)
     #expect(
       identity?.reason
-        == "the merge rules name the identity number, which Ruled does not declare; its keys are tags, text")
+        == "the merge rules use the identity number, which Ruled does not declare; its keys are tags, text")
     #expect(identity?.code == .invalidSchema && identity?.typeName == "Ruled" && identity?.key == nil)
     // Each part must fit at least one field.
     #expect(
       check(number, text)?.reason
-        == "the merge rules' default union applies only to arrays and sets, but no field that uses the default "
+        == "the default policy union applies only to arrays and sets, but no field that uses the default "
         + "contains such values; remove the policy, or use a policy that applies to one of the fields")
-    #expect(check(number, tags)?.reason.contains("default lines applies only to strings") == true)
+    #expect(check(number, tags)?.reason.contains("default policy lines applies only to strings") == true)
     #expect(check(number, FieldInfo("any", ArchiveValue.self)) == nil)
     // The default applies only to fields without their own policy. Without such fields there is no error.
     let followed = check(number, text, FieldInfo("tags", [String].self, merge: .append))
-    #expect(followed?.reason.contains("default union applies only to arrays and sets") == true)
+    #expect(followed?.reason.contains("default policy union applies only to arrays and sets") == true)
     #expect(check(FieldInfo("number", Int.self, merge: .max), FieldInfo("text", String.self, merge: .lines)) == nil)
     // A subclass may have a field that the default fits.
     let object = ModelSchema(RuledObject.self, name: "RuledObject", version: 1, fields: [number])

@@ -266,10 +266,10 @@ struct FloorTests {
     #expect(problem(reader: 2, writer: 2, steps: steps[0], steps[1]) == nil)
     #expect(problem(reader: 2, writer: 3, steps: steps[0], steps[1]) == nil)
     #expect(problem(reader: nil, steps: steps[0], steps[1]) == nil)
-    #expect(problem(reader: 1, steps: steps[0], steps[1])?.contains("the oldest reader is 2 or newer") == true)
+    #expect(problem(reader: 1, steps: steps[0], steps[1])?.contains("set oldestReader to at least 2") == true)
     #expect(problem(reader: 2, keeps: false, steps: steps[0], steps[1])?.contains("UnknownFields") == true)
-    #expect(problem(reader: 4, steps: steps[0], steps[1])?.contains("at most the version") == true)
-    #expect(problem(reader: 2, writer: 1, steps: steps[0], steps[1])?.contains("in this order") == true)
+    #expect(problem(reader: 4, steps: steps[0], steps[1])?.contains("oldestWriter ≤ version") == true)
+    #expect(problem(reader: 2, writer: 1, steps: steps[0], steps[1])?.contains("oldestReader ≤ oldestWriter") == true)
   }
 }
 

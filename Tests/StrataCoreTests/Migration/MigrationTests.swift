@@ -93,12 +93,12 @@ struct MigrationTests {
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .drop("a.*"))), 2,
-        "the step from version 1 to 2: the path a.* does not name exactly one value: * matches every key; write \\* "
+        "the step from version 1 to 2: the path a.* must consist of keys and indices: * matches every key; write \\* "
           + "for a key named *"
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .setDefault("a[*].b", 1).ifPresent)), 2,
-        "the step from version 1 to 2: the path a[*].b does not name exactly one value: [*] matches every element; "
+        "the step from version 1 to 2: the path a[*].b must consist of keys and indices: [*] matches every element; "
           + "write an index, or \\[*] for a key"
       ),
       (

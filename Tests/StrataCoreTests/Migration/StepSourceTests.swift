@@ -153,7 +153,7 @@ struct StepSourceTests {
     #expect(kept.title == "x")
     #expect(report.unusedKeys.map(\.description) == ["Kept.color"])
     #expect(report.defaultedKeys.map(\.description) == ["Kept.stars"])
-    #expect(report.description == "Kept 1 → 2, 1 object; no field takes Kept.color; defaults for Kept.stars")
+    #expect(report.description == "Kept 1 → 2, 1 object; no field reads Kept.color; defaults for Kept.stars")
     // A record of the current version is not reported, even if it lacks fields.
     let today = ModelRecord(typeName: "Kept", modelVersion: 2, fields: [("title", "x")])
     report = DecodingReport()
@@ -184,7 +184,7 @@ struct StepSourceTests {
     var report = DecodingReport()
     #expect(try ArchiveDecoder().decode([After.More].self, from: data, report: &report).count == 1)
     #expect(report.typesWithOtherFields == ["Card"])
-    #expect(report.description == "Card has the same version and other fields")
+    #expect(report.description == "the archive has the current version of Card but different fields")
     let more = try ArchiveEncoder().encode(ModelRecord(typeName: "Card", modelVersion: 4, fields: [("digits", 1)]))
     let missing = archiveError { try ArchiveDecoder().decode(After.Card.self, from: more) }
     #expect(missing?.code == .missingValue && missing?.description.contains("with other fields: raise") == true)

@@ -248,7 +248,7 @@ struct CheckTests {
   @Test(
     "Ready-made checks",
     arguments: [
-      ("", ["must not be empty"]), ("abcdef", ["must have 1...5 characters"]), ("ABC", ["must match the pattern"]),
+      ("", ["must not be empty"]), ("abcdef", ["must have 1 to 5 characters"]), ("ABC", ["must match the pattern"]),
       ("abcx", ["ends with x"]), ("abc", []),
     ])
   func texts(text: String, expected: [String]) {

@@ -32,7 +32,7 @@ struct DescriptionTests {
     #expect("\(report.upgrades)" == "[DescribedMemo 1 → 3, 2 objects, DescribedMemo 0 → 3, 1 object]")
     #expect(
       "\(report)"
-        == "DescribedMemo 1 → 3, 2 objects; DescribedMemo 0 → 3, 1 object; without a version: DescribedMemo; "
+        == "DescribedMemo 1 → 3, 2 objects; DescribedMemo 0 → 3, 1 object; types without a version: DescribedMemo; "
         + "defaults for DescribedMemo.id, DescribedMemo.merging, DescribedMemo.text")
   }
 

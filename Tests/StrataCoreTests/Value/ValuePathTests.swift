@@ -98,13 +98,13 @@ struct ValuePathTests {
       }
     }
     for (path, reason) in [
-      ("a.*", "the path a.* does not name exactly one value: * matches every key; write \\* for a key named *"),
+      ("a.*", "the path a.* must consist of keys and indices: * matches every key; write \\* for a key named *"),
       (
         "a[*].b",
-        "the path a[*].b does not name exactly one value: [*] matches every element; "
+        "the path a[*].b must consist of keys and indices: [*] matches every element; "
           + "write an index, or \\[*] for a key"
       ),
-      (".", "the path refers to the root; use the path of a value inside the root"),
+      (".", "the path refers to the root, which cannot be set or removed; use the path of a value inside the root"),
     ] {
       let path = ValuePath(parsing: path)
       let error = #expect(throws: ArchiveError.self) { try value.set(9, at: path) }

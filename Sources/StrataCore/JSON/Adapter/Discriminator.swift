@@ -52,11 +52,13 @@ public struct Discriminator: Sendable {
   /// The reasons why a tag cannot be at this position; empty if the position is valid.
   var problems: [String] {
     if let path, path.components.isEmpty {
-      return ["the tag is one text, but the path \(path) is the whole document; name a key"]
+      return ["the tag path \(path) refers to the whole document; specify a key for the tag, such as type"]
     }
-    if let path, path.readsEach { return ["the tag is one text, but the path \(path) matches several values"] }
+    if let path, path.readsEach {
+      return ["the tag path \(path) can match several values; use a path that consists only of keys and indices"]
+    }
     if case .beside(let key, let content) = position, key == content {
-      return ["the tag and the content have one key, \(key); give them two"]
+      return ["the tag and the content have the same key \(key); use a different key for one of them"]
     }
     return []
   }
@@ -79,7 +81,8 @@ public struct Discriminator: Sendable {
     case .onlyKey:
       guard object.count == 1, let entry = object.entries.first else {
         throw ArchiveError.mismatch(
-          expected: "an object whose only key is the case", found: "an object without keys or with several keys")
+          expected: "an object whose only key is the name of an enum case",
+          found: "an object with \(object.count) keys")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
     // If a step of the path does not fit the document, the document has no tag.
@@ -130,8 +133,8 @@ public struct Discriminator: Sendable {
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
-          "the encoded object already has a different value on the path of its tag; set the field to the tag, or "
-            + "change the path of the field or of the tag",
+          "the encoded object already has a different value at the path of its tag; set the field at this path to the "
+            + "tag, or change the path of the field or of the tag",
           path: path.errorPath)
       }
       return value

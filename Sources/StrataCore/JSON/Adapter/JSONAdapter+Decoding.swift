@@ -135,7 +135,7 @@ extension JSONAdapter {
   }
 
   private static func nothing(at path: ValuePath) -> ArchiveError {
-    ArchiveError(.missingValue, "the document has no value at the path").prefixed(by: path.errorPath)
+    ArchiveError(.missingValue, "the document has no value at the requested path").prefixed(by: path.errorPath)
   }
 }
 

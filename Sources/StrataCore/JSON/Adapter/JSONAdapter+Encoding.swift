@@ -75,7 +75,8 @@ extension JSONAdapter where Root: VersionedModel {
     }
     if let unknown = named.subtracting(declared).min() {
       throw ArchiveError(
-        .unknownKey, "the model declares no field \(unknown); its fields are \(schema.allKeys.joined(separator: ", "))",
+        .unknownKey,
+        "the model does not declare the field \(unknown); its fields are \(schema.allKeys.joined(separator: ", "))",
         path: [.key(unknown)], typeName: schema.name)
     }
     if case .excluding = fields { return declared.subtracting(named) }

@@ -43,11 +43,11 @@ public struct JSONCluster<Result>: Sendable {
     var problems: [String] = []
     var tags = Set<String>()
     for variant in variants where !tags.insert(variant.tag).inserted {
-      problems.append("two variants have the tag \(variant.tag)")
+      problems.append("two variants have the tag \(variant.tag); use a different tag for each variant")
     }
-    if variants.isEmpty { problems.append("a cluster has no variants") }
+    if variants.isEmpty { problems.append("the cluster has no variants; add at least one variant") }
     if case .fallback(let tag) = unknown, !tags.contains(tag) {
-      problems.append("the fallback \(tag) is none of the variants")
+      problems.append("the fallback \(tag) is not the tag of a variant; specify the tag of one of the variants")
     }
     problems += discriminator.problems
     if let error = ArchiveError.combined(problems.map { ArchiveError(.invalidMapping, $0) }) { throw error }
@@ -102,7 +102,8 @@ public struct JSONCluster<Result>: Sendable {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(
         .invalidMapping,
-        "the clusters delegate the document to each other in an endless cycle; remove one of the delegations")
+        "the nested clusters pass the document to each other in an endless cycle; remove the variant that refers back to "
+          + "an outer cluster")
     }
     guard case .object(let object) = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)

@@ -25,7 +25,9 @@ struct JSONKinds: Sendable {
     var classes: [String: any VersionedModel.Type]?
     if let type, schema.isObject {
       classes = SchemaCatalog(of: type).objectTypes.filter { $0.value.isSubtype(of: type) }
-      if discriminator.key == nil { problems.append("a class has its tag among its fields; use .internal(…)") }
+      if discriminator.key == nil {
+        problems.append("a class cannot have external or adjacent tags; use .internal(…) in jsonTagging")
+      }
     }
     let known = classes?.keys.sorted() ?? schema.cases.map(\.name)
     // A former name refers to the same kind as the current name.
@@ -36,14 +38,18 @@ struct JSONKinds: Sendable {
     for (_, name) in tagging.names where kind(name) == nil && schema.superclasses.isEmpty {
       problems.append(
         classes == nil
-          ? "the enum has no case \(name), which a tag of JSON names"
-          : "there is no class \(name), which a tag of JSON names; let the superclass name it as one of its subclasses")
+          ? "a JSON tag refers to the case \(name), which the enum does not have; correct the name in jsonTagging"
+          : "a JSON tag refers to the class \(name), which is unknown; add the class to the subclasses of \(schema.name) "
+            + "(ModelHierarchy), or correct the name in jsonTagging")
     }
     var (names, tags): ([String: String], [String: String]) = ([:], [:])
     let unspelled = known.filter { name in !tagging.names.contains { $0.name == name } }
     for (tag, name) in tagging.names + unspelled.map({ ($0, $0) }) where kind(name) != nil {
       if let other = names[tag], kind(other) != kind(name) {
-        problems.append("the tag \(tag) is given to \(other) and \(name); give one of them another")
+        problems.append(
+          classes == nil
+            ? "the cases \(other) and \(name) have the same tag \(tag); use a different tag for one of them"
+            : "the classes \(other) and \(name) have the same tag \(tag); use a different tag for one of them")
       }
       names[tag] = names[tag] ?? name
       tags[name] = tags[name] ?? tag
@@ -94,8 +100,8 @@ struct JSONKinds: Sendable {
       guard isInside else { return }
       throw ArchiveError(
         .notEncodable,
-        "the JSON of class \(superclass) has no tag for subclass \(name), so reading would lose the fields of \(name); "
-          + "make \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster",
+        "the JSON of the class \(superclass) has no tag for the subclass \(name), so reading it back would lose the "
+          + "fields of \(name); make \(superclass) conform to JSONTagged and ModelHierarchy, or use a JSONCluster",
         typeName: name)
     }
     guard hierarchy.classes?[name] != own else { return }

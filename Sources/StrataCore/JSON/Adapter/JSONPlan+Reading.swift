@@ -23,7 +23,7 @@ extension JSONPlan {
     var slots = JSONSlots(values: [])
     let members = json.objectValue?.entries
     if members == nil, needsObject {
-      throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
+      throw ArchiveError.mismatch(expected: "a JSON object that represents \(typeName)", found: json.kind).about(json)
         .inType(typeName)
     }
     if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
@@ -70,9 +70,8 @@ extension JSONPlan {
       case .array(let elements)?:
         add(
           [.index(elements.firstIndex { !$0.isNull } ?? elements.count - 1)],
-          "this element of the root array has parts that no field reads, and only members of an object can be captured; "
-            + "map them, or ignore unknown keys"
-        )
+          "an element of the root array has values that no field reads, but unknownKeys: .capture keeps only members of "
+            + "objects; map these values to fields, or pass unknownKeys: .ignore")
       default: break
       }
     }
@@ -89,7 +88,8 @@ extension JSONPlan {
         do { _ = try find(path, in: json, entry) } catch {
           let error = ArchiveError.wrap(error)
           let remedy =
-            "; the field is written inside this value, so it cannot be captured; map it, or ignore unknown keys"
+            "; unknownKeys: .capture cannot keep the value because writing \(entry.field.key) would replace it; map the "
+            + "value to a field, or pass unknownKeys: .ignore"
           return (entry.place, error.changed { $0.reason += remedy })
         }
         return nil
@@ -102,18 +102,18 @@ extension JSONPlan {
     ofUnknown path: [ArchiveError.PathComponent], _ json: ArchiveValue, in context: DecodingContext
   ) -> String {
     guard let type = TypeShape.model(type), type.schema.isObject else {
-      return "JSON holds a key that no field reads; map it, or ignore unknown keys"
+      return "the JSON contains a key that no field reads; map the key to a field, or pass unknownKeys: .ignore"
     }
     let reader = type.knownSubclasses.first { subclass in
       !context.json.plan(of: subclass.schema).read.unmappedPaths(in: json).contains(path)
     }
     guard let reader else {
       return
-        "JSON holds a key that no field of \(typeName) reads; map it, or ignore unknown keys; a key of a subclass is "
-        + "read by that class, or by a tag with a JSONCluster"
+        "the JSON contains a key that no field of \(typeName) reads; map the key to a field, or pass unknownKeys: .ignore; for "
+        + "a key of a subclass, read the document as the subclass, or use a JSONCluster"
     }
-    return "JSON holds a key that \(reader.schema.name) reads and its superclass \(typeName) does not; read "
-      + "\(reader.schema.name) itself, or both by a tag with a JSONCluster, or ignore unknown keys"
+    return "the JSON contains a key that \(reader.schema.name) reads, but its superclass \(typeName) does not; read "
+      + "the document as \(reader.schema.name), use a JSONCluster for both classes, or pass unknownKeys: .ignore"
   }
 
   private func value(of entry: Entry, _ json: ArchiveValue) throws -> ArchiveValue? {

@@ -45,11 +45,14 @@ package final class JSONPlan: Sendable {
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
       guard case .paths(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
-        throw ArchiveError.mismatch(expected: "an object whose keys are the paths", found: value.kind)
+        throw ArchiveError.mismatch(expected: "an object whose keys are the paths of the field", found: value.kind)
       }
       let spellings = Set(paths.map(\.memberKey))
       guard object.keys.allSatisfy(spellings.contains) else {
-        throw ArchiveError(.unknownKey, "the transformer returned a path that is not in the mapping")
+        throw ArchiveError(
+          .unknownKey,
+          "the transformer returned a key that is not a path of the field; the paths are "
+            + "\(paths.map(\.memberKey).joined(separator: ", "))")
       }
       return object[path.memberKey]
     }
@@ -64,11 +67,9 @@ package final class JSONPlan: Sendable {
 
     /// The reason why the field cannot be null, with a suggested fix.
     var nullReason: String {
-      let remedy =
-        field.makeDefault == nil
-        ? "which value null means, with .null(.value(…)) in @Field(json:)"
-        : "that null means the default, with .null(.useDefault) in @Field(json:), or a value, with .null(.value(…))"
-      return "the value is null, but the field is not optional; make the field optional, or declare \(remedy)"
+      let remedy = field.makeDefault == nil ? ".null(.value(…))" : ".null(.useDefault) or .null(.value(…))"
+      return "the value is null, but the field is not optional; make the field optional, or declare a replacement for "
+        + "null with \(remedy) in @Field(json:)"
     }
 
     /// The path of the field in JSON, for errors.

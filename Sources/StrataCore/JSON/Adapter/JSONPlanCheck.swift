@@ -9,7 +9,8 @@ enum JSONPlanCheck {
     }
     let declared = Set(fields.map(\.key))
     for key in (mapping ?? [:]).keys.filter({ !declared.contains($0) }).sorted() {
-      add(key, "the model declares no field \(key); its fields are \(fields.map(\.key).joined(separator: ", "))")
+      add(
+        key, "the model does not declare the field \(key); its fields are \(fields.map(\.key).joined(separator: ", "))")
     }
     for entry in entries {
       for reason in problems(of: entry) { add(entry.field.key, reason) }
@@ -23,12 +24,12 @@ enum JSONPlanCheck {
       add(
         one.key,
         (one.path == two.path
-          ? "the path \(one.path) is that of \(two.key), which is written there"
-          : "the path \(one.path) is in the way of \(two.key), which is written at \(two.path)")
-          + "; give it another path, or make one of the two readOnly")
+          ? "the fields \(one.key) and \(two.key) are both written to the path \(one.path)"
+          : "the path \(one.path) of \(one.key) conflicts with the path \(two.path) of \(two.key)")
+          + "; change one of the paths, or make one of the fields readOnly")
     }
     for (number, path) in JSONPathTree.gaps(in: nodes).sorted(by: { $0.path.description < $1.path.description }) {
-      add(written[number].key, "the array at \(path) is written with a gap; map every index from 0")
+      add(written[number].key, "the mapping leaves a gap in the array at \(path); map every index, starting at 0")
     }
     return ArchiveError.combined(errors)
   }
@@ -37,14 +38,14 @@ enum JSONPlanCheck {
   /// that its field cannot hold.
   static func substituteProblems(of plan: JSONPlan, in context: DecodingContext) -> [ArchiveError] {
     plan.entries.filter(\.json.isRead).flatMap { (entry) -> [ArchiveError] in
-      var substitutes = [("an absent path", entry.json.missing)]
+      var substitutes = [("a missing value", entry.json.missing)]
       if case .value(let value) = entry.json.nullPolicy { substitutes.append(("null", value)) }
       return substitutes.compactMap { (what, value) -> ArchiveError? in
         guard let value else { return nil }
         do { try entry.field.check(value, in: context) } catch {
           return ArchiveError(
             .invalidMapping,
-            "the replacement value for \(what) is not valid for the field: \(ArchiveError.wrap(error).reason)",
+            "the replacement for \(what) is not valid for the field: \(ArchiveError.wrap(error).reason)",
             path: [.key(entry.field.key)], typeName: plan.typeName)
         }
         return nil
@@ -56,41 +57,51 @@ enum JSONPlanCheck {
     var reasons: [String] = []
     let json = entry.json
     switch json.source {
-    case .firstOf([]), .paths([]): reasons.append("a list of paths is empty; name one, or use none")
+    case .firstOf([]), .paths([]):
+      reasons.append("the list of paths is empty; specify at least one path, or exclude the field from JSON with .none")
     case .firstOf, .paths:
       if json.isWritten, entry.writtenPaths.contains(ValuePath()) {
         reasons.append(
-          "the whole object cannot be written as one of several paths; use entireObject, or make the field readOnly")
+          "the list of paths contains the root, to which the field cannot be written; use entireObject instead of the list, "
+            + "or make the field readOnly")
       }
     default: break
     }
     for path in entry.paths {
       if path.isMisspelled {
-        reasons.append("the path \(path) has an empty key; remove a dot, or write \"\" for an empty key")
+        reasons.append("the path \(path) contains an empty key; remove the extra dot, or write \"\" for the empty key")
       }
       if let problem = path.problem { reasons.append(problem) }
     }
     if let transform = json.transform {
       if let problem = transform.problem { reasons.append(problem) }
       if !holds(entry.field.type, transform.output), !transform.isUntyped {
-        reasons.append("the transformer yields \(transform.output), and the field holds \(entry.field.type)")
+        reasons.append(
+          "the transformer returns \(transform.output), but the field has the type \(entry.field.type); use a transformer "
+            + "that returns \(entry.field.type)")
       }
       if transform.write == nil, json.isWritten {
-        reasons.append("the transformer goes one way, and the field is written; make it reversible or readOnly")
+        reasons.append(
+          "the transformer cannot write the field because it is not reversible; use a ReversibleTransformer, or make the "
+            + "field readOnly")
       }
     }
     if json.isWritten, entry.writtenPaths.contains(where: { $0.components.contains(.anyElement) }) {
       reasons.append("a path with [*] cannot be written; make the field readOnly")
     }
     if json.nullPolicy == .useDefault, !entry.isNullable, entry.field.makeDefault == nil {
-      reasons.append("null means the default, and the field has none")
+      reasons.append(
+        "null cannot be replaced by the default because the field has none; give the field a default, or remove "
+          + ".null(.useDefault)")
     }
     for coercion in json.coercions.sorted(by: { $0.rawValue < $1.rawValue })
     where json.transform == nil && !coercion.isFor(entry.field.type) {
-      reasons.append("the coercion \(coercion.rawValue) means nothing for \(entry.field.type)")
+      reasons.append(
+        "the coercion \(coercion.rawValue) does not apply to the type \(entry.field.type); remove the coercion")
     }
     if json.skipsInvalid, !JSONCoercion.singleElement.isFor(entry.field.type) {
-      reasons.append("only elements of an array can be skipped, and the field holds \(entry.field.type)")
+      reasons.append(
+        "skippingInvalid applies only to arrays, but the field has the type \(entry.field.type); remove it")
     }
     return reasons
   }

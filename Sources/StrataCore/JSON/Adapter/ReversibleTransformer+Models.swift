@@ -59,12 +59,12 @@ extension ReversibleTransformer where Input == ArchiveValue {
         for (index, element) in elements.enumerated() {
           guard case .object(var object) = element, let id = object[key]?.stringValue else {
             throw ArchiveError(
-              .notEncodable, "the identifying key of an element has no string value", path: [.index(index)])
+              .notEncodable, "an element has no string under its identifying key \(key)", path: [.index(index)])
           }
           guard ids.insert(ExactKey(id)).inserted else {
             throw ArchiveError(
               .notEncodable,
-              "two elements have the same identifying key; each identifying key must be unique",
+              "two elements have the same string under the identifying key \(key); each string must be unique",
               path: [.index(index)])
           }
           object[key] = nil

@@ -93,7 +93,9 @@ private struct Side<T: SendableMetatype>: Sendable {
     return Self.unknownType
   }
 
-  private static var unknownType: String { "the type \(T.self) of a transformer is neither Archivable nor Codable" }
+  private static var unknownType: String {
+    "a transformer uses the type \(T.self), which is neither Archivable nor Codable; make the type Codable"
+  }
 
   func decode(_ value: ArchiveValue, in context: DecodingContext) throws -> T {
     if isPaths {

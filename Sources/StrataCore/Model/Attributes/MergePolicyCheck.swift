@@ -24,11 +24,11 @@ enum MergePolicyCheck {
     }
     guard let rules = schema.mergeTraits.rules else { return ArchiveError.combined(errors) }
     if let identity = rules.identity, !identity.keys.allSatisfy(schema.allKeys.contains) {
-      add([], "the merge rules name the identity \(identity), which \(absence(of: schema))")
+      add([], "the merge rules use the identity \(identity), \(absence(of: schema))")
     }
     for policy in rules.policy.parts where !policy.isAutomatic {
       guard let reason = misfit(ofDefault: policy, schema) else { continue }
-      add([], "the merge rules' default \(policy) \(reason)")
+      add([], "the default policy \(policy) \(reason)")
     }
     return ArchiveError.combined(errors)
   }
@@ -53,8 +53,8 @@ enum MergePolicyCheck {
       // An undeclared key is accepted, because an enclosing model may declare the time field that the policy uses.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
-      return "compares the values of \(key), but the type \(name(of: time.type)) has no order; name a date, a number "
-        + "or a string"
+      return "compares the values of \(key), but the type \(name(of: time.type)) has no order; specify the key of a "
+        + "date, a number or a string"
     case _ where kind.isUnknown: return nil
     case (.byID(let key, _), .array(let element)), (.byID(let key, _), .set(let element)):
       return misfit(ofElements: element, key)
@@ -84,21 +84,21 @@ enum MergePolicyCheck {
     case _ where kind.isUnknown: return nil
     case .model(let type):
       guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
-      return "identifies elements by \(key), which \(absence(of: type.schema))"
+      return "identifies elements by \(key), \(absence(of: type.schema))"
     // A dictionary with string keys is accepted, because it may contain the identifying key. Such dictionaries often
     // represent JSON objects.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
     case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
-      return "identifies models by \(key), but the elements are of the type \(name(of: element)); use union, addWins "
-        + "or append"
+      return "identifies models by \(key), but the elements have the type \(name(of: element)); use union, "
+        + "addWins or append"
     }
   }
 
   private static func absence(of schema: ModelSchema) -> String {
-    guard !schema.isEnumeration else { return "the enum \(schema.name) cannot have" }
+    guard !schema.isEnumeration else { return "but the enum \(schema.name) has no keys" }
     let keys = schema.allKeys.isEmpty ? "it has no keys" : "its keys are \(schema.allKeys.joined(separator: ", "))"
-    return "\(schema.name) does not declare; \(keys)"
+    return "which \(schema.name) does not declare; \(keys)"
   }
 
   private static func subject(of policy: MergePolicy) -> String {
@@ -115,8 +115,8 @@ enum MergePolicyCheck {
   }
 
   private static func advice(_ kind: MergeKind) -> String {
-    let fitting = kind.fitting.map { $0 + " or " } ?? ""
-    return "use \(fitting)a policy for every type, such as serverWins"
+    let general = "a policy that applies to every type, such as serverWins"
+    return kind.fitting.map { "use \($0) or \(general)" } ?? "use \(general)"
   }
 
   fileprivate static func name(of type: Any.Type) -> String {

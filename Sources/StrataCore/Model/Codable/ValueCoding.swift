@@ -12,7 +12,7 @@ package enum ValueCoding {
 
   fileprivate static func encoded<T>(_ value: T, includingExcluded: Bool) throws -> ArchiveValue {
     guard let value = value as? any Encodable else {
-      throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable")
+      throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable; make the type Codable")
     }
     return try ValueEncoder.value(of: value, includingExcluded: includingExcluded)
   }
@@ -97,13 +97,13 @@ extension ArchiveError {
     case DecodingError.valueNotFound(_, let found): (code, context) = (.missingValue, found)
     case DecodingError.keyNotFound(let key, let found):
       self.init(
-        .missingValue, "the key \(key.stringValue) is absent", path: Self.path(found.codingPath), underlying: error)
+        .missingValue, "the key \(key.stringValue) is missing", path: Self.path(found.codingPath), underlying: error)
       return
     case DecodingError.dataCorrupted(let found): (code, context) = (.rejected, found)
     default: (code, context) = (.rejected, nil)
     }
     self.init(
-      code, "a Codable type refused the value", path: Self.path(context?.codingPath ?? []), underlying: error)
+      code, "a Codable type rejected the value", path: Self.path(context?.codingPath ?? []), underlying: error)
   }
 
   static func path(_ codingPath: [any CodingKey]) -> [PathComponent] {

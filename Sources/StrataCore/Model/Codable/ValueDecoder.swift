@@ -149,7 +149,7 @@ final class ValueDecoder: Decoder {
     @inline(__always)
     private func value(_ key: some CodingKey) throws -> ArchiveValue {
       guard let value = decoder.find(key.stringValue) else {
-        throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "the key is absent"))
+        throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "the key is missing"))
       }
       return value
     }

@@ -46,7 +46,7 @@ final class ValueEncoder: Encoder {
       var path: [ArchiveError.PathComponent] = []
       if case EncodingError.invalidValue(_, let context) = error { path = ArchiveError.path(context.codingPath) }
       throw ArchiveError(
-        .notEncodable, "a Codable type's own code failed to encode a value", path: path, underlying: error)
+        .notEncodable, "a Codable type failed to encode its value", path: path, underlying: error)
     }
     let value = root.finish()
     if root.types.isTooDeep { throw ArchiveError.tooDeep(mostNested) }

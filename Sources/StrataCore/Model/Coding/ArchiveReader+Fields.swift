@@ -118,7 +118,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -127,7 +127,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -138,7 +138,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(
@@ -263,7 +263,8 @@ extension ArchiveReader {
     guard let made = values?.made(place + Int(placeOffset)) else { return nil }
     guard let made = made as? T else {
       throw ArchiveError(
-        .invalidSchema, "the schema declares the field with a different type than the code that reads it")
+        .invalidSchema,
+        "the schema declares a different type for the field than init(fields:) reads; use the same type in both")
     }
     return made
   }

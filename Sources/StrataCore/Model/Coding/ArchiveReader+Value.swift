@@ -214,7 +214,7 @@ extension ArchiveReader {
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return try context.shared(readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
-    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object is outside a graph, which is not allowed", at: start)
+    case CBOR.Tag.shareable: throw ArchiveError.damaged("a shared object occurs outside a graph", at: start)
     default:
       throw ArchiveError.damaged("the body contains the tag \(tag), which is not part of the format", at: start)
     }
@@ -390,11 +390,11 @@ extension ArchiveReader {
   private mutating func readBignum(isNegative: Bool, at start: Int) throws -> WideInteger {
     let data = try readData()
     guard data.count <= 16 else {
-      throw ArchiveError.damaged("an integer has more than 128 bits, which is the maximum", at: start)
+      throw ArchiveError.damaged("an integer exceeds the maximum of 128 bits", at: start)
     }
     let bits = data.reduce(WideInteger.Magnitude.zero) { $0.appending(bits: UInt64($1), count: 8) }
     guard let magnitude = bits.adding(isNegative ? 1 : 0) else {
-      throw ArchiveError.damaged("an integer has more than 128 bits, which is the maximum", at: start)
+      throw ArchiveError.damaged("an integer exceeds the maximum of 128 bits", at: start)
     }
     return WideInteger(isNegative: isNegative, magnitude: magnitude)
   }

@@ -344,9 +344,11 @@ public struct DecodingReport: Sendable, Hashable {
   /// The lines that a debug build writes to the log: dropped keys, fields that got their defaults, and types with
   /// different fields.
   var noteworthy: [String] {
-    unusedKeys.map { "no field takes \($0) of older data" }
-      + defaultedKeys.map { "older data lacks \($0), which takes its default" }
-      + typesWithOtherFields.map { "an archive has the same version of \($0) and other fields; raise the version" }
+    unusedKeys.map { "no field reads \($0) of older data" }
+      + defaultedKeys.map { "older data has no value for \($0), so the default is used" }
+      + typesWithOtherFields.map {
+        "an archive has the current version of \($0) but different fields; raise the version of the model"
+      }
   }
 
   package mutating func addMissingVersion(of typeName: String) {
@@ -364,13 +366,13 @@ extension DecodingReport: CustomStringConvertible {
   public var description: String {
     guard !isEmpty else { return "nothing was upgraded" }
     let missing =
-      typesWithoutVersion.isEmpty ? [] : ["without a version: " + typesWithoutVersion.joined(separator: ", ")]
+      typesWithoutVersion.isEmpty ? [] : ["types without a version: " + typesWithoutVersion.joined(separator: ", ")]
     func line(_ title: String, _ keys: [Key]) -> [String] {
       keys.isEmpty ? [] : [title + keys.map(\.description).joined(separator: ", ")]
     }
-    let keys = line("no field takes ", unusedKeys) + line("defaults for ", defaultedKeys)
-    let idle = idleOperations.map { "nothing to change: \($0)" }
-    let others = typesWithOtherFields.map { "\($0) has the same version and other fields" }
+    let keys = line("no field reads ", unusedKeys) + line("defaults for ", defaultedKeys)
+    let idle = idleOperations.map { "an operation without effect: \($0)" }
+    let others = typesWithOtherFields.map { "the archive has the current version of \($0) but different fields" }
     return (upgrades.map(\.description) + missing + keys + idle + others).joined(separator: "; ").onOneLine
   }
 }

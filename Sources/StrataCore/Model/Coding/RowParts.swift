@@ -69,13 +69,13 @@ extension ArchiveReader {
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {
-      throw ArchiveError.damaged("a content reference is not a digest", at: start)
+      throw ArchiveError.damaged("a content reference does not contain a digest of the expected length", at: start)
     }
     let major = try readByte()
     let digest = bytes.extracting(position..<position &+ SHA256.size).withUnsafeBytes { Array($0) }
     position &+= SHA256.size
     guard let content = context.row?[digest] else {
-      throw ArchiveError.damaged("the content of a reference is missing", at: start)
+      throw ArchiveError.damaged("the row refers to content that is missing", at: start)
     }
     guard content.count <= lengthLimit else {
       throw ArchiveError(
@@ -90,7 +90,7 @@ extension ArchiveReader {
       _ = strings.append(text)
     case CBOR.Major.bytes:
       strings.append(content)
-    default: throw ArchiveError.damaged("a content reference refers to neither text nor data", at: start)
+    default: throw ArchiveError.damaged("the content of a reference is neither text nor data", at: start)
     }
     return strings.count - 1
   }

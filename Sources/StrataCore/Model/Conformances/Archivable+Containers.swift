@@ -14,7 +14,9 @@ extension Optional: Archivable where Wrapped: Archivable {
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
     throw ArchiveError(
-      .notEncodable, "an optional contains a nil optional, which would be read back as nil; use an enum instead")
+      .notEncodable,
+      "an optional contains an optional that is nil, so the outer optional would also be read back as nil; use an enum "
+        + "instead")
   }
 
   @inlinable

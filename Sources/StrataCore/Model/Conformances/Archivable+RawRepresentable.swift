@@ -46,8 +46,8 @@ extension ArchiveError {
   static func unknownCase<T>(of type: T.Type) -> ArchiveError {
     ArchiveError(
       .unknownCase,
-      "the value is not a case of the type \(type); add the case, list the value as a former raw value, or declare an "
-        + "unknown case"
+      "the value is not a case of the type \(type); add the case, list the value in formerRawValues, or declare an "
+        + "unknownCase"
     )
   }
 }

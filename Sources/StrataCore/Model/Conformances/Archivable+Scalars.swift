@@ -11,7 +11,7 @@ extension Archivable where Self: FixedWidthInteger {
       writer.write(large)
     } else {
       guard bitWidth <= 128 || magnitude >> 128 == 0 else {
-        throw ArchiveError(.notEncodable, "an integer has more than 128 bits, which is the maximum in archives")
+        throw ArchiveError(.notEncodable, "an integer exceeds the maximum of 128 bits that archives can store")
       }
       writer.write(WideInteger(self))
     }

@@ -40,7 +40,7 @@ public struct CasePayload {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or wrap the value in a type of your own"
   )
   @_disfavoredOverload
   public func value<T>(_ label: String, _ type: T.Type = T.self) throws -> T { try ArchiveReader.absent() }
@@ -96,8 +96,8 @@ extension VersionedModel {
     }
     throw ArchiveError(
       .unknownCase,
-      "the value is not a case of the enum \(schema.name); add the case, list the name as a former name, or declare an "
-        + "unknown case",
+      "the value is not a case of the enum \(schema.name); add the case, list the name as a former name of a case, "
+        + "or declare an unknownCase",
       typeName: schema.name)
   }
 }
@@ -116,7 +116,9 @@ extension ArchiveWriter {
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {
-      throw ArchiveError(.invalidSchema, "the case \(name) is not declared in the schema", typeName: schema.name)
+      throw ArchiveError(
+        .invalidSchema, "the schema does not declare the case \(name); add it to the cases of the schema",
+        typeName: schema.name)
     }
     try beginRecord(shape)
     try enter()
@@ -140,7 +142,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; make the type @Model or Codable, or declare a type of your own for the value"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable, or wrap the value in a type of your own"
   )
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}

@@ -133,7 +133,7 @@ extension ArchiveReader {
     // The number is counted across all graphs of the body. It must belong to the current graph, and the number of the
     // graph's first object is subtracted.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
-      throw ArchiveError.damaged("an object reference is outside a graph, which is not allowed", at: start)
+      throw ArchiveError.damaged("an object reference occurs outside a graph", at: start)
     }
     guard objects.contains(Int(number)) else {
       throw ArchiveError.damaged("a reference names an object that is not in its graph", at: start)
@@ -141,7 +141,7 @@ extension ArchiveReader {
     if let passed = context.graph.passed, isLater != (number >= passed) {
       throw ArchiveError.damaged(
         isLater
-          ? "a \"later\" reference names an earlier object; use tag 29 for references to earlier objects"
+          ? "a \"later\" reference refers to an earlier object; use tag 29 for references to earlier objects"
           : "a reference with tag 29 must refer to an earlier object; use a \"later\" reference for a later object",
         at: start)
     }
@@ -215,7 +215,7 @@ extension ArchiveReader {
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged(
-        "a field contains an object reference outside a graph, which is not allowed", at: position)
+        "a field outside a graph contains an object reference", at: position)
     }
     goBack(to: record.place)
     depth += 1

@@ -57,8 +57,8 @@ extension ArchiveWriter {
       guard !known.contains(ObjectIdentifier(type)) else { continue }
       let error = ArchiveError(
         .notEncodable,
-        "the class \(type.schema.name) is unknown to decoders; add the class to the subclasses of the encoder and the "
-          + "decoder, or list the class in its superclass (ModelHierarchy)", typeName: type.schema.name)
+        "the class \(type.schema.name) is unknown to decoders; add it to the subclasses of the encoder and the decoder, "
+          + "or to the subclasses that its superclass declares (ModelHierarchy)", typeName: type.schema.name)
       throw ObjectPath.find(object, from: root).reversed().reduce(error) { ArchiveError.at($1, $0) }
     }
   }
@@ -136,7 +136,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "a weak or conditional reference must refer to an object of a model; make the referenced class @Model, or exclude the field with @Field(storage: .none)"
+      "a weak or conditional reference must refer to an object of a model; declare the referenced class with @Model, or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func conditionalField<T>(_ place: Int, _ value: T) throws { fail(place) }

@@ -41,8 +41,8 @@ final class ObjectsInPlace {
     guard repeatedBytes <= Self.free || repeatedBytes / Self.ratio <= otherBytes else {
       throw ArchiveError(
         .limitExceeded,
-        "repeated shared objects would take more than \(Self.ratio) times their size; write an archive, which stores "
-          + "each object once, or exclude some of the references",
+        "repeated shared objects would make the output more than \(Self.ratio) times as large; write an archive, which "
+          + "stores each object once, or exclude some of the references",
         typeName: type(of: object).schema.name, limit: .outputSize)
     }
     if seen?.updateValue(object as AnyObject, forKey: identity) != nil, repeated == nil { repeated = open.count }

@@ -33,7 +33,9 @@ extension VersionedModel {
   static func run(_ hook: (any AnyModelHook)?, _ model: inout Self, _ context: DecodingContext) throws {
     guard let hook else { return }
     guard let hook = hook as? ModelHook<Self> else {
-      throw ArchiveError(.invalidSchema, "the schema was created for a type other than \(Self.self)")
+      throw ArchiveError(
+        .invalidSchema,
+        "the schema of \(Self.self) was created for a different type; pass \(Self.self).self to ModelSchema")
     }
     try hook.run(&model, context)
   }

@@ -22,8 +22,8 @@ extension ModelSchema {
       }
       return ArchiveError(
         .invalidSchema,
-        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and write a case named "
-          + "“none” with its type, as in MyEnum.none",
+        "make(case:payload:) returns nil for the declared case \(info.name); return the case, and if it is named "
+          + "“none”, write it with its type, as in MyEnum.none",
         typeName: name)
     }
     return nil

@@ -172,23 +172,21 @@ public final class ModelSchema: Sendable {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
     guard (0...version).contains(floors.reader), (floors.reader...version).contains(floors.writer) else {
       return invalid(
-        "the oldest reader is \(floors.reader) and the oldest writer \(floors.writer); they are in this order, and at "
-          + "most the version, which "
-          + "is \(version)")
+        "oldestReader \(floors.reader) and oldestWriter \(floors.writer) are not valid for version \(version); specify "
+          + "0 ≤ oldestReader ≤ oldestWriter ≤ version")
     }
     guard floors.reader < version else { return nil }
     guard keepsUnknownFields else {
       return invalid(
-        "older versions may read it (oldestReader), which needs a property of the type UnknownFields, in them as well; "
-          + "an enum cannot have one")
+        "the model declares oldestReader or oldestWriter but does not keep unknown fields; add a property of type "
+          + "UnknownFields to this version and the older ones, or, for an enum, remove oldestReader and oldestWriter")
     }
     for step in migration?.steps ?? [] where step.fromVersion >= floors.reader {
       for operation in step.operations {
         if case .setDefault = operation { continue }
         return invalid(
-          "the step from \(step.fromVersion) to \(step.toVersion) does more than set defaults (\(operation)), so "
-            + "version \(step.fromVersion) "
-            + "cannot read what follows; the oldest reader is \(step.toVersion) or newer")
+          "the step from version \(step.fromVersion) to \(step.toVersion) does more than set defaults (\(operation)), so "
+            + "version \(step.fromVersion) cannot read later versions; set oldestReader to at least \(step.toVersion)")
       }
     }
     return nil
@@ -202,7 +200,7 @@ public final class ModelSchema: Sendable {
     guard newer.floors.writer <= modelVersion else {
       throw ArchiveError(
         .newerModel,
-        "the object was written by model version \(newer.version), which version \(modelVersion) can read but not "
+        "the object was written by version \(newer.version) of the model, which version \(modelVersion) can read but not "
           + "save; update the program", typeName: name, foundVersion: newer.version, supportedVersion: modelVersion)
     }
     return archivedShape.newer(newer.version, newer.floors)
@@ -252,41 +250,54 @@ public final class ModelSchema: Sendable {
     guard let superclass, superclass.migration != nil, let migration, migration.owner == nil else { return nil }
     return ArchiveError(
       .invalidMigration,
-      "the migration steps may belong to the superclass \(superclass.name); create each plan with its class, as in "
-        + "MigrationPlan(for: \(superclass.name).self, …)", typeName: typeName)
+      "it is not clear whether the migration steps belong to the class or to its superclass \(superclass.name); create "
+        + "each plan with its class, as in MigrationPlan(for: \(superclass.name).self, …)", typeName: typeName)
   }
 
   private static func problem(
     _ name: String, _ version: Int, _ fields: [FieldInfo], _ cases: [CaseInfo]
   ) -> ArchiveError? {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
-    if name.isEmpty || name.utf8.count > 1000 { return invalid("a type name has from 1 to 1,000 bytes") }
+    if name.isEmpty || name.utf8.count > 1000 {
+      return invalid("the type name is empty or longer than 1,000 bytes; specify a name of 1 to 1,000 bytes")
+    }
     if RecordShape.parseMark(name).modelVersion != nil {
-      return invalid("a type name does not end with @ and a number")
+      return invalid("the type name \(name) ends with “@” and a number; specify a name without this ending")
     }
     if !RecordShape(typeName: name, modelVersion: max(version, 0), keys: []).hasPlainMark {
-      return invalid("a type name does not hold the names of superclasses")
+      return invalid(
+        "the type name \(name) looks like a list of superclasses, as in “Dog@2 : Animal@1”; specify a name without "
+          + "“ : ”")
     }
-    if fields.count > 60_000 { return invalid("a model has at most 60,000 fields") }
-    if version < 0 { return invalid("a model version is 0 or more") }
+    if fields.count > 60_000 {
+      return invalid(
+        "the model has \(fields.count) fields, but the maximum is 60,000; move some of them to nested models")
+    }
+    if version < 0 { return invalid("the model version \(version) is negative; specify 0 or a greater number") }
     var keys = Set<String>()
     for field in fields {
-      if !keys.insert(field.key).inserted { return invalid("the key \(field.key) is declared twice") }
+      if !keys.insert(field.key).inserted {
+        return invalid("two fields have the key \(field.key); use a different key for one of them")
+      }
     }
     if let field = fields.first(where: { $0.storage == .none }) {
-      return invalid("\(field.key) takes no part (storage: .none); leave it out of the fields")
+      return invalid(
+        "the field \(field.key) has storage: .none, so it cannot be part of the schema; remove it from the fields")
     }
     for field in fields {
       for former in field.formerly where keys.contains(former) {
-        return invalid("\(former) is a key and also a former key of \(field.key)")
+        return invalid(
+          "the key \(former) belongs to a field but is also a former key of \(field.key); remove it from the former keys"
+        )
       }
     }
-    if Set(cases.map(\.name)).count < cases.count { return invalid("a case is declared twice") }
+    if Set(cases.map(\.name)).count < cases.count {
+      return invalid("two cases have the same name; use a different name for each case")
+    }
     for info in cases where !info.labels.isEmpty && info.labels.count != info.payload.count {
       return invalid(
-        "the case \(info.name) has \(info.payload.count) types and \(info.labels.count) labels; give each type its "
-          + "label, "
-          + "or leave the labels out")
+        "the number of labels (\(info.labels.count)) of the case \(info.name) differs from the number of its associated "
+          + "values (\(info.payload.count)); declare one label for each value, or remove the labels")
     }
     return nil
   }

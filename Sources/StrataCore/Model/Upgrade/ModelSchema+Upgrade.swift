@@ -9,11 +9,11 @@ extension ModelSchema {
       let reason =
         switch (isObject, (record.modelVersion ?? 0) > modelVersion) {
         case (true, true):
-          "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
-            + "subclasses, or, if the type was renamed, add its former name or update this program"
+          "found a record of type \(found) where the type \(name) is expected; if \(found) is a subclass, add it to the "
+            + "decoder's subclasses; if the type was renamed, add its former name or update this program"
         case (true, false):
-          "found a record of type \(found) where the type \(name) is expected; add the class to the decoder's "
-            + "subclasses, or, if the type was renamed, add its former name"
+          "found a record of type \(found) where the type \(name) is expected; if \(found) is a subclass, add it to the "
+            + "decoder's subclasses; if the type was renamed, add its former name"
         case (false, true):
           "found a record of type \(found) where the type \(name) is expected; if the type was renamed, add its former "
             + "name or update this program"
@@ -42,8 +42,8 @@ extension ModelSchema {
     guard keepsUnknownFields else {
       throw ArchiveError.newer(version, self).changed {
         $0.reason +=
-          ". Version \(modelVersion) may read it only if its model keeps unknown keys (var unknownFields = "
-          + "UnknownFields())"
+          ", or declare var unknownFields = UnknownFields() in the model, so that version \(modelVersion) can read the "
+          + "data and keep its unknown keys"
       }
     }
   }

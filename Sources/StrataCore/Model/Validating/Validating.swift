@@ -96,8 +96,8 @@ extension Validation.Rule {
       guard var root = other as? Root else {
         throw ArchiveError(
           .invalidSchema,
-          "a rule for the class \(Root.schema.name) was added to a different class; move the rule to the class it "
-            + "belongs to",
+          "a validation rule for the class \(Root.schema.name) was added to the class \(Other.schema.name); move the rule to "
+            + "\(Root.schema.name)",
           typeName: Other.schema.name)
       }
       var inner = Undo<Root>()

@@ -54,7 +54,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     for case let key? in given.map(\.key) where places[key] == nil {
       throw ArchiveError(
         .invalidSchema,
-        "a rule names the undeclared key \(key); the declared keys are \(schema.allKeys.joined(separator: ", "))",
+        "a validation rule uses the key \(key), which the model does not declare; its keys are "
+          + "\(schema.allKeys.joined(separator: ", "))",
         typeName: schema.name)
     }
     // Rules of the same field are sorted by their index, because the sort function does not guarantee to keep their

@@ -77,6 +77,8 @@ struct LoggingTests {
     for _ in 0..<3 { #expect(try ArchiveDecoder().decode(Newer.self, from: old) == Newer(note: "secret")) }
     let notes = Recorder.entries.withLock { $0 }.filter { $0.level == .notice }.map(\.message)
     #expect(
-      notes == ["no field takes Newer.nick of older data", "older data lacks Newer.stars, which takes its default"])
+      notes == [
+        "no field reads Newer.nick of older data", "older data has no value for Newer.stars, so the default is used",
+      ])
   }
 }

@@ -20,8 +20,8 @@ struct ValueDecoder: Decoder {
     {
       throw ArchiveError(
         .unknownCase,
-        "the value is not a case of the type \(T.self); add the case, list the value as a former "
-          + "raw value, or declare an unknown case",
+        "the value is not a case of the type \(T.self); add the case, list the value in "
+          + "formerRawValues, or declare an unknownCase",
         path: ArchiveError.path(codingPath))
     }
   }
@@ -65,7 +65,7 @@ struct ValueDecoder: Decoder {
 
     private func decoder(_ key: some CodingKey) throws -> ValueDecoder {
       guard let value = values[key.stringValue] else {
-        throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "the key is absent"))
+        throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "the key is missing"))
       }
       return ValueDecoder(value: value, codingPath: codingPath + [key], context: context)
     }

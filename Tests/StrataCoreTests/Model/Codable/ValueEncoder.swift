@@ -57,7 +57,7 @@ struct ValueEncoder: Encoder {
       var path: [ArchiveError.PathComponent] = []
       if case EncodingError.invalidValue(_, let context) = error { path = ArchiveError.path(context.codingPath) }
       throw ArchiveError(
-        .notEncodable, "a Codable type's own code failed to encode a value", path: path, underlying: error)
+        .notEncodable, "a Codable type failed to encode its value", path: path, underlying: error)
     }
     return root.value()
   }
