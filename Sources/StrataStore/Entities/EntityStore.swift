@@ -14,7 +14,11 @@ public struct EntityStore: Sendable {
   ///
   /// - Precondition: the store was not created by ``init(in:_:)``.
   public var writer: any DatabaseWriter {
-    guard let database else { preconditionFailure("an EntityStore that was created in a transaction has no writer") }
+    guard let database else {
+      preconditionFailure(
+        "an EntityStore that was created in a transaction has no writer; use the database connection of the "
+          + "transaction")
+    }
     return database
   }
   private let database: (any DatabaseWriter)?
@@ -50,7 +54,7 @@ public struct EntityStore: Sendable {
     guard let database else {
       throw EntityError(
         .database,
-        "the store was created in a transaction and cannot start one; use the methods with the parameter 'in'")
+        "the store was created in a transaction and cannot start a new one; use the methods with the parameter 'in'")
     }
     return database
   }
