@@ -64,13 +64,13 @@ extension RemoteRefresh: CustomStringConvertible {
   /// changed.
   public var description: String {
     switch outcome {
-    case .fresh: return "still fresh, not asked"
+    case .fresh: return "still fresh, no request sent"
     case .notModified: return "not modified"
     case .merged: break
     }
     let parts = [
       (inserted, "inserted"), (updated, "updated"), (unchanged, "unchanged"), (deleted, "deleted"),
-      (invalid.count, "invalid"), (passedOver, "passed over"), (kept, "kept though the server has them no longer"),
+      (invalid.count, "invalid"), (passedOver, "skipped"), (kept, "kept although missing on the server"),
       (conflicts, "in conflict"),
     ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return parts.isEmpty ? "no records" : parts.joined(separator: ", ")

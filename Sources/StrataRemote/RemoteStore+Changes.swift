@@ -80,8 +80,8 @@ extension RemoteStore {
       if known.kind == .insert, try RecordRenaming(catalog, entity, db).isReferenced(known.record) {
         throw RemoteError(
           .store,
-          "the new record cannot be discarded because other rows refer to it; change the references, or delete those "
-            + "rows together with the record",
+          "the new record cannot be discarded because other rows refer to it; change the references in these "
+            + "rows, or delete the rows first",
           entity: entity.name)
       }
       if known.state == .uncertain {

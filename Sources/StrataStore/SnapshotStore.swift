@@ -187,7 +187,7 @@ public final class SnapshotStore: Sendable {
         result = try write(db, isWhole: false, body)
         return .commit
       }
-      guard let result else { throw StoreError(.fileSystem, "the transaction did not run") }
+      guard let result else { throw StoreError(.fileSystem, "SQLite did not run the transaction") }
       return result
     } catch { throw StoreError.ofDatabase(error) }
   }

@@ -134,14 +134,16 @@ extension StoreError {
   /// Converts a file system or SQLite error to a ``StoreError``. Returns any other error unchanged.
   ///
   /// - Parameter reason: the text that names the failed operation.
-  static func ofFile(_ error: any Error, _ reason: String = "the system refused an operation on a file") -> any Error {
+  static func ofFile(_ error: any Error, _ reason: String = "the operating system refused a file operation")
+    -> any Error
+  {
     let known = error as? ArchiveError
     guard known?.code == .fileSystem || error is CocoaError || error is POSIXError else { return ofDatabase(error) }
     var cause = (known?.underlyingError ?? error) as NSError
     while let inner = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = inner }
     let isFull = cause.domain == NSPOSIXErrorDomain && noRoom.contains(Int32(truncatingIfNeeded: cause.code))
     return StoreError(
-      isFull ? .full : .fileSystem, isFull ? reason + "; the disk is full, so free up disk space" : reason,
+      isFull ? .full : .fileSystem, isFull ? "\(reason): the disk is full; free up disk space" : reason,
       underlying: error)
   }
 
@@ -154,10 +156,10 @@ extension StoreError {
     // disk is full.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
-      (.full, "the disk is full, so nothing of the transaction was saved; free up disk space")
+      (.full, "the disk is full, so the transaction was not saved; free up disk space")
     // If the system fails to read a page, SQLite may report the page as corrupt. The system errors show that this is the cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
-    case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check the store, then salvage it")
+    case .SQLITE_CORRUPT: (.damaged, "the store file is damaged; check the store, then salvage it")
     // Only a damaged row can declare a size above SQLite's limit.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
     case .SQLITE_NOTADB: (.notAStore, "the file is not an SQLite database")
@@ -167,8 +169,8 @@ extension StoreError {
         "another connection has locked the store; end that connection's transaction, or increase busyTimeout"
       )
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-      (.fileSystem, "the file cannot be opened; its folder must exist and may have to be writable")
-    case .SQLITE_READONLY: (.readOnly, "the store can only be read")
+      (.fileSystem, "the file cannot be opened; check that its folder exists and is writable")
+    case .SQLITE_READONLY: (.readOnly, "the store is read-only")
     // A closed connection causes this code. SQLite's own message would be misleading here.
     case .SQLITE_MISUSE: (.invalid, "the store is closed; open the store again")
     case .SQLITE_NOMEM: (.fileSystem, "the system does not have enough memory for the operation; try again later")
@@ -180,8 +182,8 @@ extension StoreError {
   private static let noRoom = [ENOSPC, EFBIG, EDQUOT]
 
   private static let unreadable =
-    "the system failed to read or write the file, which need not be damaged; try again, and if it fails again, copy the "
-    + "file to another disk and check the copy"
+    "the operating system failed to read or write the file, although the file itself may be intact; try "
+    + "again, or copy the file to another disk and check the copy"
 
   /// Returns the error for a file that the system cannot read.
   static func unreadable(_ cause: (any Error)?) -> StoreError { StoreError(.fileSystem, unreadable, underlying: cause) }

@@ -122,7 +122,7 @@ extension StoreTransaction {
     ) { row in
       let key = try StoredKey(row, at: index)
       guard before.lexicographicallyPrecedes(key.bytes) else {
-        throw StoreError(.damaged, "the keys are not ordered by name; check the store, then salvage it")
+        throw StoreError(.damaged, "the keys of the store are not sorted by name; check the store, then salvage it")
       }
       before = key.bytes
       return try body(key, row)

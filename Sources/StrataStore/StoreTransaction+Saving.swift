@@ -96,7 +96,7 @@ extension StoreTransaction {
   ) throws -> StoreRevision {
     let head = try begin(key, .always)
     guard let head, let row = try row(of: key, at: point) else {
-      throw StoreError.notFound("the key has no state to restore", key: key)
+      throw StoreError.notFound("the key has no revision to restore", key: key)
     }
     return try repeated(row, as: .restore, key, head, author, note)
   }
@@ -118,7 +118,8 @@ extension StoreTransaction {
       guard !exists else {
         throw StoreError(
           .conflict,
-          "the key already has a value; to replace it, read it, and save with .isStill and its revision", key: key,
+          "the key already has a value; to replace the value, read it, and save with the condition .isStill "
+            + "and its revision number", key: key,
           revision: head.map { Int($0.row.seq) })
       }
     case .isStill(let number):
@@ -193,8 +194,9 @@ extension StoreTransaction {
       else { continue }
       throw StoreError(
         .newerModel,
-        "a newer program saved the last revision, and this save would lose its unknown data; update this program, or "
-          + "save with overNewer: true", key: key, revision: Int(head.seq), typeName: name,
+        "a newer program saved the last revision, and this save would discard data that this program does "
+          + "not know; update this program, or save with overNewer: true", key: key, revision: Int(head.seq),
+        typeName: name,
         foundVersion: version, supportedVersion: known)
     }
   }

@@ -11,7 +11,7 @@ extension StoreTransaction {
   ///   deltas.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
-    try move(.undo, key, author, note, "the key has no state before the current one") { $0.earlier }
+    try move(.undo, key, author, note, "no change can be undone because the key has no earlier state") { $0.earlier }
   }
 
   /// Redoes the last undone change of a key by saving the undone state as a new revision. A new save, restore or deletion
@@ -22,7 +22,7 @@ extension StoreTransaction {
   /// - Complexity: the same as ``undo(_:author:note:)``.
   @discardableResult
   public func redo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
-    try move(.redo, key, author, note, "nothing was undone since the last save") { $0.undone }
+    try move(.redo, key, author, note, "no change can be redone because no undone change is left") { $0.undone }
   }
 
   /// Saves an earlier state of a key as a new revision.

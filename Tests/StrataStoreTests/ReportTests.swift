@@ -11,13 +11,13 @@ struct ReportTests {
   @Test("Checks, salvages, backups and prunes")
   func maintenance() {
     let clean = StoreCheckReport(level: .full, findings: [], omittedFindings: 0, checkedRevisions: 1)
-    #expect("\(clean)" == "1 revision read, nothing found")
+    #expect("\(clean)" == "1 revision read, no problems found")
     let damaged = StoreCheckReport(level: .full, findings: [Self.finding], omittedFindings: 2, checkedRevisions: 10)
-    #expect("\(damaged)" == "10 revisions read, 3 findings")
+    #expect("\(damaged)" == "10 revisions read, 3 problems found")
     let salvage = StoreSalvageReport(revisions: 9, keys: 1, lost: [Self.finding], omittedLosses: 1)
-    #expect("\(salvage)" == "9 revisions of 1 key brought out, 2 losses")
+    #expect("\(salvage)" == "9 revisions of 1 key recovered, 2 losses")
     let backup = StoreBackup(url: URL(filePath: "/x/a\nb.strata"), size: 4096, sequence: 7)
-    #expect("\(backup)" == #"a\nb.strata, 4096 bytes, up to sequence 7"#)
+    #expect("\(backup)" == #"a\nb.strata: 4096 bytes, revisions up to sequence 7"#)
     var prune = StorePruneReport(isDryRun: true)
     (prune.removed, prune.kept, prune.skipped) = (["a": [1, 2], "b": [1]], 4, [Self.finding])
     #expect("\(prune)" == "3 revisions of 2 keys would be removed, 4 kept, 1 key skipped")
@@ -29,7 +29,8 @@ struct ReportTests {
     let text = StoreUpgradePlan.Part(typeName: "String", modelVersion: nil, state: .current, revisions: 1)
     #expect(
       "\(StoreUpgradePlan(parts: [old, text], failed: 1))"
-        == "2 to upgrade; 1 set aside; Note 1: 3 revisions, old; String: 1 revision, current")
+        == "2 revisions to upgrade; 1 skipped because an earlier upgrade failed; Note 1: 3 revisions, old; "
+        + "String: 1 revision, current")
     var report = StoreUpgradeReport()
     (report.upgraded, report.total, report.unchanged) = (10, 12, 1)
     report.findings.add(Self.finding)
@@ -51,6 +52,6 @@ struct ReportTests {
       ])
     let status = try store.status()
     #expect("\(status)" == "0 keys, 1 revision, \(status.fileSize) bytes, sequence 2")
-    #expect(status.types.map(\.description) == ["String: 1 revision, 0 of them the last ones of their keys"])
+    #expect(status.types.map(\.description) == ["String: 1 revision, including the last revision of 0 keys"])
   }
 }

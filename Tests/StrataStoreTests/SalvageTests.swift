@@ -188,7 +188,7 @@ struct SalvageTests {
       let store = try SnapshotStore(url: copy)
       let next = try store.write { try $0.save(1, as: "n") }
       #expect(next.sequence > 1_000_000_000_000, "seed \(seed)")
-      #expect(report.lost.contains { $0.problem.contains("given last") })
+      #expect(report.lost.contains { $0.problem.contains("the last sequence") })
       #expect(try store.check(.full).findings.map(\.description) == [])
     }
   }

@@ -54,7 +54,7 @@ struct StoreCommandTests {
     let file = try other.scratch.file("text", "a text of some length, which is no database of SQLite at all")
     Run("store", "init", file).expectFailure("text: ", "too short for an SQLite database")
     Run("store", "init", other.scratch.url.path).expectFailure("folder")
-    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "its folder must exist")
+    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "check that its folder exists")
   }
 
   @Test("A document is saved as it is, and comes back to the byte")
@@ -139,7 +139,7 @@ struct StoreCommandTests {
     #expect(scene.run("label", "k", "first", "--revision", "1").code == 0)
     #expect(scene.run("undo", "k").text == "undone  k  revision 3, which repeats revision 1\n")
     #expect(scene.run("redo", "k", "--note", "again").text == "redone  k  revision 4, which repeats revision 2\n")
-    scene.run("redo", "k").expectFailure("nothing was undone")
+    scene.run("redo", "k").expectFailure("no undone change is left")
     #expect(scene.run("restore", "k", "label:first").text == "restored  k  revision 5, which repeats revision 1\n")
     #expect(scene.run("delete", "k").text == "deleted  k  revision 6\n")
     scene.run("show", "k").expectFailure("was deleted by revision 6")
@@ -336,7 +336,7 @@ struct StoreCommandTests {
       status["types"]?.arrayValue?.last == ["type": "Value", "modelVersion": .null, "revisions": 6, "keys": 1])
     #expect(scene.run("status").text.hasSuffix("\n\nT@2    1 revision   1 key\nValue  6 revisions  1 key\n"))
     scene.run("prune").expectFailure("models.store: ", "--keep-last")
-    scene.run("backup", "-o", scene.scratch.path("none/backup")).expectFailure("folder for the backup does not exist")
+    scene.run("backup", "-o", scene.scratch.path("none/backup")).expectFailure("for the backup does not exist")
     let dry = try scene.json("prune", "--keep-last", "2", "--dry-run")
     #expect(dry["removed"] == ["k": [2, 3, 4]] && dry["dryRun"] == true)
     #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.count == 6)

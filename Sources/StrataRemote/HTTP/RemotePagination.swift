@@ -117,8 +117,8 @@ public struct RemotePagination: Sendable {
     }
     guard origin == HTTPOrigin(url) else {
       throw Self.refusal(
-        "the next page has a different origin, which must not receive the token; it must have the same scheme, host "
-          + "and port as this page", url)
+        "the URL of the next page has a different origin, which must not receive the token; the server must "
+          + "use the same scheme, host and port for all pages", url)
     }
     return next
   }

@@ -76,23 +76,29 @@ private struct RemoteCatalogBuilder {
   mutating func run() throws {
     let url = configuration.baseURL
     if !["http", "https"].contains(url.scheme?.lowercased() ?? "") || (url.host ?? "").isEmpty {
-      note("the base URL must be http or https, and name a host")
+      note("the base URL must use http or https and must contain a host")
     }
-    if configuration.mappers.isEmpty { note("there is no mapper; name the entities that the server has") }
+    if configuration.mappers.isEmpty {
+      note("the configuration has no mappers; add a mapper for each entity that the server has")
+    }
     if configuration.sizeLimit < 1 || configuration.pageLimit < 1 || configuration.timeout <= .zero
       || configuration.requestsAtOnce < 1
     {
-      note("limits and timeouts must be greater than zero")
+      note("sizeLimit, pageLimit, timeout and requestsAtOnce must be greater than zero")
     }
     var names = Set<String>()
     for mapper in configuration.mappers {
-      if !names.insert(mapper.name).inserted { note("two mappers have this name; leave one out, or name it", mapper) }
+      if !names.insert(mapper.name).inserted {
+        note(
+          "two mappers have the same name; remove one of them, or specify a different name with the parameter "
+            + "'name'", mapper)
+      }
       guard let number = mapper.box.number(in: catalog) else {
-        note("the EntityStore does not know the entity; name it where the store is made", mapper)
+        note("the entity is not registered; register it when you create the EntityStore", mapper)
         continue
       }
       if mappers[number] != nil {
-        note("two mappers are for one entity; leave one out", mapper)
+        note("two mappers map the same entity; remove one of them", mapper)
         continue
       }
       mappers[number] = mapper
@@ -100,10 +106,11 @@ private struct RemoteCatalogBuilder {
         $0.key != number && catalog.table(of: $0.key).name == catalog.table(of: number).name
       }) {
         note(
-          "the table is that of \(other.value.name) as well, so that nothing tells whose a change is; map the class that all of its rows are",
+          "the entity has the same table as \(other.value.name), so it is unclear to which entity a changed "
+            + "row belongs; map only the common superclass",
           mapper)
       }
-      if mapper.path.split(separator: "/").isEmpty { note("the path is empty", mapper) }
+      if mapper.path.split(separator: "/").isEmpty { note("the path of the mapper is empty; specify a path", mapper) }
       if let problem = mapper.deleted?.problem { note(problem, mapper) }
     }
     for mapper in configuration.mappers { try add(mapper) }
@@ -118,32 +125,43 @@ private struct RemoteCatalogBuilder {
     let (type, table) = (catalog.types[number], catalog.table(of: number))
     let adapter: any EntityAdapter
     do { adapter = try self.adapter(mapper, number) } catch {
-      return note("the keys do not fit the model", mapper, error)
+      return note("the JSON keys of the mapper do not match the model", mapper, error)
     }
     guard table.primaryKey.count == 1,
       let keyAttribute = type.attributes.firstIndex(where: { $0.slot == table.primaryKey[0] })
-    else { return note("the table needs a primary key of one column, and the model a property for it", mapper) }
+    else {
+      return note(
+        "the table must have a primary key of a single column, and that column must be mapped to a property", mapper)
+    }
     guard let id = idAttribute(mapper, type, adapter) else {
       return note(
-        mapper.id.map { "the id \($0) is no property in a column that is written" }
-          ?? "no property is read from id, _id, identifier, url or URL; name the one that holds the server's id", mapper
+        mapper.id.map {
+          "the mapper's id “\($0)” is not a property with a writable column; specify a property whose column "
+            + "is not .readOnly"
+        }
+          ?? "no property has the JSON key id, _id, identifier, url or URL; specify the property for the "
+          + "server's id with the mapper's parameter 'id'", mapper
       )
     }
     let idSlot = type.attributes[id].slot
     let idColumn = table.columns[idSlot].name
     if idSlot != table.primaryKey[0], !(try isUnique(idColumn, table)) {
-      note("the column \(idColumn) of the server's id needs a unique index", mapper)
+      note(
+        "the column “\(idColumn)” for the server's id has no unique index; create a unique index for the column", mapper
+      )
     }
     if mapper.ids == .server, idSlot == table.primaryKey[0], table.rowID == idSlot,
       type.schema.fields[type.attributes[id].place].isOptional
     {
       note(
-        "the table \(table.name) assigns a number to a new record that the server may give to another; make \(type.schema.fields[type.attributes[id].place].key) no optional and take newKey(), or keep the server's id in a column of its own",
+        "the table “\(table.name)” generates primary keys that the server may assign to different records; "
+          + "make the property “\(type.schema.fields[type.attributes[id].place].key)” non-optional and set it to "
+          + "newKey(), or store the server's id in a separate column",
         mapper)
     }
     for name in mapper.references.keys.sorted() {
       if !type.relations.contains(where: { $0.key == name }) {
-        note("\(name) is no relation, so that JSON cannot hold ids for it", mapper)
+        note("the mapper's parameter 'references' contains “\(name)”, which is not a relation; remove this key", mapper)
       }
     }
     let fields =
@@ -213,7 +231,8 @@ private struct RemoteCatalogBuilder {
       }
       if let target, let other = mappers[target], !idIsKey(other, target) {
         note(
-          "\(key) holds the primary key of \(other.name), which is not the id of the server; make it a relation, and name it in references:",
+          "the property “\(key)” contains the primary key of \(other.name), which is not the server's id; "
+            + "make the property a relation, and specify its JSON path with the mapper's parameter 'references'",
           mapper)
       }
       fields.append(
@@ -242,7 +261,8 @@ private struct RemoteCatalogBuilder {
       guard isUsed else { continue }
       guard mappers[relation.target] != nil else {
         note(
-          "\(relation.key) leads to \(catalog.types[relation.target].name), which no mapper names; add one, or leave it out of JSON",
+          "the relation “\(relation.key)” refers to the entity \(catalog.types[relation.target].name), which "
+            + "has no mapper; add a mapper, or exclude the relation from JSON",
           mapper)
         continue
       }
@@ -250,7 +270,9 @@ private struct RemoteCatalogBuilder {
       case .toOne(let slot, let referenced):
         if !places.written.isEmpty, [referenced] != catalog.table(of: relation.target).primaryKey {
           note(
-            "\(relation.key) holds another column of \(catalog.types[relation.target].name) than its primary key, so that its changes could not be sent; let it hold that, or make it .readOnly in JSON",
+            "the relation “\(relation.key)” refers to a column of \(catalog.types[relation.target].name) "
+              + "that is not the primary key, so its changes cannot be sent; refer to the primary key, or make "
+              + "the relation .readOnly in JSON",
             mapper)
         }
         fields.append(
@@ -265,13 +287,15 @@ private struct RemoteCatalogBuilder {
           || other.relations.contains { if case .toOne(slot, _) = $0.cardinality { true } else { false } }
         if !isHeld, !places.written.isEmpty {
           note(
-            "no property of \(other.name) holds the foreign key of the list \(relation.key), so that its changes could not be sent; give it one, or make the list .readOnly in JSON",
+            "no property of \(other.name) is mapped to the foreign key of the list “\(relation.key)”, so "
+              + "changes of the list cannot be sent; add such a property, or make the list .readOnly in JSON",
             mapper)
         }
       case .through:
         if !places.written.isEmpty {
           note(
-            "changes of \(relation.key), which is kept in a table of pairs, are not sent; make the list .readOnly in JSON",
+            "changes of the list “\(relation.key)” cannot be sent because it is stored in a join table; make "
+              + "the list .readOnly in JSON",
             mapper)
         }
       }

@@ -71,7 +71,7 @@ struct AnswerWriter {
       throw RemoteError(.accountChanged, "the account changed during the request, so the response was discarded")
     }
     guard try !RemoteTables.isBeforeReset(number, db) else {
-      throw RemoteError(.accountChanged, "all rows were removed during the request, so the response was discarded")
+      throw RemoteError(.accountChanged, "the store was reset during the request, so the response was discarded")
     }
     self.nodes = nodes
     self.catalog = catalog

@@ -73,8 +73,9 @@ struct CarriedEdits {
     guard let field else {
       throw RemoteError(
         .store,
-        "an unsent edit changes the column “\(column)”, which no property uses any longer; send the edits first, or "
-          + "declare the former key “\(key)” with 'formerly' or in a step that renames it",
+        "an unsent edit refers to the column “\(column)”, which is no longer mapped to a property; send the "
+          + "edits before the migration, or declare the former key “\(key)” with 'formerly' or in a step that "
+          + "renames it",
         entity: entity.name)
     }
     // If the model version of the stored values is unknown, it is also unknown which conversions they need, so none are
@@ -109,7 +110,7 @@ struct CarriedEdits {
     case .move(let path, _, _, _) where path.firstKey == key, .drop(let path) where path.firstKey == key:
       throw RemoteError(
         .store,
-        "the migration would remove the unsent edit of “\(key)” (\(operation)); send the edits first",
+        "the migration would discard the unsent edit of “\(key)” (\(operation)); send the edits before the migration",
         entity: entity.name)
     case .optional(let inner): try follow(inner, &key, &conversions)
     case .rename, .convert, .replaceNull, .move, .drop, .setDefault, .custom: break

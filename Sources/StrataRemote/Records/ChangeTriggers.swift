@@ -190,7 +190,8 @@ enum ChangeTriggers {
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """
-        SELECT RAISE(ABORT, 'strata: the server may give this number to another record; use RemoteStore.newKey() for a new one')
+        SELECT RAISE(ABORT, 'strata: the server may assign this id to a different record; \
+        use RemoteStore.newKey() for the id of a new record')
         WHERE typeof(NEW.\(key)) = 'integer' AND NEW.\(key) >= 0 AND NOT \(isKnown("NEW"))
           AND NOT EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW")))
           AND NOT EXISTS (SELECT 1 FROM strata_remote_records WHERE \(change("NEW")));
@@ -216,7 +217,8 @@ enum ChangeTriggers {
 
     private var checkID: String {
       """
-      SELECT RAISE(ABORT, 'strata: the id that a server gave a record cannot change; delete it and make another')
+      SELECT RAISE(ABORT, 'strata: the id that the server assigned to the record cannot change; \
+      delete the record and create a new one')
       WHERE OLD.\(id) IS NOT NULL AND NEW.\(id) IS NOT NULL AND NEW.\(id) IS NOT OLD.\(id) COLLATE BINARY;
       UPDATE \(table) SET \(id) = OLD.\(id) WHERE \(key) = OLD.\(key) AND NEW.\(id) IS NULL AND OLD.\(id) IS NOT NULL;
       """
@@ -227,7 +229,8 @@ enum ChangeTriggers {
       let id = "OLD.\(id)"
       let any = sent.isEmpty ? "0" : "(" + sent.map { isChanged($0.column) }.joined(separator: " OR ") + ")"
       return """
-        SELECT RAISE(ABORT, 'strata: the primary key of a record that a server has cannot change; delete it and make another')
+        SELECT RAISE(ABORT, 'strata: the primary key of a record on the server cannot change; \
+        delete the record and create a new one')
         WHERE NEW.\(key) IS NOT OLD.\(key) COLLATE BINARY;
         \(entity.idIsKey ? "" : checkID)
         \(checkAccount("OLD"))

@@ -59,7 +59,8 @@ struct StoredConflict {
       guard case .attribute(let place) = field.source else {
         throw RemoteError(
           .store,
-          "a conflict about a reference cannot be resolved with a value; use .local or .server", entity: entity.name)
+          "a conflict between two references cannot be resolved with a value; use .local or .server",
+          entity: entity.name)
       }
       let new = try entity.stored(part.replaced(in: entity.value(local, place), with: value), place)
       try entity.set(field.column, of: record, to: new, db)
@@ -79,8 +80,8 @@ struct StoredConflict {
     guard try target.row(server, db) == nil else { return }
     throw RemoteError(
       .store,
-      ".server cannot resolve the conflict because the server's value refers to a record that does not exist locally; "
-        + "if you deleted that record, discard the deletion; otherwise use .local",
+      "the conflict cannot be resolved with .server because the server's value refers to a record that does "
+        + "not exist locally; use .local, or discard the deletion of that record",
       entity: entity.name)
   }
 }

@@ -35,10 +35,10 @@ struct ChangeRequest {
     /// resolution of a conflict.
     var reason: String? {
       switch self {
-      case .waits: "the change cannot be sent until the server has a record that it refers to"
+      case .waits: "the change cannot be sent until the referenced record exists on the server"
       case .held: "the change cannot be sent until its conflict is resolved"
       case .behind:
-        "the change cannot be sent until the changes to records that used to refer to its record have been sent"
+        "the deletion cannot be sent until the changes that remove references to the record have been sent"
       case .ready, .uncertain, .nothing, .stuck, .again, .needsRecord: nil
       }
     }

@@ -45,8 +45,8 @@ extension ChangeSender {
     guard let change else { return }
     let error = RemoteError(
       .store,
-      "new records refer to each other in a cycle, so none can be sent first; allow null in one of the referring "
-        + "columns",
+      "new records refer to each other in a cycle, so none of the records can be sent first; allow null in "
+        + "one of the referring columns",
       entity: entity.name)
     try await refuse(change, error, shown(change), &sending)
   }
@@ -107,8 +107,8 @@ extension ChangeSender {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
       .uncertain,
-      "the response to the creation of the record was lost, so the server may already have the record; if it does not, "
-        + "retry the change; otherwise discard the change",
+      "the response to the request that creates the record was lost, so the server may already have the "
+        + "record; discard the change if it does, or retry the change if it does not",
       entity: entity.name)
     try await session.write { db in try change.becomeUncertain(error, db) }
     let shown = try await shown(change)

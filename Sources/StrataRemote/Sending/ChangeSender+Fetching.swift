@@ -70,8 +70,9 @@ extension ChangeSender {
         guard changed.isEmpty else {
           let error = RemoteError(
             .conflict,
-            "the record was deleted locally, but its values of \(changed.joined(separator: ", ")) changed on the "
-              + "server; to delete the record anyway, retry the change; otherwise discard the change",
+            "the record was deleted locally, but the server's values of \(changed.joined(separator: ", ")) "
+              + "have changed since; retry the change to delete the record anyway, or discard the change to keep "
+              + "the record",
             entity: entity.name)
           try await refuse(change, error, shown, &sending)
           return nil
@@ -177,8 +178,8 @@ extension ChangeSender {
         else {
           throw RemoteError(
             .refused,
-            "the path for \(verb) uses the key “\(key)”, which has no value in the record; set the value, then retry "
-              + "the change",
+            "the path for \(verb) requests uses the key “\(key)”, which has no value in the record; set the "
+              + "value, then retry the change",
             entity: entity.name)
         }
         return text

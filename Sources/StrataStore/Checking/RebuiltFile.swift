@@ -25,7 +25,9 @@ struct RebuiltFile {
       if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
-    } catch { throw StoreError.ofFile(error, "the damaged file could not be copied for the repair") }
+    } catch {
+      throw StoreError.ofFile(error, "the damaged file could not be copied to a temporary file for the salvage")
+    }
   }
 
   /// Opens the copy. The copy's own first page is used if the tables can be found with it. Otherwise the first page of a new
@@ -70,7 +72,7 @@ struct RebuiltFile {
     guard needed.allSatisfy({ found.contains($0) }) else {
       throw found.count * 2 < roots.count && !own.starts(with: Self.magic)
         ? StoreError(.notAStore, "the file does not contain a recognizable store")
-        : StoreError(.damaged, "the file has too many damaged pages to be repaired; restore a backup")
+        : StoreError(.damaged, "the file has too many damaged pages to be salvaged; restore a backup")
     }
     for page in Self.schemaPages(of: fresh) {
       let bytes = fresh.subdata(in: (page - 1) * Self.pageSize..<page * Self.pageSize)
@@ -82,7 +84,7 @@ struct RebuiltFile {
   private func read(_ page: Int, _ file: FileHandle) throws -> Data {
     try file.seek(toOffset: UInt64((page - 1) * Self.pageSize))
     guard let bytes = try file.read(upToCount: Self.pageSize), bytes.count == Self.pageSize else {
-      throw StoreError(.fileSystem, "a page of the copied file cannot be read")
+      throw StoreError(.fileSystem, "a page of the temporary copy cannot be read")
     }
     return Data(bytes)
   }

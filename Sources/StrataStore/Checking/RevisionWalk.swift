@@ -49,7 +49,7 @@ struct RevisionWalk {
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
       // The rows on a damaged page may not be sorted. Without this check, the iteration could go back and never end.
-      guard found >= id else { throw StoreError(.damaged, "the revisions are out of order") }
+      guard found >= id else { throw StoreError(.damaged, "the revisions are not stored in ascending order") }
       do { return (found, .row(try StoredRow(row))) } catch {
         // The key and the number of a damaged row only help to describe the loss, so a column that cannot be read is ignored.
         let key: Int64? = try? row.column(1), seq: Int64? = try? row.column(2)
@@ -145,9 +145,10 @@ extension RevisionLoss {
   ///
   /// - Parameter last: the last identifier of the range, or `nil` if nothing after `first` can be read.
   fileprivate init(from first: Int64, to last: Int64?, _ error: any Error) {
-    let part = last.map { "to \($0)" } ?? "on"
+    let cause = StoreFinding.problem(error)
     self.init(
       kind: .file, id: first,
-      problem: "revisions of the sequence \(first) \(part) cannot be read: \(StoreFinding.problem(error))")
+      problem: last.map { "the revisions from sequence \(first) to \($0) cannot be read: \(cause)" }
+        ?? "all revisions from sequence \(first) onward cannot be read: \(cause)")
   }
 }

@@ -35,7 +35,7 @@ extension StoreCheckReport: CustomStringConvertible {
   public var description: String {
     let found = findings.count + omittedFindings
     let read = "\(checkedRevisions.counting("revision")) read"
-    return found == 0 ? "\(read), nothing found" : "\(read), \(found.counting("finding"))"
+    return found == 0 ? "\(read), no problems found" : "\(read), \(found.counting("problem")) found"
   }
 }
 
@@ -124,7 +124,7 @@ final class StoreChecker {
   }
 
   private func checkPages(_ pragma: String) throws {
-    try part("the pages") {
+    try part("the pages of the file") {
       // In a database that also has tables of the app, only the store's tables are checked.
       for name in tables.prefix.isEmpty ? [""] : tables.all.map({ "(\($0))" }) {
         for line in try transaction.db.pageProblems(pragma + name) {
@@ -139,26 +139,26 @@ final class StoreChecker {
 
   private func checkReferences() throws {
     for table in tables.all {
-      try part("the references of \(table)", "PRAGMA foreign_key_check(\(table))") { row in
+      try part("the references in the table \(table)", "PRAGMA foreign_key_check(\(table))") { row in
         let id: Int64? = try row.nullable(1), parent: String = try row.column(2)
         findings.add(
           StoreFinding(
             .reference, sequence: table == tables.revisions ? id : nil,
-            "a row of \(table) refers to one of \(parent) that is not there"))
+            "a row of the table \(table) refers to a missing row of the table \(parent)"))
       }
     }
   }
 
   private func checkHeads() throws {
     try part(
-      "the last revisions",
+      "the last revisions of the keys",
       """
       SELECT k.name FROM \(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head
       WHERE r.id IS NULL OR r.key <> k.id
       OR r.seq <> (SELECT seq FROM \(tables.revisions) WHERE key = k.id ORDER BY seq DESC LIMIT 1)
       """
     ) { findings.add(StoreFinding(.reference, key: try $0.column(0), "the key does not refer to its last revision")) }
-    try part("the names of keys") {
+    try part("the names of the keys") {
       var last: Data?
       repeat {
         try work.check()
@@ -171,8 +171,9 @@ final class StoreChecker {
         last = keys.last?.bytes
       } while last != nil
     }
-    let advice = "remove the label, or set it anew"
-    try part("the checksums of labels", "SELECT key, name, revision, crc FROM \(tables.labels) NOT INDEXED") { row in
+    let advice = "remove the label, or set it again"
+    try part("the checksums of the labels", "SELECT key, name, revision, crc FROM \(tables.labels) NOT INDEXED") {
+      row in
       let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
       do { try StoredKey.check(label: name, key: key, revision: revision, row.column(3)) } catch {
         findings.add(
@@ -190,13 +191,14 @@ final class StoreChecker {
       let name: String = try row.column(1)
       findings.add(
         StoreFinding(
-          .label, key: try row.column(0), "the label \(name) is on no revision of the key", advice: advice))
+          .label, key: try row.column(0), "the label “\(name)” does not refer to a revision of the key", advice: advice)
+      )
     }
   }
 
   private func checkCounts() throws {
     try part(
-      "the counts",
+      "the recorded revision counts",
       """
       WITH found AS (
         SELECT definition, count(*) AS revisions FROM \(tables.revisions) WHERE definition IS NOT NULL GROUP BY 1),
@@ -213,15 +215,17 @@ final class StoreChecker {
       let type: String = try row.column(0), found: Int = try row.column(1), counted: Int = try row.column(2)
       findings.add(
         StoreFinding(
-          .count, "there are \(found) revisions of \(type), and the status tells \(counted)",
-          advice: "no value is concerned; salvage the store, which counts anew"))
+          .count,
+          "the recorded counts for the type \(type) are wrong: \(counted) revisions are recorded, and "
+            + "\(found) exist",
+          advice: "no values are affected; salvage the store to count the revisions again"))
     }
   }
 
   private func checkDefinitions() throws {
     try part("the definitions") {
       for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(tables.definitions)") {
-        try reporting(.definition, "definition \(id), which revisions refer to: ") {
+        try reporting(.definition, "the definition with the id \(id) cannot be read: ") {
           _ = try transaction.readDefinition(id)
         }
       }
@@ -250,7 +254,7 @@ final class StoreChecker {
 
   private func checkContents() throws {
     try part(
-      "shared content",
+      "the shared content",
       """
       SELECT id, hash, EXISTS (SELECT 1 FROM \(tables.revisions) WHERE blob = b.id)
         OR EXISTS (SELECT 1 FROM \(tables.pieces) WHERE blob = b.id) FROM \(tables.blobs) b
@@ -258,7 +262,7 @@ final class StoreChecker {
     ) { row in
       try work.check()
       let id: Int64 = try row.column(0), isUsed: Bool = try row.column(2)
-      try reporting(.content, "content \(id), which revisions share: ") {
+      try reporting(.content, "the shared content with the id \(id) cannot be read: ") {
         let hash: Data = try row.column(1)
         guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
           throw StoreError(.damaged, "the content does not match its digest")
@@ -266,7 +270,8 @@ final class StoreChecker {
         guard !isUsed else { return }
         findings.add(
           StoreFinding(
-            .content, "content \(id) belongs to no revision", advice: "no value is concerned; salvage leaves it out"))
+            .content, "the content with the id \(id) does not belong to any revision",
+            advice: "no values are affected; salvage the store to remove the content"))
       }
     }
   }

@@ -95,7 +95,7 @@ extension StoreFinding {
   static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:
-      "the saved bytes are unchanged; read the value with higher limits, or restore an earlier revision"
+      "the saved bytes are intact, so read the value with higher limits, or restore an earlier revision of the key"
     default:
       "restore an earlier revision of the key, salvage the store to recover the intact content, or restore a backup"
     }

@@ -22,7 +22,7 @@ extension StoreSalvageReport: CustomStringConvertible {
   /// One line with the numbers of revisions and keys in the new store, and the number of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
-    let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
+    let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) recovered"
     return lost == 0 ? "\(recovered), nothing lost" : "\(recovered), \(lost.counting("loss", plural: "losses"))"
   }
 }
@@ -195,7 +195,7 @@ struct StoreSalvage {
     guard try transaction.adopt(row, as: key, content) else {
       lost.add(
         .ofRevision(
-          row, key: known.name, StoreError(.damaged, "another row has the same key and number"),
+          row, key: known.name, StoreError(.damaged, "another row has the same key and revision number"),
           advice: Self.advice))
       return
     }
@@ -203,14 +203,14 @@ struct StoreSalvage {
     guard key != known.name || known.other != nil else { return }
     let problem =
       switch (known.name, known.other) {
-      case (nil, _): "the name of the key is lost"
-      case (let name?, nil): "another key also has the name “\(name)”"
+      case (nil, _): "the name of the key was lost"
+      case (let name?, nil): "two keys have the name “\(name)”"
       case (let name?, let other?): "the name of the key is “\(name)” in the table but “\(other)” in the index"
       }
     lost.add(
       StoreFinding(
         .revision, key: key, revision: Int(row.seq), sequence: row.id, problem,
-        advice: "the new store has the revision under the given key; save the revision under its own key"))
+        advice: "the new store contains the revision under this key; save the revision again under its original key"))
   }
 
   /// Returns the name that a key gets in the new store. It is the key's own name, unless that name is lost, or another key
@@ -225,7 +225,7 @@ struct StoreSalvage {
     return name
   }
 
-  private static let advice = "look for it in a backup; what else is intact is in the new store"
+  private static let advice = "look for the lost data in a backup; the new store contains all other intact data"
 
   private mutating func copyLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
@@ -249,7 +249,7 @@ struct StoreSalvage {
             lost.add(
               StoreFinding(
                 .label, "a label cannot be read: " + StoreFinding.problem(error),
-                advice: "set it anew, if it is missing")
+                advice: "set the label again if it is missing in the new store")
             )
           }
         }
@@ -258,7 +258,8 @@ struct StoreSalvage {
         guard order == "DESC" else { continue }
         lost.add(
           StoreFinding(
-            .label, "not all labels can be read: " + StoreFinding.problem(error), advice: "set the missing ones anew"))
+            .label, "some of the labels cannot be read: " + StoreFinding.problem(error),
+            advice: "if labels are missing in the new store, set them again"))
       }
     }
   }
@@ -276,7 +277,7 @@ struct StoreSalvage {
     lost.add(
       StoreFinding(
         .label, key: try names.name(key, source).name, sequence: revision,
-        "the revision with the label \(name) is lost", advice: Self.advice))
+        "the revision with the label “\(name)” was lost", advice: Self.advice))
   }
 
   /// Reports the revisions that an index still lists but that were not copied, because their pages are damaged.
@@ -298,7 +299,9 @@ struct StoreSalvage {
     } catch  where StoreError.isDamage(error, source.db) {
       lost.add(
         StoreFinding(
-          .file, "there may be more lost revisions than are listed: " + StoreFinding.problem(error), advice: Self.advice
+          .file,
+          "the index of the revisions cannot be read, so the list of lost revisions may be incomplete: "
+            + StoreFinding.problem(error), advice: Self.advice
         ))
     }
   }
@@ -324,7 +327,7 @@ struct StoreSalvage {
     lost.add(
       StoreFinding(
         .file, sequence: last,
-        "the number that was given last cannot be known, so that the next save gets one above \(last)",
-        advice: "nothing need be done: no number of a lost revision is given again"))
+        "the last sequence of the damaged store cannot be determined, so the next save gets a sequence above \(last)",
+        advice: "no action is needed because the sequences of lost revisions are not used again"))
   }
 }

@@ -42,18 +42,22 @@ struct ColumnCoding: Sendable {
     case .automatic: return scalar(type, affinity) ?? .archive(type)
     case .archive: return .archive(type)
     case .date(let form):
-      guard type is Date.Type else { throw invalid("a form of dates is for a field that is a date") }
+      guard type is Date.Type else {
+        throw invalid("a .date column can store only a property of the type Date; use .column instead")
+      }
       return .date(form)
     case .json:
       guard type is any Archivable.Type else {
-        throw invalid("a column of JSON is for a model or another archivable type; use .archive")
+        throw invalid("a .json column cannot store the type \(type) because it is not Archivable; use .archive instead")
       }
       return .json(type)
     case .transform(let transform, let input):
       if let problem = transform.problem { throw invalid(problem) }
       let output = TypeShape.unwrapped(transform.output)
       guard output == type else {
-        throw invalid("the transformer makes \(transform.output), and the field is \(type)")
+        throw invalid(
+          "the transformer returns the type \(transform.output), but the property has the type \(type); use a "
+            + "transformer that returns \(type)")
       }
       return .transform(transform, try conversion(input, .automatic, affinity))
     }
@@ -113,7 +117,9 @@ struct ColumnCoding: Sendable {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
       // A text with a NUL is refused, because SQLite's functions and GRDB's statements cut it off at the NUL.
-      guard !text.utf8.contains(0) else { throw refused("the text contains NUL, where SQLite would end the text") }
+      guard !text.utf8.contains(0) else {
+        throw refused("the text contains NUL (U+0000), where SQLite would truncate the text; remove the NUL")
+      }
       return try affinity.stored(text.databaseValue)
     }
     if value.isNull { return .null }
@@ -125,7 +131,7 @@ struct ColumnCoding: Sendable {
       return try affinity.stored(number.databaseValue)
     case (.integer, .uint), (.integer, .wideInteger):
       guard affinity == .text, let digits = digits(of: value) else {
-        throw refused("the integer does not fit in 64 bits with a sign; declare the column as TEXT")
+        throw refused("the integer does not fit in a signed 64-bit integer column; declare the column as TEXT")
       }
       return digits.databaseValue
     case (.float, .float(let number)):
@@ -141,7 +147,7 @@ struct ColumnCoding: Sendable {
       return affinity == .text ? uuid.uuidString.databaseValue : uuid.databaseValue
     case (.decimal, .decimal(let decimal)): return try stored(decimal, affinity)
     case (.date(let form), .date(let date)): return try stored(date, form, affinity)
-    default: throw refused("the column cannot store a value of kind \(value.kind)")
+    default: throw refused("the column cannot store a value of the kind “\(value.kind)”")
     }
   }
 
@@ -178,7 +184,9 @@ struct ColumnCoding: Sendable {
     case .secondsSince1970: return try affinity.stored(date.timeIntervalSince1970.databaseValue)
     case .millisecondsSince1970:
       guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
-        throw EntityError(.notStorable, "the date is out of range because its milliseconds do not fit in 64 bits")
+        throw EntityError(
+          .notStorable, "the date is out of range because its number of milliseconds since 1970 does not fit in 64 bits"
+        )
       }
       return try affinity.stored(milliseconds.databaseValue)
     case .text, .iso8601:
@@ -258,7 +266,7 @@ struct ColumnCoding: Sendable {
     case (.float, _), (.double, _):
       guard let number = double(stored) else { throw refused("a number") }
       guard case .float = conversion else { return .double(number) }
-      guard let single = Float(exactly: number) else { throw refused("a number that a Float can be") }
+      guard let single = Float(exactly: number) else { throw refused("a number that Float can represent exactly") }
       return .float(single)
     case (.string, .string(let text)): return .string(text)
     case (.string, _): throw refused("text")

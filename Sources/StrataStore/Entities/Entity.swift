@@ -43,7 +43,8 @@ public struct EntityRow: Sendable {
   public func value<V: DatabaseValueConvertible>(_ type: V.Type = V.self, in column: String) throws -> V {
     guard let stored = values[column.lowercased()], let value = V.fromDatabaseValue(stored) else {
       throw EntityError(
-        .notReadable, "the column is not mapped, or its value is not of type \(V.self)", table: table,
+        .notReadable, "the column is not mapped to a property, or its value cannot be converted to the type \(V.self)",
+        table: table,
         columns: [column])
     }
     return value

@@ -48,8 +48,8 @@ package final class EntityCatalog: Sendable {
     guard types[number].table == types[declared].table else {
       throw EntityError(
         .invalidMapping,
-        "the class chosen for a row is mapped to a different table; choose a class of this "
-          + "table", entity: type.schema.name, table: table.name)
+        "the mapping's subclass closure returned a class that is mapped to a different table; return a class "
+          + "of this table", entity: type.schema.name, table: table.name)
     }
     return number
   }
@@ -114,20 +114,24 @@ struct EntityCatalogBuilder {
       numbers[ObjectIdentifier(type)] = types.count
       types.append(EntityType(type, mapping, table: table))
     } catch { return note(error, type) }
-    if schema.isEnumeration { note(invalid("an enum is no entity; keep it in a column"), type) }
+    if schema.isEnumeration {
+      note(
+        invalid("an enum cannot be an entity; remove its conformance to Entity, and store the enum in a column"), type)
+    }
     if schema.keepsUnknownFields, !mapping.dropsUnknownFields {
       note(
         invalid(
-          "the model keeps keys that it does not declare, and rows have no place for them; say dropsUnknownFields: true"
+          "the model preserves unknown fields, but rows have no columns for them; pass dropsUnknownFields: "
+            + "true to the EntityMapping"
         ),
         type)
     }
     for key in (Array(mapping.columns.keys) + Array(mapping.relations.keys)).sorted()
     where !schema.allKeys.contains(key) {
-      note(invalid("the model has no such property"), type, key)
+      note(invalid("the mapping uses the key “\(key)”, but the model has no such property"), type, key)
     }
     for key in mapping.columns.keys.sorted() where mapping.relations[key] != nil {
-      note(invalid("the property is a relation and has a column too"), type, key)
+      note(invalid("the property is mapped to both a column and a relation; remove one of the two"), type, key)
     }
     // The entities to which relations refer are added as well, because a relation can be checked only if its target is in the
     // catalog.
@@ -160,7 +164,7 @@ struct EntityCatalogBuilder {
       guard !missing.isEmpty else { continue }
       note(
         invalid(
-          "the columns must have a value, and no property has one for them; map them, or give them defaults",
+          "a NOT NULL column is not mapped to a property and has no default; map the column, or give it a default",
           types[number].table, missing), types[number].type)
     }
   }
@@ -173,7 +177,9 @@ struct EntityCatalogBuilder {
       if field.type is RowBase.Type {
         if column?.name != nil || types[number].rowBase != nil {
           note(
-            invalid("a RowBase has no column, and a model has one; leave this out"), type,
+            invalid(
+              "a RowBase property cannot have a column, and a model can have only one such property; remove "
+                + "this property or its column"), type,
             field.key)
         }
         types[number].rowBase = place
@@ -182,7 +188,9 @@ struct EntityCatalogBuilder {
       guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else {
         if !field.isOptional {
           note(
-            invalid("the property has no column, so it needs a default or must be an optional"),
+            invalid(
+              "the property has no column, so it needs a default; add a default, make the property optional, "
+                + "or map it to a column"),
             type, field.key)
         }
         continue
@@ -190,7 +198,8 @@ struct EntityCatalogBuilder {
       do {
         guard !(field.type is any LibraryField.Type) else {
           throw invalid(
-            "saving rows does not use what merging remembers; let the column be .none, and declare a property of the type RowBase"
+            "the property stores merge data that rows do not use; set its column to .none, and declare a "
+              + "property of the type RowBase"
           )
         }
         let slot = try tables[table].slot(of: name)
@@ -200,7 +209,8 @@ struct EntityCatalogBuilder {
         if column?.isWritten ?? true {
           if let other = types[number].attributes.first(where: { $0.slot == slot && $0.isWritten }) {
             throw invalid(
-              "\(schema.fields[other.place].key) is in the same column; make one of the two .readOnly", table, [name])
+              "the properties “\(field.key)” and “\(schema.fields[other.place].key)” are mapped to the same "
+                + "column; make one of them .readOnly", table, [name])
           }
         }
         types[number].attributes.append(
@@ -218,7 +228,8 @@ struct EntityCatalogBuilder {
     guard catalog.objectTypes.isEmpty else {
       let names = catalog.objectTypes.keys.sorted().joined(separator: ", ")
       throw invalid(
-        "objects of \(names) would lose their identity in a column; make them an entity and the property a relation, or make them structures"
+        "objects of the class \(names) would lose their identity in a column; make the class an entity and "
+          + "the property a relation, or use a struct instead of the class"
       )
     }
   }
@@ -232,7 +243,8 @@ struct EntityCatalogBuilder {
     let place = [table, slot]
     if let other = writers[place], other != writer {
       throw invalid(
-        "\(other) sets the same column; make one of the two .readOnly, or leave it out", table,
+        "the column is already used for \(other); remove one of the two from the mapping, or use a different column",
+        table,
         [tables[table].columns[slot].name])
     }
     writers[place] = writer
@@ -257,7 +269,8 @@ struct EntityCatalogBuilder {
       do {
         let (element, shape, isOptional) = Self.shape(of: field.type)
         guard let entity = element as? any Entity.Type, let target = numbers[ObjectIdentifier(entity)] else {
-          throw invalid("\(element) is no entity, so that nothing can lead to it; conform it to Entity")
+          throw invalid(
+            "the relation's type \(element) is not an entity; conform the type to Entity, or remove the relation")
         }
         try checkPolicy(of: field, number, shape, isOptional)
         let cardinality = try cardinality(of: relation, field, number, target, shape, isOptional)
@@ -277,12 +290,14 @@ struct EntityCatalogBuilder {
     let merging = types[number].merging.part
     guard merging.keepsRelation(field) || merging.takesRelation(field) else {
       throw invalid(
-        "the policy \(field.merge) is for values; a relation takes what comes in, or keeps what is there (keepLocal), and what leaves a list follows removed:"
+        "the merge policy \(field.merge) is not supported for relations; use serverWins or keepLocal, and "
+          + "specify the rule for removed rows with the argument 'removed'"
       )
     }
     if merging.hasHooks, shape == .one, !isOptional {
       throw invalid(
-        "a model with mergeValue(forKey:from:) is made without its relations to be asked, so each must be an optional or a list"
+        "the hook mergeValue(forKey:from:) is called on a model without its relations, so the relation may "
+          + "be nil; make the property optional"
       )
     }
   }
@@ -294,26 +309,30 @@ struct EntityCatalogBuilder {
     let (ownTable, targetTable) = (types[own].table, types[target].table)
     let name = "\(tables[ownTable].name).\(field.key)"
     if shape != .one, isOptional {
-      throw invalid("a list in rows is never nil, only empty; make the property an array or a set that is no optional")
+      throw invalid(
+        "a list of rows can be empty but never nil; make the property an array or a set that is not optional")
     }
     switch relation.cardinality {
     case .toOne(let column, let references):
-      guard shape == .one else { throw invalid("a relation to one is for a property that is no list; use .toMany") }
+      guard shape == .one else { throw invalid("a .toOne relation cannot be used for a list; use .toMany") }
       let slot = try tables[ownTable].slot(of: column)
       let referenced = try referenced(
         references ?? tables[ownTable].reference(of: column, to: tables[targetTable].name), in: targetTable)
       let isTaken = types[own].relations.contains { if case .toOne(slot, _) = $0.cardinality { true } else { false } }
       if isTaken || types[own].attributes.contains(where: { $0.slot == slot && $0.isWritten }) {
-        throw invalid("another property sets the same column; make it .readOnly, or leave it out", ownTable, [column])
+        throw invalid(
+          "the column is already written by another property; make that property .readOnly, or use a different column",
+          ownTable, [column])
       }
       return .toOne(slot: slot, referenced: referenced)
     case .toMany(let column, let references, let order, let removed):
       if shape == .one, !isOptional {
-        throw invalid("there may be no row with the foreign key; make the property an optional")
+        throw invalid("there may be no row whose foreign key refers to this row; make the property optional")
       }
       if shape == .one, removed == .keep {
         throw invalid(
-          "the property holds one, so that another row cannot stay beside it; say removed: .nullify or .delete")
+          "the property can contain only one object, so a replaced row cannot be kept; specify removed: "
+            + ".nullify or .delete")
       }
       let slot = try tables[targetTable].slot(of: column)
       let referenced = try referenced(
@@ -321,7 +340,7 @@ struct EntityCatalogBuilder {
       try claim(targetTable, slot, by: name)
       if removed == .nullify, tables[targetTable].columns[slot].isNotNull {
         throw invalid(
-          "the foreign key must have a value, so that what leaves the list cannot stay without one; say removed: .delete or .keep",
+          "the foreign key is NOT NULL, so removed: .nullify cannot set it to null; specify removed: .delete or .keep",
           targetTable, [column])
       }
       let isRequired = types[target].type.schema.fields.contains { other in
@@ -332,24 +351,29 @@ struct EntityCatalogBuilder {
       }
       if removed == .nullify, isRequired {
         throw invalid(
-          "the other side of the relation is no optional, so that what leaves the list could not be read; say removed: .delete or .keep"
+          "the property on the other side of the relation is not optional, so removed: .nullify cannot set "
+            + "it to nil; make that property optional, or specify removed: .delete or .keep"
         )
       }
       return .toMany(
         slot: slot, referenced: referenced,
         order: try self.order(order, shape, holder: targetTable, target: target, by: name), removed: removed)
     case .through(let pairs, let from, let to, let order, let removed):
-      guard shape != .one else { throw invalid("a table of pairs is for an array or a set") }
+      guard shape != .one else {
+        throw invalid("a .through relation requires a list; make the property an array or a set")
+      }
       let table = try table(named: pairs)
       let (fromSlot, toSlot) = (try tables[table].slot(of: from), try tables[table].slot(of: to))
       guard tables[table].uniqueKeys[[from.lowercased(), to.lowercased()].sorted()] != nil else {
-        throw invalid("the two columns need a unique index, so that no pair is there twice", table, [from, to])
+        throw invalid(
+          "the two foreign keys of the join table have no unique index; create a unique index over both columns", table,
+          [from, to])
       }
       let kept = try self.order(order, shape, holder: table, target: target, by: name)
       let missing = tables[table].missingColumns
       guard missing.isEmpty else {
         throw invalid(
-          "the columns of the pairs must have a value, and nothing has one for them; give them defaults", table, missing
+          "the join table has a NOT NULL column that a save cannot set; give the column a default", table, missing
         )
       }
       return .through(
@@ -368,7 +392,8 @@ struct EntityCatalogBuilder {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {
       throw invalid(
-        "the primary key has several columns, of which one foreign key holds one; name it with references:", table)
+        "the primary key has several columns, so the referenced column is unknown; declare the foreign key "
+          + "in the table, or specify the column with the argument 'references'", table)
     }
     return tables[table].primaryKey[0]
   }
@@ -377,13 +402,16 @@ struct EntityCatalogBuilder {
     _ order: EntityRelation.Order?, _ shape: EntityType.Relation.Shape, holder: Int, target: Int, by name: String
   ) throws -> EntityType.Relation.Order? {
     guard shape == .array else {
-      if order != nil { throw invalid("only an array has an order; leave it out, or make the property an array") }
+      if order != nil {
+        throw invalid("only an array can have an order; remove the argument 'order', or make the property an array")
+      }
       return nil
     }
     switch order {
     case nil:
       throw invalid(
-        "an array has an order, and rows have none; name the column that keeps it with order: .column(…), or one to sort by with order: .by(…), or make the property a set"
+        "the order of the array is not specified; specify a column for the positions with order: .column(…) "
+          + "or a column to sort by with order: .by(…), or make the property a set"
       )
     case .column(let column):
       let slot = try tables[holder].slot(of: column)
@@ -392,7 +420,9 @@ struct EntityCatalogBuilder {
         let attribute = type.attributes.first(where: { $0.slot == slot && $0.isWritten })
       {
         throw invalid(
-          "\(type.name).\(type.schema.fields[attribute.place].key) sets the same column; make it .readOnly, or say order: .by(…)",
+          "the column for the list positions is also written by the property "
+            + "\(type.name).\(type.schema.fields[attribute.place].key); make the column of that property "
+            + ".readOnly, or specify order: .by(…)",
           holder, [column])
       }
       return .kept(slot)
@@ -412,20 +442,23 @@ struct EntityCatalogBuilder {
     for key in types[number].mapping.keys {
       do {
         guard names.insert(key.name).inserted else {
-          throw invalid("two keys are called \(key.name)")
+          throw invalid("the mapping has two keys with the name “\(key.name)”; rename one of them")
         }
-        guard !key.fields.isEmpty else { throw invalid("the key \(key.name) names no property") }
+        guard !key.fields.isEmpty else {
+          throw invalid("the key “\(key.name)” has no properties; specify at least one property, or remove the key")
+        }
         let slots = try key.fields.map { field in
           guard let slot = slot(of: field, number) else {
             throw invalid(
-              "the key \(key.name) names \(field), which is neither a property in a column nor a relation to one")
+              "the key “\(key.name)” contains “\(field)”, which is neither a property with a column nor a "
+                + ".toOne relation; remove it from the key")
           }
           return slot
         }
         let columns = slots.map { tables[table].columns[$0].name }
         guard let collations = tables[table].uniqueKeys[columns.map { $0.lowercased() }.sorted()] else {
           throw invalid(
-            "the columns of the key \(key.name) have no unique index, which finds rows at once and keeps them apart; make one",
+            "the columns of the key “\(key.name)” have no unique index; create a unique index over these columns",
             table, columns)
         }
         keys.append(.init(name: key.name, slots: slots, collations: columns.map { collations[$0.lowercased()] }))

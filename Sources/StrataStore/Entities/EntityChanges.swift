@@ -100,7 +100,7 @@ struct EntityChanges {
       let table = writer.table(of: reference.row)
       throw writer.located(
         EntityError(
-          .missingValue, "a relation refers to a row whose referenced column is null; set that column",
+          .missingValue, "a relation refers to a row whose referenced column is null; set a value for that column",
           table: table.name, columns: [table.columns[reference.slot].name]), row, key: writer.key(of: slot, row))
     }
   }
@@ -279,8 +279,8 @@ struct EntityChanges {
       return writer.located(
         EntityError(
           .constraint,
-          "new rows refer to each other in a cycle, and none of their foreign keys is nullable; make one of them "
-            + "nullable"), left[0].row
+          "new rows refer to each other in a cycle, and none of their foreign keys is nullable; make one of "
+            + "the foreign keys nullable"), left[0].row
       )
     }
     guard let failure = EntityError.ofDatabase(error) as? EntityError else { return error }

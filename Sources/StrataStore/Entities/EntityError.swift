@@ -169,14 +169,22 @@ extension EntityError {
     let (code, reason): (Code, String) =
       switch error.extendedResultCode {
       case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID:
-        (.clash, "another row has the same value in a unique index; nothing was saved")
-      case .SQLITE_CONSTRAINT_NOTNULL: (.missingValue, "the column must have a value; nothing was saved")
+        (
+          .clash,
+          "another row already has the same value in a unique index, so nothing was saved; use a different value"
+        )
+      case .SQLITE_CONSTRAINT_NOTNULL:
+        (
+          .missingValue,
+          "the NOT NULL column has no value, so nothing was saved; set a value, or give the column a default"
+        )
       case .SQLITE_CONSTRAINT_FOREIGNKEY:
         (
           .constraint,
-          "a foreign key would lead to no row; save what it refers to along, or say what becomes of the rows that refer to one which is deleted; nothing was saved"
+          "a foreign key would refer to a missing row, so nothing was saved; save the referenced row as "
+            + "well, or change the rows that refer to a row before you delete it"
         )
-      default: (.constraint, "the database refuses the row; nothing was saved")
+      default: (.constraint, "a constraint of the database rejected the row, so nothing was saved")
       }
     return EntityError(code, reason, table: table, columns: columns, underlying: error)
   }

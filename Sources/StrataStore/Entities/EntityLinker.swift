@@ -212,8 +212,8 @@ struct EntityLinker {
     let place = ForeignKeySlot(row: row, table: writer.rows[row].table, slot: slot)
     if writer.nodes.isWhole, let other = claims[place], other.target != target {
       throw failure(
-        "two objects represent the same row but refer to different rows; make both refer to the same "
-          + "row", node: node, relation)
+        "two objects represent the same row, but their relations refer to different rows; make both "
+          + "relations refer to the same row", node: node, relation)
     }
     claims[place] = (target, node)
     set(row, slot, target, referenced)
@@ -497,8 +497,8 @@ struct EntityLinker {
     let table = writer.table(of: row)
     guard !table.columns[slot].isNotNull else {
       throw failure(
-        "an object was removed from the list, but the save still includes it and its foreign key is required; exclude "
-          + "the object from the save, or add it to a list",
+        "an object was removed from the list, but the save includes the object, whose foreign key must not "
+          + "be null; exclude the object from the save, or add it to a list",
         node: list.node, relation)
     }
     release(row, slot, order)
@@ -604,8 +604,8 @@ struct EntityLinker {
     for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where known.isListed {
       guard !lacks(pair.first, pair.second), !lacks(pair.second, pair.first) else {
         throw failure(
-          "the list contains an object whose own list does not contain the list's owner; make both sides of the "
-            + "relation agree", node: known.node,
+          "the list contains an object, but that object's list does not contain the owner of this list; make "
+            + "both sides of the relation agree", node: known.node,
           known.relation)
       }
     }

@@ -106,7 +106,7 @@ struct EntityMatcher {
       guard !pending.isEmpty else {
         throw writer.located(
           EntityError(
-            .clash, "the objects' keys depend on each other in a cycle, so none can be looked up first"),
+            .clash, "the keys of the objects depend on each other in a cycle, so no row can be looked up first"),
           node: first)
       }
     }
@@ -264,10 +264,13 @@ struct EntityMatcher {
       else { continue }
       guard found == nil || found == draft else {
         throw clash(
-          "two objects of this save have the same \(key.name), and other keys find different rows for them", key)
+          "two objects to be saved have the same key “\(key.name)”, but their other keys identify different "
+            + "rows; correct the keys of one object", key)
       }
       if let other = earlier(place, distinguishing: draft) {
-        throw clash("two objects of this save have the same \(key.name), and another \(type.keys[other].name)", key)
+        throw clash(
+          "two objects to be saved have the same key “\(key.name)”, but different values for the key "
+            + "“\(type.keys[other].name)”; correct the keys of one object", key)
       }
       found = draft
     }

@@ -263,8 +263,10 @@ package struct EntityNodes: Sendable {
         guard known != nil || part.slots[relation.place] == nil else {
           throw EntityError(
             .invalidSource,
-            "the document contains the relation “\(relation.key)”, which only the row's class \(type.name) has; apply the "
-              + "document to \(type.name), or add the class's tag to the document", path: [.key(relation.key)])
+            "the document contains the relation “\(relation.key)”, but only the row's subclass \(type.name) "
+              + "declares this relation; save the document as \(type.name), or add the class tag of \(type.name) "
+              + "to the document",
+            path: [.key(relation.key)])
         }
         return known
       }
@@ -317,7 +319,7 @@ package struct EntityNodes: Sendable {
         throw EntityNodes.failure(
           EntityError(
             .invalidSource,
-            "a set contains the same element twice; remove one of the two"), catalog.types[nodes[node].type].name,
+            "a set contains the same element twice; remove the duplicate"), catalog.types[nodes[node].type].name,
           path(node, [.key(relation.key), .index(place)]))
       }
     }

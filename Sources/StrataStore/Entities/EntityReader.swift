@@ -313,7 +313,7 @@ enum EntityRowCoding {
       } catch {
         let known =
           error as? EntityError
-          ?? EntityError(.notReadable, "the property cannot hold the column's value", underlying: error)
+          ?? EntityError(.notReadable, "the column's value cannot be decoded as the property's type", underlying: error)
         throw known.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
       }
     }

@@ -18,7 +18,7 @@ public struct EntityStore: Sendable {
       guard let database else {
         throw EntityError(
           .database,
-          "the store was created in a transaction and cannot start one; use the methods with the parameter 'in'")
+          "the store was created in a transaction and cannot start a new one; use the methods with the parameter 'in'")
       }
       return database
     }

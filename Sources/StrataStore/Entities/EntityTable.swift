@@ -111,7 +111,8 @@ package struct EntityTable: Sendable {
     guard let column = known[name.lowercased()] else {
       let names = known.values.map(\.name).sorted().joined(separator: ", ")
       throw EntityError(
-        .invalidMapping, "the table has no such column; its columns are \(names)", table: self.name, columns: [name])
+        .invalidMapping, "the table has no column “\(name)”; its columns are \(names)", table: self.name,
+        columns: [name])
     }
     slots[name.lowercased()] = columns.count
     selection += (columns.isEmpty ? "t." : ", t.") + column.quoted

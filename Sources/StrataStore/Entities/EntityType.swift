@@ -149,13 +149,14 @@ package struct EntityType: Sendable {
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
     do { return try attribute.coding.value(of: stored) } catch {
-      throw located(error, .notReadable, "the column holds what the property cannot be", attribute, table)
+      throw located(
+        error, .notReadable, "the column's value cannot be decoded as the property's type", attribute, table)
     }
   }
 
   package func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {
     do { return try attribute.coding.stored(value) } catch {
-      throw located(error, .notStorable, "the column cannot hold the value", attribute, table)
+      throw located(error, .notStorable, "the column cannot store the property's value", attribute, table)
     }
   }
 

@@ -244,7 +244,8 @@ package final class EntityWriter {
     }
     if nodes.isWhole, !isFirst, known != nil {
       throw clash(
-        "two objects represent the same row but have different values; save one of the objects, or make both equal")
+        "two objects represent the same row but have different values; save only one of the objects, or make "
+          + "their values equal")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
       // A value that equals the existing value under the collation of a unique index is the same key, so the existing value is
@@ -254,7 +255,9 @@ package final class EntityWriter {
         let collation = key.collations[place]
         if EntityTable.folded(known, collation).isExactly(EntityTable.folded(value, collation)) { return }
       }
-      throw clash("the row that a key finds has another primary key, which cannot change")
+      throw clash(
+        "one of the object's keys identifies a row with a different primary key, and the primary key of a row "
+          + "cannot change; use the primary key of that row")
     }
     if !isFirst, !nodes.isWhole,
       rows[row].slotsOfLaterNodes.contains(attribute.slot) || firstNodeHasValue(for: attribute, row)
@@ -306,7 +309,8 @@ package final class EntityWriter {
         throw located(
           EntityError(
             .missingValue,
-            "the saved object has no value for the NOT NULL column; set a value for it", columns: [column.name]),
+            "the saved object has no value for the NOT NULL column; set the value before you save the object",
+            columns: [column.name]),
           row, key: key(of: slot, row))
       }
     }
@@ -326,8 +330,8 @@ package final class EntityWriter {
         } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {
           throw EntityError(
             .missingValue,
-            "the property is absent, and a new row needs a value for it; give the property a default, or use the key "
-              + "of an existing row",
+            "the incoming data would create a new row but has no value for the property; give the property a "
+              + "default, or use the key of an existing row",
             columns: [table.columns[attribute.slot].name])
         }
       } catch {
@@ -371,7 +375,7 @@ package final class EntityWriter {
         do { record = try result.get() } catch {
           throw located(
             EntityError(
-              .invalid, "the model's validation or code rejected the resulting row, so nothing was saved",
+              .invalid, "a validation rule or hook of the model rejected the resulting row, so nothing was saved",
               underlying: error), row)
         }
         for attribute in type.attributes where attribute.isWritten {

@@ -80,9 +80,9 @@ struct RowUpgrader {
         guard others.isEmpty else {
           throw EntityError(
             .invalidMapping,
-            "the migration steps read the column “\(origin)”, which the table does not have; if one of the columns "
-              + "\(others.joined(separator: ", ")) has its values, specify that column for “\(origin)” in the argument "
-              + "'columns'",
+            "the migration steps read the field “\(origin)”, but the table has no column with this name; if "
+              + "one of the columns \(others.joined(separator: ", ")) contains the values of the field, specify "
+              + "that column for “\(origin)” in the argument 'columns'",
             entity: type.name, path: [.key(origin)], table: table.name)
         }
         try add(origin, column.slot)
@@ -136,7 +136,8 @@ struct RowUpgrader {
   private func upgrade(_ row: [DatabaseValue]) throws -> [Change] {
     for (slot, initial) in created where !row[slot].isNull && !row[slot].isExactly(initial) {
       throw refused(
-        "a step creates the value of the column, which already has one; if the old version had the key, name it in columns:",
+        "a migration step would overwrite the existing value of the column; if the old version of the model "
+          + "had the property, specify its column in the argument 'columns'",
         slot: slot)
     }
     let record = try record(row), context = DecodingContext(includesExcluded: true), schema = type.schema
@@ -144,12 +145,16 @@ struct RowUpgrader {
     let upgraded = try schema.upgraded(record, in: context)
     for key in upgraded.keys where !schema.takenKeys.contains(ExactKey(key)) && record[key] != upgraded[key] {
       guard !type.mapping.dropsUnknownFields else { break }
-      throw refused("a step writes the key, and the model has no such property", key: key)
+      throw refused(
+        "a migration step writes the key “\(key)”, but the model has no such property; correct the key, or "
+          + "pass dropsUnknownFields: true to the EntityMapping", key: key)
     }
     let fields = try schema.fields(of: upgraded, from: record, in: context).values
     for relation in type.relations where relation.removed != nil {
       guard let value = fields[relation.place], ![.null, .array([]), .set([])].contains(value) else { continue }
-      throw refused("a step fills a list, whose elements are rows of another table", key: relation.key)
+      throw refused(
+        "a migration step adds elements to a list, but the elements are rows of a different table; add the "
+          + "rows in a database migration", key: relation.key)
     }
     var changes: [Change] = []
     var values: [ArchiveValue] = []
@@ -161,7 +166,8 @@ struct RowUpgrader {
       } catch { throw located(error, key: type.key(of: column), slot: column.slot) }
     }
     if let slot = changes.first(where: { table.primaryKey.contains($0.slot) })?.slot {
-      throw refused("a step changes the primary key; change it in a migration of the database", slot: slot)
+      throw refused(
+        "a migration step must not change the primary key; change the primary key in a database migration", slot: slot)
     }
     // Checks that the model can be created from the row. Skips entities with relations, because without its relations an object
     // may be incomplete or break its rules.
@@ -208,7 +214,8 @@ struct RowUpgrader {
     }
     guard column.isWritten else {
       guard try column.coding.value(of: old) == value else {
-        throw EntityError(.notStorable, "a migration step changes a .readOnly column, which cannot be written")
+        throw EntityError(
+          .notStorable, "a migration step changes the value of a .readOnly column, which cannot be written")
       }
       return (value, nil)
     }

@@ -40,8 +40,8 @@ struct TableMigration {
     guard roots.count == 1, types.count == 1 || roots[0].mapping.subclass != nil else {
       throw EntityError(
         .invalidMapping,
-        "several entities have rows in the table, so the class of a row is unknown; migrate only one of the entities, "
-          + "or choose the class with 'subclass'",
+        "several entities have rows in the table, so the class of a row is unknown; migrate only one of the "
+          + "entities, or choose the class with the subclass closure of the mapping",
         table: table.name)
     }
     root = try catalog.known(roots[0].type)

@@ -15,7 +15,7 @@ public struct StoreBackup: Sendable, Hashable {
 extension StoreBackup: CustomStringConvertible {
   /// The name and the size of the file, and the sequence of the last save, in one line.
   public var description: String {
-    "\(url.lastPathComponent), \(size.counting("byte")), up to sequence \(sequence)".onOneLine
+    "\(url.lastPathComponent): \(size.counting("byte")), revisions up to sequence \(sequence)".onOneLine
   }
 }
 

@@ -48,10 +48,11 @@ public struct StoreStatus: Sendable {
 }
 
 extension StoreStatus.TypeCount: CustomStringConvertible {
-  /// One line, such as `Note 2: 12 revisions, 3 of them the last ones of their keys`.
+  /// One line, such as `Note 2: 12 revisions, including the last revision of 3 keys`.
   public var description: String {
-    let version = modelVersion.map { " \($0)" } ?? ""
-    return "\(typeName)\(version): \(revisions.counting("revision")), \(heads) of them the last ones of their keys"
+    let name = typeName + (modelVersion.map { " \($0)" } ?? "")
+    let keys = heads.counting("key")
+    return "\(name): \(revisions.counting("revision")), including the last revision of \(keys)"
       .onOneLine
   }
 }

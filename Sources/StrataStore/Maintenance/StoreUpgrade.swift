@@ -63,8 +63,9 @@ extension StoreUpgradePlan.Part: CustomStringConvertible {
 extension StoreUpgradePlan: CustomStringConvertible {
   /// The number of revisions to upgrade, followed by the groups, in one line.
   public var description: String {
-    (["\(pending) to upgrade"] + (failed > 0 ? ["\(failed) set aside"] : []) + parts.map(\.description)).joined(
-      separator: "; ")
+    (["\(pending.counting("revision")) to upgrade"]
+      + (failed > 0 ? ["\(failed) skipped because an earlier upgrade failed"] : []) + parts.map(\.description)).joined(
+        separator: "; ")
   }
 }
 

@@ -193,7 +193,7 @@ struct StoreUpgrader {
       // rewritten, so that only one delta is in memory at a time.
       for id in deltas { _ = try transaction.delta(id, of: before, base) }
     } catch  where StoreError.isDamage(error, transaction.db) {
-      let reason = "a later revision, which is stored as what differs from this one, cannot be read"
+      let reason = "a later revision, which is stored as the difference from this revision, cannot be read"
       return try setAside(old, StoreError(.damaged, reason), &report, transaction)
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])

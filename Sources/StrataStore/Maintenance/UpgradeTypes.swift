@@ -44,7 +44,8 @@ struct UpgradeTypes: Sendable {
     guard let root = root(content.definition.content.typeName) else {
       throw StoreError(
         .invalid,
-        "the value's type is not among the given types; add the type", key: content.key, revision: content.revision)
+        "the saved value has the type \(content.definition.content.typeName), which was not passed to the "
+          + "upgrade; pass this type as well", key: content.key, revision: content.revision)
     }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.definition.content.typeName)
     return try upgraded(content, as: today.type, shapes)

@@ -78,9 +78,9 @@ public struct StoreChanges: AsyncSequence, Sendable {
             guard newest > last else {
               throw StoreError(
                 .notFound,
-                "the changes after revision \(last) were requested, but the store ends at revision \(newest), so it "
-                  + "may be a different store or an older copy; read the whole store again, and continue from its last "
-                  + "revision")
+                "changes after sequence \(last) were requested, but the store ends at sequence \(newest), so "
+                  + "it may be a different store or an older copy; read the whole store again, and continue from "
+                  + "its last sequence")
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }

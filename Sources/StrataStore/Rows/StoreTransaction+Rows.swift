@@ -93,7 +93,7 @@ extension StoreTransaction {
       guard row.key == head.key else {
         throw StoreError(
           .damaged,
-          "the label “\(name)” refers to a revision of a different key; check and salvage the store", key: key)
+          "the label “\(name)” refers to a revision of a different key; check the store, then salvage it", key: key)
       }
       return row
     }
@@ -291,7 +291,7 @@ extension StoreTransaction {
   }
 
   func blob(_ id: Int64) throws -> Data {
-    let damage = StoreError(.damaged, "shared content of rows is missing or damaged; check the store, then salvage it")
+    let damage = StoreError(.damaged, "content that rows share is missing or damaged; check the store, then salvage it")
     let row = try StatementRow.first(
       of: statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), [id]
     ) { (size: try $0.column(0) as Int, crc: try $0.column(1) as Int64, bytes: try $0.column(2) as Data) }

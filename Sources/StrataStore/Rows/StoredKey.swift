@@ -66,6 +66,6 @@ extension StoreTransaction {
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
     guard let text, text.utf8.contains(0) else { return }
     throw StoreError(
-      .invalid, "\(what) must not contain NUL (U+0000) because SQLite would end the text there", key: key)
+      .invalid, "\(what) must not contain NUL (U+0000) because SQLite would truncate the text there", key: key)
   }
 }

@@ -77,7 +77,7 @@ extension StoredRow {
       origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
     // Identifiers and numbers are counted from 1, and calculations rely on this.
     guard id > 0, seq > 0 else {
-      throw StoreError(.damaged, "a row has an invalid identifier or number; check the store, then salvage it")
+      throw StoreError(.damaged, "a row has an invalid id or revision number; check the store, then salvage it")
     }
     guard try Int64(checksum) == row.column(6) as Int64 else {
       throw StoreError(.damaged, "the checksum of a row is wrong; check the store, then salvage it", revision: Int(seq))

@@ -35,7 +35,7 @@ extension Database {
     guard lines != ["ok"] else { return [] }
     // If the system fails to read a page, SQLite reports the page as damaged, although its data may be intact.
     guard systemErrors.isEmpty else { throw StoreError.unreadable(nil) }
-    return lines.isEmpty ? ["\(check) says nothing"] : lines.filter { $0 != "ok" }
+    return lines.isEmpty ? ["the SQLite check \(check) returned no result"] : lines.filter { $0 != "ok" }
   }
 
   /// The open files of the connection: the database and its journal.

@@ -42,7 +42,7 @@ enum DatabaseFile {
       try db.withStoreErrors {
         // The copy has inherited the journal mode of the source, so the mode is changed to one without a separate log.
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
-          throw StoreError(.fileSystem, "the copy could not be written as a single file")
+          throw StoreError(.fileSystem, "SQLite could not write the copy as a single file without a journal")
         }
         return try db.pageProblems("quick_check").first
       }
@@ -64,7 +64,8 @@ enum DatabaseFile {
       try checkTarget(url, path)
       let folder = url.deletingLastPathComponent()
       guard try FileStatus(ofPath: folder.path) != nil else {
-        throw StoreError(.fileSystem, "the folder for the backup does not exist: \(folder.path)")
+        throw StoreError(
+          .fileSystem, "the folder “\(folder.path)” for the backup does not exist; create the folder first")
       }
       return try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")

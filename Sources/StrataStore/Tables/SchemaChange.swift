@@ -90,7 +90,7 @@ struct SchemaChange {
     }
     for name in names {
       let broken = try Row.fetchOne(db, sql: "PRAGMA foreign_key_check(\(name.quotedDatabaseIdentifier))")
-      if broken != nil { return "a row of \(name) refers to one that is not there" }
+      if broken != nil { return "a row of the table \(name) refers to a missing row" }
     }
     return nil
   }
@@ -153,7 +153,7 @@ struct SchemaChange {
         try? reader.close()
       }
       return try reader.read { db in try db.withStoreErrors { try problem(db) } }
-    } catch  where StoreError.isDamage(error) { return "SQLite cannot read it" }
+    } catch  where StoreError.isDamage(error) { return "SQLite cannot read the file" }
   }
 
   /// Runs `body` while holding a write lock on an SQLite database. Other connections can still read the database. If the file

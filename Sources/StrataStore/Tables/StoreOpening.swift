@@ -30,7 +30,7 @@ struct StoreOpening {
       guard versions != nil else {
         throw StoreError(
           .readOnly,
-          "the store cannot be opened read-only because the path does not contain a store")
+          "the store cannot be opened read-only because no store exists at the path; check the path")
       }
       return .init(
         writer: try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables: tables,

@@ -349,7 +349,7 @@ struct IncrementalStoreTests {
       EntityMapper(Project.self, keys: ["myId": "id"], name: "Twice"), EntityMapper(Team.self))
     let error = await #expect(throws: RemoteError.self) { try await RemoteStore(entities, configuration) }
     #expect(error?.code == .invalidConfiguration)
-    for part in ["http or https", "none", "two mappers are for one entity", "EntityStore does not know"] {
+    for part in ["http or https", "none", "two mappers map the same entity", "is not registered"] {
       #expect(error?.reason.contains(part) ?? false, "\(part) is not in \(error?.reason ?? "")")
     }
   }

@@ -109,7 +109,7 @@ struct RefreshTests {
     let conflict = try #require(try await office.remote.conflicts().first)
     let error = await #expect(throws: RemoteError.self) { try await office.remote.resolve(conflict, .server) }
     #expect(
-      error?.code == .store && error?.reason.contains("if you deleted that record, discard the deletion") ?? false)
+      error?.code == .store && error?.reason.contains("discard the deletion of that record") ?? false)
     #expect(try await office.todo("1")?.projectID == "q")
     let deletion = try #require(try await office.remote.changes().first { $0.kind == .delete })
     try await office.remote.discard(deletion)

@@ -456,7 +456,7 @@ struct EntityEdgeTests {
           """)
     }
     let error = entityError(.invalidMapping) { try EntityStore(queue, Union.self) }
-    #expect(error?.description.contains("the policy union") ?? false)
+    #expect(error?.description.contains("the merge policy union") ?? false)
     let entities = try EntityStore(queue, Shelf.self)
     try entities.saveNow(Shelf(id: 1, books: [Book(id: 1)]))
     try queue.write { db in

@@ -91,16 +91,16 @@ struct EntityMappingTests {
       #expect(error?.description.contains(text) ?? false, "\(String(describing: error)) in line \(line)")
     }
     check(NoProperty.self, "no such property (Mapped, at titel)")
-    check(NoColumn.self, "no such column; its columns are id, text, title (Mapped, at text, column note.body)")
+    check(NoColumn.self, "no column “body”; its columns are id, text, title (Mapped, at text, column note.body)")
     check(NoTable.self, "the table does not exist")
     check(NoDefault.self, "needs a default")
     check(NoIndex.self, "no unique index")
-    check(NoKey.self, "names nothing")
-    check(NoFields.self, "names no property")
-    check(NoEntity.self, "is no entity")
-    check(BothWays.self, "a relation and has a column too")
-    check(OtherType.self, "the transformer makes Int")
-    check(DateForm.self, "for a field that is a date")
+    check(NoKey.self, "contains “nothing”")
+    check(NoFields.self, "has no properties")
+    check(NoEntity.self, "is not an entity")
+    check(BothWays.self, "both a column and a relation")
+    check(OtherType.self, "the transformer returns the type Int")
+    check(DateForm.self, "a property of the type Date")
     // All of them at once.
     let all = entityError(.invalidMapping) { try EntityStore(queue, Mapped<NoProperty>.self, Mapped<NoColumn>.self) }
     #expect(all?.reason.hasPrefix("the mappings have 2 mistakes") ?? false)
