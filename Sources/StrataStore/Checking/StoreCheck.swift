@@ -206,18 +206,19 @@ final class StoreChecker {
         SELECT r.definition AS definition, count(*) AS heads
         FROM \(tables.keys) k CROSS JOIN \(tables.revisions) r ON r.id = k.head
         WHERE r.definition IS NOT NULL GROUP BY 1)
-      SELECT d.type, coalesce(f.revisions, 0), coalesce(c.revisions, 0) FROM \(tables.definitions) d
+      SELECT d.type, coalesce(f.revisions, 0), coalesce(c.revisions, 0), coalesce(l.heads, 0), coalesce(c.heads, 0) FROM \(tables.definitions) d
       LEFT JOIN found f ON f.definition = d.id LEFT JOIN last l ON l.definition = d.id
       LEFT JOIN \(tables.counts) c ON c.definition = d.id
       WHERE coalesce(f.revisions, 0) <> coalesce(c.revisions, 0) OR coalesce(l.heads, 0) <> coalesce(c.heads, 0)
       """
     ) { row in
       let type: String = try row.column(0), found: Int = try row.column(1), counted: Int = try row.column(2)
+      let heads: Int = try row.column(3), countedHeads: Int = try row.column(4)
       findings.add(
         StoreFinding(
           .count,
-          "the recorded counts for the type \(type) are wrong: \(counted) revisions are recorded, and "
-            + "\(found) exist",
+          "the recorded counts for the type \(type) are wrong: \(counted) revisions are recorded and \(found) exist; "
+            + "\(countedHeads) last revisions of keys are recorded and \(heads) exist",
           advice: "no values are affected; salvage the store to count the revisions again"))
     }
   }

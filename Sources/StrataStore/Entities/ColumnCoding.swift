@@ -179,7 +179,11 @@ struct ColumnCoding: Sendable {
   private static func stored(_ date: Date, _ form: EntityColumn.DateForm, _ affinity: ColumnAffinity) throws
     -> DatabaseValue
   {
-    guard date.timeIntervalSinceReferenceDate.isFinite else { throw notANumber }
+    guard date.timeIntervalSinceReferenceDate.isFinite else {
+      throw EntityError(
+        .notStorable, "a date that is infinite or NaN cannot be saved; make the property optional, and save nil instead"
+      )
+    }
     switch form {
     case .secondsSince1970: return try affinity.stored(date.timeIntervalSince1970.databaseValue)
     case .millisecondsSince1970:

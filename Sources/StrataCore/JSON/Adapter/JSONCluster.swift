@@ -102,8 +102,8 @@ public struct JSONCluster<Result>: Sendable {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(
         .invalidMapping,
-        "the nested clusters pass the document to each other in an endless cycle; remove the variant that refers back to "
-          + "an outer cluster")
+        "the nested clusters pass the document to each other in an endless cycle, or are nested more than 64 levels deep; "
+          + "remove the variant that refers back to an outer cluster")
     }
     guard case .object(let object) = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
