@@ -68,7 +68,7 @@ struct SchemaCommandTests {
     let github = Run("schema", "list", folder, "--format", "github").text
     #expect(github.hasPrefix("::notice file=\(folder)/Note/1.json,line=1::Note@1 "), "\(github)")
     Run("schema", "list", scratch.path("none")).expectFailure("is not a folder")
-    Run("schema", "list", scratch.path("repo")).expectFailure("has no recorded schema")
+    Run("schema", "list", scratch.path("repo")).expectFailure("contains no recorded schemas")
   }
 
   @Test("diff compares two versions, and exits as diff does")
@@ -78,9 +78,9 @@ struct SchemaCommandTests {
     #expect(
       run.text == """
         Note 1 → 2
-          text was removed (needs a step)
-          mood: String enum(calm=calm|wild=wild) was added
-          title: String was added (needs a step)
+          the field text was removed (needs a step)
+          the field mood of the type String enum(calm=calm|wild=wild) was added
+          the field title of the type String was added (needs a step)
           step: rename text to title
 
         """, "\(run.text)")
@@ -150,12 +150,17 @@ struct SchemaCommandTests {
     try change("Note", 2) { ($0.steps, $0.stepKeys) = ([], []) }
     let run = Run("schema", "check", folder)
     #expect(run.code == 1)
-    #expect(run.text.contains("does not cover these changes: text was removed; title: String was added"), "\(run.text)")
+    #expect(
+      run.text.contains(
+        "does not cover these changes: the field text was removed, the field title of the type String was added"),
+      "\(run.text)")
     #expect(Run("schema", "check", folder, "--hook", "Note").code == 0)
     try change("Note", 2) { ($0.steps, $0.stepKeys) = (["make a title of the text"], nil) }
     #expect(Run("schema", "check", folder).code == 0, "a closure may change any key")
     try change("Note", 2) { ($0.steps, $0.stepKeys) = (["drop text"], ["text"]) }
-    #expect(Run("schema", "check", folder).text.contains("does not cover these changes: title: String was added"))
+    #expect(
+      Run("schema", "check", folder).text.contains(
+        "does not cover these changes: the field title of the type String was added"))
     try change("Note", 2) {
       ($0.steps, $0.stepKeys) = (["drop text", "set the default of title: \"\""], ["text", "title"])
     }
