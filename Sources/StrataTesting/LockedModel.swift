@@ -233,7 +233,7 @@ struct LockedModel {
     let next = known.version + 1
     let step =
       schema.migration == nil && changes.allSatisfy { $0.key == nil }
-      ? ". A step is not required."
+      ? "; a step is not required"
       : " and add this step:\n  " + StepStub(from: known, to: today, version: next, names).text
         + firstStepHint(known.version)
     return

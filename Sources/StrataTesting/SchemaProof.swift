@@ -72,7 +72,7 @@ struct SchemaProof<M: VersionedModel> {
       if self.problem(of: smaller, place) == problem { record = smaller }
     }
     let values = record.fields.filter { $0.value != empty[$0.key] }.map { "\($0.key): \($0.value)" }
-    return values.isEmpty ? "empty values" : "the values " + values.joined(separator: ", ")
+    return values.isEmpty ? "a record of empty values" : "the values " + values.joined(separator: ", ")
   }
 
   // MARK: Problems

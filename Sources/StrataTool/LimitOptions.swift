@@ -13,7 +13,8 @@ struct LimitOptions: ParsableArguments {
   var maxBytes: Int?
 
   @Option(
-    help: ArgumentHelp("The maximum number of steps for finding duplicates in sets and among keys.", valueName: "count")
+    help: ArgumentHelp(
+      "The maximum number of steps for finding duplicate set elements and duplicate keys.", valueName: "count")
   )
   var maxSteps: Int?
 

@@ -21,7 +21,7 @@ struct SchemaDiffCommand: ToolCommand {
   @Argument(help: "The name of the model. By default, all models are compared.")
   var model: String?
 
-  @Option(help: "The older version. By default, the recorded version before --to.")
+  @Option(help: "The older version. By default, the last recorded version before --to.")
   var from: Int?
 
   @Option(help: "The newer version. By default, the last recorded version.")
