@@ -220,7 +220,7 @@ struct FolderConversionTests {
     for output in [
       input, input + "/new", input + "/deep/", scratch.url.path, scratch.path("way/new"), input + "/../old/x",
     ] {
-      Run("convert", input, "-o", output).expectFailure("must not contain the input folder")
+      Run("convert", input, "-o", output).expectFailure("must be outside the input folder")
     }
     Run("convert", input, "-o", output, "--report", input + "/r.json").expectFailure(
       "r.json", "must not be in the input folder")

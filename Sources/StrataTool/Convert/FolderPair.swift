@@ -17,8 +17,8 @@ struct FolderPair: Sendable {
     let (from, to) = (try RealPath.of(input), try RealPath.of(output))
     guard !Self.lies(to, in: from), !Self.lies(from, in: to) else {
       throw ToolError(
-        "\(output): the output folder must not contain the input folder \(input) or be inside it; choose a different "
-          + "output folder"
+        "\(output): the output folder must be outside the input folder \(input) and must not contain it; choose a "
+          + "different output folder"
       )
     }
   }
