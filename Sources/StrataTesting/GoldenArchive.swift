@@ -20,7 +20,7 @@ struct GoldenArchive {
     }
     let data = try encode(model)
     guard try opens(data, isOfToday: true) else {
-      throw ArchiveError(.notEncodable, "a generated value changes when it is archived and decoded")
+      throw ArchiveError(.notEncodable, "a generated sample value changes when it is archived and decoded again")
     }
     return data
   }

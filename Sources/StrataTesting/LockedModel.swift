@@ -50,8 +50,8 @@ struct LockedModel {
           // case.
           edited.insert(version)
           problems.append(
-            "\(folder.path(of: name, version: version)) was edited or moved. Restore it from version control; if this version was never "
-              + "released, delete it and record it again")
+            "the recorded schema \(folder.path(of: name, version: version)) was edited or moved; restore the file from "
+              + "version control, or, if this version was never released, delete the file and record the version again")
           continue
         }
         // On some file systems, two names can refer to the same folder. A schema that is recorded under a different name is
@@ -68,7 +68,11 @@ struct LockedModel {
   /// - Throws: a Foundation error if the folder cannot be read.
   func shapeProblems(allowsMissing: Bool) throws -> [String] {
     var (recorded, edited, problems) = try recorded()
-    do { try schema.check() } catch { problems.append("the declaration of \(name) is wrong: \(Self.reason(error))") }
+    do { try schema.check() } catch {
+      problems.append(
+        "the declaration of the model \(name) is invalid: "
+          + "\(Self.reason(error))")
+    }
     problems += self.problems(ofReach: recorded)
     problems += zip(recorded, [nil] + recorded).compactMap { self.problem(ofRecordedStep: $0, after: $1) }
     let older = recorded.filter { $0.version < schema.modelVersion }
@@ -81,8 +85,8 @@ struct LockedModel {
       recorded.last?.version ?? 0 <= schema.modelVersion
     {
       problems.append(
-        "version \(schema.modelVersion) of \(name) is not recorded. Run the test with STRATA_RECORD=1 in the environment, and "
-          + "commit \(folder.path(of: name, version: schema.modelVersion))")
+        "version \(schema.modelVersion) of \(name) is not recorded; run the test with the environment variable "
+          + "STRATA_RECORD=1, and commit \(folder.path(of: name, version: schema.modelVersion))")
     }
     return problems
   }
@@ -103,10 +107,11 @@ struct LockedModel {
         try upgraded(old, to: version.version) != hash
       else { return nil }
       return
-        "the steps of \(name) upgrade \(folder.path(of: old.name, version: old.version, "strata")) to other values than when version "
-        + "\(version.version) was recorded. Either a closure in a step from \(old.version) to \(version.version) was changed: restore it, and "
-        + "put the correction into a new step. Or its result depends on the locale, the time zone, the date, chance, or a type of today: "
-        + "write it without them"
+        "the steps of \(name) now upgrade \(folder.path(of: old.name, version: old.version, "strata")) to different "
+        + "values than when version \(version.version) was recorded. If a closure in a step from version "
+        + "\(old.version) to \(version.version) was changed, restore the closure, and put the correction into a new "
+        + "step. If a closure depends on the locale, the time zone, the current date, random values or a type that "
+        + "has changed since, remove this dependency"
     }
   }
 
@@ -131,8 +136,8 @@ struct LockedModel {
     }
     .compactMap { field in
       RecordedType.unlistedEnum(in: field.type).map {
-        "no values of \(name).\(field.key) can be created, because the enum \($0) does not list its cases. Make it CaseIterable, or "
-          + "pass values for \(name).\(field.key) to SchemaLock"
+        "no values can be generated for \(name).\(field.key) because the enum \($0) does not list its cases; make the "
+          + "enum CaseIterable, or pass values for \(name).\(field.key) to SchemaLock"
       }
     }
     guard unlisted.isEmpty else { return unlisted }
@@ -168,7 +173,9 @@ struct LockedModel {
       recorded.upgraded = hashes.isEmpty ? nil : Dictionary(hashes, uniquingKeysWith: { first, _ in first })
     } catch {
       recorded.withoutArchive = Self.reason(error)
-      print("SchemaLock: \(name) \(schema.modelVersion) has no golden archive: \(Self.reason(error))")
+      print(
+        "SchemaLock: version \(schema.modelVersion) of \(name) is recorded without a golden archive: "
+          + "\(Self.reason(error))")
     }
     try folder.record(recorded, archive)
   }
@@ -180,13 +187,14 @@ struct LockedModel {
       let path = folder.path(of: old.name, version: old.version)
       if old.version > schema.modelVersion {
         return
-          "\(path) is recorded, but the model has version \(schema.modelVersion). Give the model a higher version, or delete "
-          + "the file if that version was never released"
+          "\(path) is recorded, but the current version of \(name) is only \(schema.modelVersion); raise the model's "
+          + "version, or delete the file if version \(old.version) was never released"
       }
       guard let oldest = schema.migration?.oldestVersion, old.version < oldest else { return nil }
       return
-        "version \(old.version) of \(name) can no longer be opened: its steps begin at \(oldest). Add the steps from "
-        + "\(old.version), or delete \(path) if no archive of that version exists any more"
+        "version \(old.version) of \(name) can no longer be opened because the model's steps begin at version "
+        + "\(oldest); add the steps from version \(old.version), or delete \(path) if no archives of that version "
+        + "exist"
     }
   }
 
@@ -196,8 +204,9 @@ struct LockedModel {
     let obstacles = SchemaChange.obstacles(from: old, to: today, names)
     guard !obstacles.isEmpty else { return nil }
     return
-      "\(name) lets version \(old.version) read what version \(schema.modelVersion) writes (oldestReader: \(floors.reader)), but that version cannot:\n"
-      + obstacles.map { "- \($0)\n" }.joined() + "Raise oldestReader."
+      "\(name) declares that version \(old.version) can read archives of version \(schema.modelVersion) (oldestReader: "
+      + "\(floors.reader)), but version \(old.version) cannot read them for these reasons:\n"
+      + obstacles.map { "- \($0)\n" }.joined() + "Increase oldestReader to \(old.version + 1) or higher."
   }
 
   /// Returns a problem if a recorded migration step was changed. The change would not apply to data that the old step has already
@@ -208,11 +217,13 @@ struct LockedModel {
     guard recorded.version <= schema.modelVersion, known != nil || older != nil else { return nil }
     let steps = known ?? []
     guard steps != recorded.steps else { return nil }
-    func list(_ steps: [String]) -> String { steps.isEmpty ? "nothing" : steps.joined(separator: ", ") }
+    func list(_ steps: [String]) -> String { steps.isEmpty ? "none" : steps.joined(separator: ", ") }
     return
-      "the step of \(name) to version \(recorded.version) was changed: it did \(list(recorded.steps)), and does \(list(steps)). "
-      + "Restore it, and put the correction into a new step. If version \(recorded.version) was never released, delete "
-      + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again with STRATA_RECORD=1"
+      "the step of \(name) to version \(recorded.version) was changed after it was recorded (recorded operations: "
+      + "\(list(recorded.steps)); current operations: \(list(steps))); restore the step and put the correction into "
+      + "a new step, or, if version \(recorded.version) was never released, delete "
+      + "\(folder.path(of: recorded.name, version: recorded.version)) and record the version again with "
+      + "STRATA_RECORD=1"
   }
 
   /// Returns a problem if the model differs from the shape recorded for the same version.
@@ -222,13 +233,14 @@ struct LockedModel {
     let next = known.version + 1
     let step =
       schema.migration == nil && changes.allSatisfy { $0.key == nil }
-      ? ". It needs no step."
-      : " and this step:\n  " + StepStub(from: known, to: today, version: next, names).text
+      ? "; a step is not required"
+      : " and add this step:\n  " + StepStub(from: known, to: today, version: next, names).text
         + firstStepHint(known.version)
     return
-      "\(name) has changed, but still has version \(known.version):\n" + Self.list(changes)
-      + "If version \(known.version) was released, give the model version \(next)" + step
-      + "\nOtherwise delete \(folder.path(of: known.name, version: known.version)) and record it again with STRATA_RECORD=1."
+      "the model \(name) has changed, but its version is still \(known.version):\n" + Self.list(changes)
+      + "If version \(known.version) was released, change the model's version to \(next)" + step
+      + "\nOtherwise, delete \(folder.path(of: known.name, version: known.version)) and record the version again with "
+      + "STRATA_RECORD=1."
   }
 
   /// Returns a problem if a change between two versions requires a migration step that is missing.
@@ -252,7 +264,8 @@ struct LockedModel {
       "no step of \(name) from version \(old.version) to \(new.version) covers these changes:\n"
       + texts.map { "- \($0)\n" }.joined()
       + (missing.isEmpty
-        ? "Correct the steps." : "Add them to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
+        ? "Correct the steps."
+        : "Add operations for these changes to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
   }
 
   /// Returns a problem for each step that sets a default for a field, although older data contains the field's value under a
@@ -264,7 +277,8 @@ struct LockedModel {
         let former = old.fields.keys.first(where: { $0 != key && names.keys[$0] == key && !renamed.contains($0) })
       else { return nil }
       return
-        "a step sets a default for \(key), so that the value of its former key \(former) is not read; rename \(former) instead"
+        "a step sets a default for \(key), so the value under the former key \(former) is not read; replace the "
+        + "default with a rename of \(former) to \(key)"
     }
   }
 
@@ -286,7 +300,9 @@ struct LockedModel {
       else { return nil }
       let oldShape = RecordedType(parsing: type).renamed(names.models)
       guard !oldShape.isRead(as: RecordedType(parsing: newType).renamed(names.models)) else { return nil }
-      return "\(key) was \(type), and \(newKey), to which a step renames it, is \(newType)"
+      return
+        "a step renames \(key) to \(newKey) without converting its value from \(type) to \(newType); also convert the "
+        + "value"
     }
   }
 
@@ -294,8 +310,9 @@ struct LockedModel {
   private func firstStepHint(_ version: Int) -> String {
     guard schema.migration == nil, version > 1 else { return "" }
     return
-      "\nThe model has no steps yet. Archives older than the first step cannot be opened, so add empty steps before it, from the "
-      + "oldest version in use: .step(from: \(version - 1), to: \(version)) and so on."
+      "\nThe model has no steps yet, and archives of versions before the first step cannot be opened. For older "
+      + "archives, also add empty steps from the oldest version in use, such as .step(from: \(version - 1), to: "
+      + "\(version))."
   }
 
   private static func list(_ changes: [SchemaChange]) -> String { changes.map { "- \($0.text)\n" }.joined() }
@@ -309,21 +326,22 @@ struct LockedModel {
       RecordedSchema.checksum(data) == checksum
     else {
       // A missing file is reported in the same way as a changed file.
-      return "\(path) is missing or was changed. Restore it from version control"
+      return "the golden archive \(path) is missing or was changed; restore it from version control"
     }
     let remedy =
-      " If a model inside was recorded again, because its version was never released, delete "
-      + "\(folder.path(of: recorded.name, version: recorded.version)) and record it again too"
+      "; if a nested model was recorded again because its version was never released, also delete "
+      + "\(folder.path(of: recorded.name, version: recorded.version)) and record this version again"
     do {
       guard try GoldenArchive(model, given: given).opens(data, isOfToday: recorded.version == schema.modelVersion)
       else {
-        return "\(path) opens, but as other values than those that version \(recorded.version) wrote." + remedy
+        return "the golden archive \(path) opens with different values than version \(recorded.version) of \(name) "
+          + "wrote" + remedy
       }
       return nil
     } catch {
       return
-        "\(path), which version \(recorded.version) of \(recorded.name) wrote, does not open any more: "
-        + Self.reason(error) + "." + remedy
+        "the golden archive \(path) of version \(recorded.version) of \(recorded.name) can no longer be opened: "
+        + Self.reason(error) + remedy
     }
   }
 }

@@ -74,7 +74,8 @@ struct SampleValues {
     guard depth < Self.limit else {
       throw ArchiveError(
         .notEncodable,
-        "the model \(schema.name) cannot be generated because its required fields lead back to the model itself")
+        "no sample value of the model \(schema.name) can be generated because a required field contains the model "
+          + "itself; make the field optional, or give it a default")
     }
     if let cases = schema.cases {
       return try record(ofCase: sampleCase(of: schema, cases, depth), of: schema, depth: depth)
@@ -116,7 +117,9 @@ struct SampleValues {
 
   private mutating func schema(named name: String) throws -> RecordedSchema {
     guard let versions = schemas[name], !versions.isEmpty else {
-      throw ArchiveError(.notEncodable, "the model \(name) has no recorded schema")
+      throw ArchiveError(
+        .notEncodable,
+        "the model \(name) has no recorded schema; add the model to SchemaLock, and record it")
     }
     return versions[random.below(UInt64(versions.count))]
   }
@@ -198,8 +201,7 @@ struct SampleValues {
   private static func unknown(_ type: RecordedType) -> ArchiveError {
     ArchiveError(
       .notEncodable,
-      "a value of the type \(type.text) cannot be generated; give the field a default, or pass sample values to "
-        + "SchemaLock"
+      "no sample value of the type \(type.text) can be generated; give the field a default, or make it optional"
     )
   }
 

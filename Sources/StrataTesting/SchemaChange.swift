@@ -28,18 +28,20 @@ package struct SchemaChange {
   package static func changes(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [SchemaChange] {
     var changes: [SchemaChange] = []
     func note(_ text: String, needsStepFor key: String? = nil) { changes.append(.init(text, needsStepFor: key)) }
-    if old.name != new.name { note("it was called \(old.name) and is called \(new.name)") }
-    if old.kind != new.kind { note("it was a \(old.kind.noun) and is a \(new.kind.noun)") }
+    if old.name != new.name { note("the model was renamed from \(old.name) to \(new.name)") }
+    if old.kind != new.kind { note("the model changed from a \(old.kind.noun) to a \(new.kind.noun)") }
     func today(_ name: String?) -> String? { name.map { names.models[$0] ?? $0 } }
     if today(old.superclass) != today(new.superclass) {
-      note("its superclass was \(old.superclass ?? "none") and is \(new.superclass ?? "none")")
+      note("the superclass changed from \(old.superclass ?? "none") to \(new.superclass ?? "none")")
       let left = Set(new.fields.keys).union((new.inherited ?? [:]).keys)
       for key in (old.inherited ?? [:]).keys.sorted() where !left.contains(key) {
-        note("\(key), which it inherited, was removed", needsStepFor: key)
+        note("the inherited field \(key) was removed", needsStepFor: key)
       }
     }
     if old.keepsUnknownFields != new.keepsUnknownFields {
-      note(new.keepsUnknownFields == true ? "it keeps unknown fields now" : "it no longer keeps unknown fields")
+      note(
+        new.keepsUnknownFields == true
+          ? "the model now keeps unknown fields" : "the model no longer keeps unknown fields")
     }
     changes += self.changes(ofFields: old, new, names)
     return changes + self.changes(ofCases: old.cases ?? [:], new.cases ?? [:], names)
@@ -48,7 +50,9 @@ package struct SchemaChange {
   /// Returns the reasons why a program with the older schema cannot read data of the newer schema.
   static func obstacles(from old: RecordedSchema, to new: RecordedSchema, _ names: Names) -> [String] {
     let changes = changes(from: old, to: new, names).filter { !$0.isAddition }.map(\.text)
-    return old.keepsUnknownFields == true ? changes : ["it had no UnknownFields"] + changes
+    guard old.keepsUnknownFields != true else { return changes }
+    let loss = "version \(old.version) would lose new fields because it has no property of the type UnknownFields"
+    return [loss] + changes
   }
 
   private static func changes(
@@ -61,24 +65,27 @@ package struct SchemaChange {
         if let newType = new.inherited?[key] {
           let isRead = RecordedType(parsing: field.type).isRead(as: RecordedType(parsing: newType))
           changes.append(
-            .init("\(key): \(newType) was moved to a superclass", needsStepFor: isRead ? nil : key))
+            .init(
+              "the field \(key) of the type \(newType) was moved to a superclass",
+              needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
           // No step of this class is required, because such a step would remove the value before a subclass could
           // read it.
-          changes.append(.init("\(key) was moved to a subclass"))
+          changes.append(.init("the field \(key) was moved to a subclass"))
         } else {
-          changes.append(.init("\(key) was removed", needsStepFor: field.isArchived ? key : nil))
+          changes.append(.init("the field \(key) was removed", needsStepFor: field.isArchived ? key : nil))
         }
         continue
       }
       taken.insert(match)
-      if match != key { changes.append(.init("\(key) is called \(match)")) }
+      if match != key { changes.append(.init("the field \(key) was renamed to \(match)")) }
       changes += self.changes(of: match, formerly: key, from: field, to: newField, names)
     }
     for (key, field) in new.fields.sorted(by: { $0.key < $1.key }) where !taken.contains(key) {
       changes.append(
         .init(
-          "\(key): \(field.type) was added", needsStepFor: field.isOptional || !field.isArchived ? nil : key,
+          "the field \(key) of the type \(field.type) was added",
+          needsStepFor: field.isOptional || !field.isArchived ? nil : key,
           isAddition: true))
     }
     return changes
@@ -104,24 +111,29 @@ package struct SchemaChange {
     if !oldType.isSame(as: newType) {
       changes.append(
         .init(
-          "\(key) was \(old.type) and is \(new.type)",
+          "the type of the field \(key) changed from \(old.type) to \(new.type)",
           needsStepFor: new.isArchived && !oldType.isRead(as: newType) ? oldKey : nil))
     }
     if old.initial != new.initial {
       changes.append(
-        .init("the default of \(key) was \(old.initial ?? "none") and is \(new.initial ?? "none")", isAddition: true))
+        .init(
+          "the default of the field \(key) changed from \(old.initial ?? "none") to \(new.initial ?? "none")",
+          isAddition: true))
     }
     if old.archive != new.archive {
       let isLost = old.isArchived && !new.isArchived
       let isMissing = !old.isArchived && new.isArchived && !new.isOptional
       changes.append(
         .init(
-          "archives had \(key): \(old.archive ?? "always"), and have it: \(new.archive ?? "always")",
+          "the archive behavior of the field \(key) changed from \(old.archive ?? "always") to "
+            + "\(new.archive ?? "always")",
           needsStepFor: isLost || isMissing ? oldKey : nil))
     }
     if old.json != new.json {
       changes.append(
-        .init("JSON had \(key) at \(old.json ?? "its key") and has it at \(new.json ?? "its key")", isAddition: true))
+        .init(
+          "the JSON mapping of the field \(key) changed from “\(old.json ?? oldKey)” to “\(new.json ?? key)”",
+          isAddition: true))
     }
     return changes
   }
@@ -137,7 +149,7 @@ package struct SchemaChange {
         continue
       }
       taken.insert(match)
-      if match != name { changes.append(.init("the case \(name) is called \(match)")) }
+      if match != name { changes.append(.init("the case \(name) was renamed to \(match)")) }
       for key in Set(info.payload.keys).union(newInfo.payload.keys).sorted() {
         let (oldType, newType) = (info.payload[key], newInfo.payload[key])
         let one = oldType.map { RecordedType(parsing: $0).renamed(names.models) }
@@ -146,7 +158,8 @@ package struct SchemaChange {
         let isRead = other.map { other in one.map { $0.isRead(as: other) } ?? other.isOptional } ?? false
         changes.append(
           .init(
-            "\(key) of the case \(name) was \(oldType ?? "none") and is \(newType ?? "none")",
+            "the type of the associated value \(key) of the case \(name) changed from \(oldType ?? "none") to "
+              + "\(newType ?? "none")",
             needsStepFor: isRead ? nil : name))
       }
     }

@@ -102,8 +102,9 @@ public struct SchemaLock: Sendable {
     var problems = try locked.flatMap { try $0.shapeProblems(allowsMissing: allowsMissing) }
     problems += catalog.ambiguousNames.sorted().map { "two models have the name \($0); rename one of the models" }
     problems += try folder.names().filter { names[$0] == nil }.map {
-      "\($0) is recorded, but no locked model has this name. If it was renamed, declare formerNames: [\"\($0)\"]. If another test "
-        + "locks it, give that test a folder of its own. If no archive of it exists, delete \(folder.path(of: $0))"
+      "the model \($0) is recorded, but no locked model has this name. If the model was renamed, declare formerNames: "
+        + "[\"\($0)\"]. If another test locks the model, use a separate folder for that test. If no archives of the "
+        + "model exist, delete \(folder.path(of: $0))"
     }
     return (locked, problems)
   }

@@ -32,7 +32,7 @@ struct SchemaProof<M: VersionedModel> {
 
   private func problems(ofVersion place: Int, _ count: Int) -> [String] {
     let version = versions[place]
-    let title = "\(version.name) of version \(version.version)"
+    let title = "version \(version.version) of \(version.name)"
     var samples = SampleValues(
       schemas(inside: place), given: given, current: current, seed: seed &+ UInt64(version.version))
     var found: [String: String] = [:]
@@ -44,10 +44,10 @@ struct SchemaProof<M: VersionedModel> {
         found[problem] = shrunk(record, to: empty, place, problem)
       }
     } catch {
-      return ["\(title) cannot be proven: \((error as? ArchiveError)?.description ?? "\(error)")"]
+      return ["\(title) cannot be checked with random records: \((error as? ArchiveError)?.description ?? "\(error)")"]
     }
     return found.sorted { $0.key < $1.key }.map { problem, record in
-      "\(title): \(problem). Found with \(record), seed \(seed)"
+      "\(title): \(problem) (found with \(record), using seed \(seed))"
     }
   }
 
@@ -72,7 +72,7 @@ struct SchemaProof<M: VersionedModel> {
       if self.problem(of: smaller, place) == problem { record = smaller }
     }
     let values = record.fields.filter { $0.value != empty[$0.key] }.map { "\($0.key): \($0.value)" }
-    return values.isEmpty ? "empty values" : values.joined(separator: ", ")
+    return values.isEmpty ? "a record of empty values" : "the values " + values.joined(separator: ", ")
   }
 
   // MARK: Problems
@@ -92,25 +92,25 @@ struct SchemaProof<M: VersionedModel> {
       expected = try open(record, .archive)
       let again = try open(record, .archive)
       compared = expected.keys.filter { expected[$0] == again[$0] }
-    } catch { return "it does not open: \(Self.reason(error))" }
+    } catch { return "a record cannot be opened: \(Self.reason(error))" }
     for opening in Opening.allCases {
       do {
         let result = try open(record, opening)
         guard let key = compared.first(where: { result[$0] != expected[$0] }) else { continue }
-        return "\(key) has another value \(opening.rawValue)"
-      } catch { return "it opens as an archive, and not \(opening.rawValue): \(Self.reason(error))" }
+        return "the value of \(key) is different when the record is opened \(opening.rawValue)"
+      } catch { return "a record can be opened as an archive, but not \(opening.rawValue): \(Self.reason(error))" }
     }
     // Keys that the record lacks are not compared any further, because an older program would set the defaults of its own version
     // for them.
     compared.removeAll { key in upgraded[key] == nil && !keys.contains { $0.value == key && upgraded[$0.key] != nil } }
     for later in versions.indices where later > place && later < versions.count - 1 {
       guard let saved = saved(record, by: versions[later]) else { continue }
-      let opening = "if version \(versions[later].version) opens and saves it before"
+      let opening = "after version \(versions[later].version) has opened and saved it"
       do {
         let result = try open(saved, .archive)
         guard let key = compared.first(where: { result[$0] != expected[$0] }) else { continue }
-        return "\(key) has another value \(opening)"
-      } catch { return "it opens, and not \(opening): \(Self.reason(error))" }
+        return "the value of \(key) is different when the record is opened \(opening)"
+      } catch { return "a record can be opened, but not \(opening): \(Self.reason(error))" }
     }
     return nil
   }
@@ -137,10 +137,10 @@ struct SchemaProof<M: VersionedModel> {
           return .failure(
             Loss(
               text: record[key] == nil
-                ? "the step from version \(from) to \(to) removes \(key) (\(operation)) without declaring the key; "
-                  + "correct the step, or declare the key with changes: [\"\(key)\"]"
-                : "the step from version \(from) to \(to) changes \(key) (\(operation)) without declaring the key; "
-                  + "correct the step, or declare the key with changes: [\"\(key)\"]"
+                ? "the operation “\(operation)” of the step from version \(from) to \(to) removes the key \(key), "
+                  + "which it does not declare; correct the operation, or declare the key with changes: [\"\(key)\"]"
+                : "the operation “\(operation)” of the step from version \(from) to \(to) changes the key \(key), "
+                  + "which it does not declare; correct the operation, or declare the key with changes: [\"\(key)\"]"
             ))
         }
         // `try?`, because an error in the second run is also a difference: the first run succeeded.
@@ -149,8 +149,8 @@ struct SchemaProof<M: VersionedModel> {
           return .failure(
             Loss(
               text:
-                "the step from version \(step.fromVersion) to \(step.toVersion) gives a different result each time "
-                + "(\(operation))"
+                "the operation “\(operation)” of the step from version \(step.fromVersion) to \(step.toVersion) "
+                + "returns a different result each time; make the result depend only on the record"
             ))
         }
       }
@@ -160,12 +160,16 @@ struct SchemaProof<M: VersionedModel> {
         return .failure(
           Loss(
             text:
-              "the key \(key) disappears between versions \(version) and \(later.version), but no step drops the key"))
+              "the key \(key) is lost between versions \(version) and \(later.version), but no step drops it; rename "
+              + "or drop the key in a step"))
       }
       version = later.version
     }
     if isChecked, let last = versions.last, let key = unread(record, by: last, versions[place]) {
-      return .failure(Loss(text: "the key \(key) disappears after version \(version), but no step drops the key"))
+      return .failure(
+        Loss(
+          text:
+            "the key \(key) is lost after version \(version), but no step drops it; rename or drop the key in a step"))
     }
     return .success(record)
   }
@@ -222,8 +226,8 @@ struct SchemaProof<M: VersionedModel> {
   /// A way to open a record. The raw value completes the sentence that describes a problem.
   private enum Opening: String, CaseIterable {
     case archive = "as an archive"
-    case otherOrder = "if its keys have another order"
-    case upgrader = "after an ArchiveUpgrader"
+    case otherOrder = "with its keys in a different order"
+    case upgrader = "after an upgrade by ArchiveUpgrader"
     case list = "in an array"
     case dictionary = "in a dictionary"
     case row = "as a row of a store"

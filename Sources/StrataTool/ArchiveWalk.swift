@@ -49,7 +49,7 @@ struct ArchiveWalk {
       let values = try values(member.body, member.stamp, member.nextOffset - place, context)
       guard member.stamp.kind != .member || UInt64(values.count) == member.stamp.count else {
         throw ArchiveError(
-          .damaged, "the number of models in a member does not match its stamp", byteOffset: place)
+          .damaged, "the number of models in a member does not match the count in its stamp", byteOffset: place)
       }
       try body(member.stamp, values)
       place = member.nextOffset

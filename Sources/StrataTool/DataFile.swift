@@ -39,7 +39,7 @@ struct DataFile {
     // A URL drops the trailing slash, so the write would create a file with the name of the folder.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
-        "\(path): the path is a folder; pass a file path without a trailing slash")
+        "\(path): the path ends with a slash, so it is the path of a folder; specify the path of a file")
     }
     try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }
@@ -49,7 +49,7 @@ struct DataFile {
   /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key is used. By default a duplicate key is
   ///   an error, because choosing one value would be a guess and the other value would be lost.
   func document(in data: Data, takesDuplicateKeys: Bool = false) throws -> ArchiveValue {
-    guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
+    guard !data.isEmpty else { throw ToolError("\(name): the file is empty, but a JSON document is expected") }
     var reader = JSONReader()
     reader.duplicateKeys = takesDuplicateKeys ? .lastWins : .refuse
     return try ToolError.at(path) { try reader.read(data) }

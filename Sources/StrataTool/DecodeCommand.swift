@@ -4,25 +4,26 @@ internal import StrataCore
 
 struct DecodeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "decode", abstract: "Print an archive as JSON, a stream of models as an array.",
+    commandName: "decode", abstract: "Print an archive as JSON, and a stream as a JSON array.",
     discussion: """
-      The tool of an app writes the JSON of its models by their mappings with --type Issue, as the app would.
+      With --type Issue, the tool of an app decodes the archive as the model Issue, and prints the same JSON as the \
+      app would write.
 
       Example:
 
         strata decode issue.strata --pretty
       """)
 
-  @Argument(help: "The archive; - is standard input.", completion: .file(extensions: ["strata"]))
+  @Argument(help: "The archive to decode, or - for standard input.", completion: .file(extensions: ["strata"]))
   var input: String
 
-  @Option(name: .shortAndLong, help: "The JSON file to write; - is standard output.", completion: .file())
+  @Option(name: .shortAndLong, help: "The JSON file to write, or - for standard output.", completion: .file())
   var output = "-"
 
-  @Option(help: "Decode with this model of the program, and write JSON by its mapping.")
+  @Option(help: "Decode the archive as this model of the app, and use the model's JSON mapping.")
   var type: String?
 
-  @Flag(help: "Indent the text.")
+  @Flag(help: "Indent the JSON.")
   var pretty = false
 
   @OptionGroup(title: "Limits")
@@ -36,8 +37,8 @@ struct DecodeCommand: ToolCommand {
     case .archive: break
     case .propertyList:
       throw ToolError(
-        "\(DataFile(input).name): the file is a property list; print it with inspect --json, or make an archive of it "
-          + "with convert")
+        "\(DataFile(input).name): the file is a property list; print it with strata inspect --json, or convert it to "
+          + "an archive with strata convert")
     case .other(let found): throw ToolError(DataFile(input).name, InputFile.unknown(found))
     }
     let first: Stamp?
@@ -59,11 +60,12 @@ struct DecodeCommand: ToolCommand {
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)
     if text.cycleCount > 0 {
-      let (what, them) =
+      console.noteLine(
         text.cycleCount == 1
-        ? ("1 reference back to an object that holds it is", "it")
-        : ("\(text.cycleCount.grouped) references back to objects that hold them are", "them")
-      console.noteLine("\(what) null here, since JSON has no form for \(them)")
+          ? "1 reference to an enclosing object was written as null because JSON cannot represent cycles"
+          : "\(text.cycleCount.grouped) references to enclosing objects were written as null because JSON cannot "
+            + "represent cycles"
+      )
     }
     return 0
   }

@@ -3,23 +3,24 @@ internal import StrataCore
 
 struct EncodeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "encode", abstract: "Make an archive of a JSON document.",
+    commandName: "encode", abstract: "Convert a JSON document to an archive.",
     discussion: """
-      The tool of an app reads the JSON of its models by their mappings: --type Issue makes the archive that the app would.
+      With --type Issue, the tool of an app decodes the document with the JSON mapping of the model Issue, and writes \
+      the same archive as the app would.
 
       Example:
 
         strata encode issue.json -o issue.strata --type Issue --model-version 3
       """)
 
-  @Argument(help: "The JSON document; - is standard input.", completion: .file(extensions: ["json"]))
+  @Argument(help: "The JSON document to encode, or - for standard input.", completion: .file(extensions: ["json"]))
   var input: String
 
-  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.", completion: .file())
+  @Option(name: .shortAndLong, help: "The archive to write, or - for standard output.", completion: .file())
   var output: String
 
   @Option(
-    help: "What becomes of an object that has a key twice: refuse ends with an error, last takes the last value.")
+    help: "How to handle a key that occurs twice in an object: refuse reports an error, and last uses the last value.")
   var duplicateKeys = DuplicateKeys.refuse
 
   @OptionGroup var record: RecordOptions

@@ -65,7 +65,7 @@ struct FileResult {
     mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
       currentVersion = type.type._rootSchema?.modelVersion
       model = currentVersion.map { "\(type.name)@\($0)" } ?? type.name
-      losses = report.unusedKeys.map { "no field takes \($0)" }
+      losses = report.unusedKeys.map { "no field reads \($0)" }
     }
   }
 

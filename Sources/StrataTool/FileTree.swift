@@ -28,7 +28,7 @@ struct FileTree {
         } else if status.isRegular {
           items.append((path, .file(status)))
         } else {
-          items.append((path, .other(status.isSymbolicLink ? "a symbolic link" : "no regular file")))
+          items.append((path, .other(status.isSymbolicLink ? "a symbolic link" : "not a regular file")))
         }
       } catch { items.append((path, .unreadable(error))) }
     }

@@ -75,7 +75,7 @@ struct InputFile {
       ("a PNG image", [0x89, 0x50, 0x4E, 0x47]), ("a JPEG image", [0xFF, 0xD8, 0xFF]),
       ("a GIF image", Array("GIF8".utf8)),
       ("a PDF document", Array("%PDF".utf8)), ("a program", [0x7F, 0x45, 0x4C, 0x46]),
-      ("a program", [0xCF, 0xFA, 0xED, 0xFE]), ("a program or Java class", [0xCA, 0xFE, 0xBA, 0xBE]),
+      ("a program", [0xCF, 0xFA, 0xED, 0xFE]), ("a program or a Java class", [0xCA, 0xFE, 0xBA, 0xBE]),
       ("a bzip2 file", Array("BZh".utf8)), ("an xz file", [0xFD, 0x37, 0x7A, 0x58, 0x5A]),
       ("a Zstandard file", [0x28, 0xB5, 0x2F, 0xFD]), ("an xar archive", Array("xar!".utf8)),
     ]
@@ -160,9 +160,9 @@ struct InputFile {
       guard try !isEmpty else { return "an empty file" }
       do {
         _ = try content.map { try Stamp(of: $0) } ?? MemberReader.stamp(ofFile: url)
-        return "an archive already"
+        return "an archive"
       } catch let error as ArchiveError where error.code != .fileSystem {
-        return "a gzip file that is no archive"
+        return "a gzip file that is not an archive"
       }
     }
   }
@@ -173,7 +173,7 @@ struct InputFile {
       .notAnArchive,
       found == "JSON"
         ? "found \(found) where an archive, a keyed archive or a property list is expected; convert the document to an "
-          + "archive with encode"
+          + "archive with strata encode"
         : "found \(found) where an archive, a keyed archive or a property list is expected", byteOffset: 0)
   }
 }

@@ -4,23 +4,24 @@ internal import StrataCore
 
 struct InspectCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "inspect", abstract: "Show what a file says of itself and what is in it.",
+    commandName: "inspect", abstract: "Show the metadata and the content of a file.",
     discussion: """
-      The file is an archive, a keyed archive of Foundation or a property list, binary or in XML; its bytes tell which, not its \
-      name. For a store, it prints what store status prints. Docs/Tool.md describes the JSON.
+      The file can be an archive, a keyed archive, or a property list in binary or XML format. The format is detected \
+      from the content of the file, not from its name. For a store, the output is the same as for strata store status. \
+      Docs/Tool.md describes the JSON output.
 
       Example:
 
         strata inspect issue.strata --depth 2
       """)
 
-  @Argument(help: "The file; - is standard input.", completion: .file())
+  @Argument(help: "The file to inspect, or - for standard input.", completion: .file())
   var file: String
 
-  @Flag(help: "Print JSON, and all of it.")
+  @Flag(help: "Print the complete content as JSON.")
   var json = false
 
-  @Flag(help: "Read the stamp of an archive only; nothing is inflated.")
+  @Flag(help: "Read only the stamp of an archive, without decompressing the archive.")
   var stamp = false
 
   @OptionGroup var treeOptions: TreeOptions
@@ -35,7 +36,7 @@ struct InspectCommand: ToolCommand {
     guard !stamp else {
       guard !named.isStandard else {
         throw ToolError(
-          "--stamp cannot be used with standard input, which cannot be read twice; specify a file")
+          "--stamp cannot be used with standard input; specify a file")
       }
       try show(Inspection(stampOf: named), console)
       return 0

@@ -60,7 +60,7 @@ struct Inspection {
         ("ratio", ratio(total.plainSize, UInt64(fileSize)) + " : 1"),
       ]
     } else {
-      rows += [("file size", fileSize.counted("byte")), ("count", "unknown: the stream has no end")]
+      rows += [("file size", fileSize.counted("byte")), ("count", "unknown because the stream has no end member")]
     }
     return rows
   }

@@ -3,13 +3,19 @@ internal import StrataCore
 
 /// The options that limit the work for one archive.
 struct LimitOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How many values one archive may make.", valueName: "count"))
+  @Option(help: ArgumentHelp("The maximum number of values in one archive.", valueName: "count"))
   var maxValues: Int?
 
-  @Option(help: ArgumentHelp("How many bytes of text and data references may stand for.", valueName: "bytes"))
+  @Option(
+    help: ArgumentHelp(
+      "The maximum size of text and data in one archive. Shared text counts once for each reference.",
+      valueName: "bytes"))
   var maxBytes: Int?
 
-  @Option(help: ArgumentHelp("How many steps finding duplicates may take.", valueName: "count"))
+  @Option(
+    help: ArgumentHelp(
+      "The maximum number of steps for finding duplicate set elements and duplicate keys.", valueName: "count")
+  )
   var maxSteps: Int?
 
   func validate() throws {

@@ -4,25 +4,26 @@ internal import StrataCore
 
 struct SalvageCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "salvage", abstract: "Write what is intact of a damaged archive to a new one.",
+    commandName: "salvage", abstract: "Copy the intact parts of a damaged archive to a new archive.",
     discussion: """
-      Of a stream, the members that read well; of an archive of one value that breaks off, what is complete before the \
-      break. Prints what is missing, and exits with 1 where anything is.
+      From a stream, the intact members are copied. If an archive of a single value is truncated, everything before \
+      the truncation is copied. The command lists the missing parts. The exit code is 0 if nothing is missing, and 1 \
+      otherwise.
 
       Example:
 
         strata salvage log.strata -o rescued.strata
       """)
 
-  @Argument(help: "The damaged archive. It stays as it is.", completion: .file(extensions: ["strata"]))
+  @Argument(help: "The damaged archive, which is not changed.", completion: .file(extensions: ["strata"]))
   var input: String
 
-  @Option(name: .shortAndLong, help: "The archive to write.", completion: .file())
+  @Option(name: .shortAndLong, help: "The new archive to write.", completion: .file())
   var output: String
 
   func validate() throws {
     guard input != "-", output != "-" else {
-      throw ValidationError("salvage works only on files; standard input and output are not supported.")
+      throw ValidationError("salvage works only on files; standard input and output are not supported")
     }
   }
 
@@ -37,7 +38,8 @@ struct SalvageCommand: ToolCommand {
     if report.stamp.kind == .single {
       if !report.isComplete {
         let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
-        try console.line("missing  from \(path.onOneLine) on; no checksum covers the part before it")
+        try console.line(
+          "missing  everything from \(path.onOneLine) on; the values before it are not verified by a checksum")
       }
       try console.line("\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)")
     } else {

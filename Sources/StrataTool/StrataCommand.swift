@@ -4,7 +4,7 @@ internal import ArgumentParser
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
-    abstract: "Versioned archives: make them, open them, look into them, merge and store them.",
+    abstract: "Create, inspect, convert, merge and store versioned archives.",
     version: "strata \(Tool.version)",
     groupedSubcommands: [
       CommandGroup(
@@ -14,12 +14,12 @@ struct StrataCommand: ParsableCommand {
           SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self,
         ]),
       CommandGroup(name: "Stores", subcommands: [StoreCommand.self]),
-      CommandGroup(name: "Many archives", subcommands: [IndexCommand.self, WorkerCommand.self]),
+      CommandGroup(name: "Bulk processing", subcommands: [IndexCommand.self, WorkerCommand.self]),
       CommandGroup(name: "Development", subcommands: [TourCommand.self, SchemaCommand.self]),
     ])
 
   // This property exists only for the help text. `ColourChoice.extract(from:)` removes the option from the arguments of
   // every command before they are parsed.
-  @Option(help: "Colours: auto, on a terminal alone; always; or never. Any command takes it.")
+  @Option(help: "When to use colours: auto (only on a terminal), always or never. Every command accepts this option.")
   var color = ColourChoice.auto
 }

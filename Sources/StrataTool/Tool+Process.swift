@@ -28,7 +28,7 @@ extension Tool {
     var console = Console.standard
     console.models = models
     guard isCurrentFolderText else {
-      console.errorLine("the path of the current folder is not UTF-8; go to another one, and name files from there")
+      console.errorLine("the path of the current folder is not valid UTF-8; run the command in a different folder")
       return wrongUsage
     }
     var arguments: [String] = []
@@ -37,7 +37,7 @@ extension Tool {
       // become equal.
       guard let argument = CommandLine.unsafeArgv[place].flatMap({ String(validatingCString: $0) })
       else {
-        console.errorLine("argument \(place) is not UTF-8; a file of such a name must be renamed")
+        console.errorLine("argument \(place) is not valid UTF-8; if it is the name of a file, rename the file")
         return wrongUsage
       }
       arguments.append(argument)

@@ -75,7 +75,7 @@ public enum Tool {
     let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)
     // The full message ends with the command whose help has the details.
     let help = StrataCommand.fullMessage(for: error).firstMatch(of: /See '([^'\n]+ --help)'/).map { String($0.1) }
-    console.errorLine((message ?? "the arguments make no sense") + " (\(help ?? "strata --help") tells more)")
+    console.errorLine((message ?? "the arguments are invalid") + " (see \(help ?? "strata --help"))")
     return wrongUsage
   }
 }

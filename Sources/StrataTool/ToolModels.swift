@@ -131,7 +131,7 @@ package struct ToolModels: Sendable {
   func unknown(_ stamp: Stamp) -> ToolError {
     ToolError(
       stamp.kind == .single
-        ? "this program has no model that reads \(stamp.typeName)"
-        : "this program has no model that reads a stream of \(stamp.typeName)")
+        ? "this program has no model for the type \(stamp.typeName)"
+        : "this program has no model for a stream of the type \(stamp.typeName)")
   }
 }

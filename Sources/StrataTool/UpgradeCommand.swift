@@ -4,21 +4,23 @@ internal import StrataCore
 
 struct UpgradeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "upgrade", abstract: "Write archives in the current versions of their models.",
+    commandName: "upgrade", abstract: "Rewrite archives in the current versions of their models.",
     discussion: """
-      Only the tool of an app has the types of its models (Docs/Tool.md, A tool of your own). An archive is upgraded by the \
-      type in its stamp, a stream model by model. One file is written to --output. Several files, and the files of folders, \
-      are written into the folder --output. The exit code is 0 if all archives are upgraded or current, and else 1.
+      The command needs the models of an app, so it works only in the app's own tool (see “A tool of your own” in \
+      Docs/Tool.md). The type in the stamp of an archive determines its model. A stream is upgraded one model at a \
+      time. A single archive is written to the file --output. Several archives, and the archives of folders, are \
+      written to the folder --output. The exit code is 0 if all archives were upgraded or were already current, and 1 \
+      otherwise.
 
       Example:
 
         strata upgrade Documents -o Upgraded
       """)
 
-  @Argument(help: "The archives or folders.", completion: .file())
+  @Argument(help: "The archives or folders to upgrade.", completion: .file())
   var files: [String]
 
-  @Option(name: .shortAndLong, help: "The archive to write, or the folder for several.", completion: .file())
+  @Option(name: .shortAndLong, help: "The archive to write, or the folder for several archives.", completion: .file())
   var output: String
 
   @Flag(help: "Replace existing files.")
@@ -27,7 +29,7 @@ struct UpgradeCommand: ToolCommand {
   @Flag(help: "Print the results as JSON.")
   var json = false
 
-  @Flag(name: .shortAndLong, help: "Show only failures, and no sum.")
+  @Flag(name: .shortAndLong, help: "Show only failures, without a summary.")
   var quiet = false
 
   @OptionGroup(title: "Limits")
@@ -35,7 +37,7 @@ struct UpgradeCommand: ToolCommand {
 
   func validate() throws {
     guard !files.contains("-"), output != "-" else {
-      throw ValidationError("upgrade works only on files; standard input and output are not supported.")
+      throw ValidationError("upgrade works only on files; standard input and output are not supported")
     }
   }
 
@@ -117,7 +119,7 @@ struct UpgradeCommand: ToolCommand {
       case .archive:
         guard try !file.isEmpty else { return FileResult(job.input, .damaged, "the file is empty") }
       case .propertyList:
-        let advice = "a property list; convert it to an archive with convert"
+        let advice = "a property list; convert it to an archive with strata convert"
         return FileResult(job.input, job.isNamed ? .unsupported : .other, advice)
       case .other(let found):
         guard !job.isNamed else { throw InputFile.unknown(found) }
@@ -128,7 +130,8 @@ struct UpgradeCommand: ToolCommand {
         return FileResult(job.input, .unknown, console.models.unknown(stamp).message)
       }
       guard try overwrite || FileStatus(ofPath: job.output) == nil else {
-        return FileResult(job.input, .exists, "\(job.output.onOneLine) exists; --overwrite replaces it")
+        return FileResult(
+          job.input, .exists, "the output file \(job.output.onOneLine) already exists; to replace it, pass --overwrite")
       }
       let size = try OpenFile(reading: DataFile(job.input).url).status().size
       try job.prepare()

@@ -54,7 +54,7 @@ struct ValueTree {
           continue
         }
         value = graph.objects[place]
-        line.label += "#\(number) " + (graph.malformed.contains(place) ? "(odd) " : "")
+        line.label += "#\(number) " + (graph.malformed.contains(place) ? "(invalid) " : "")
       }
       (line.value, line.style) = (value.summary(mostCharacters: max(width, 20)), value.style)
       guard step.level < depth else { continue }

@@ -5,25 +5,26 @@ internal import StrataStore
 
 struct VerifyCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Read files from end to end and tell whether they are intact.",
+    commandName: "verify", abstract: "Read files completely, and report whether they are intact.",
     discussion: """
-      The files are archives, stores, keyed archives of Foundation or property lists. Of a folder all files are read, those in \
-      its folders too, and files of other kinds are passed over with a line. The exit code is 0 where all are intact, \
-      and else 1: each file is intact, damaged, missing, unreadable or unsupported. The tool of an app also decodes \
-      archives of its models, with their rules: an archive that its model rejects is refused.
+      The files can be archives, stores, keyed archives or property lists. If a path is a folder, all files in the \
+      folder and its subfolders are read. There, files in other formats are reported as other, which is not a failure. \
+      Each file is reported as intact, damaged, missing, unreadable or unsupported. The exit code is 0 if all files \
+      are intact, and 1 otherwise. The tool of an app also decodes archives of its models and checks their validation \
+      rules. An archive that its model rejects is reported as refused.
 
       Example:
 
         strata verify Documents backup.strata
       """)
 
-  @Argument(help: "The files or folders; - is standard input.", completion: .file())
+  @Argument(help: "The files or folders to verify, or - for standard input.", completion: .file())
   var files: [String]
 
-  @Flag(help: "Print what was found as JSON.")
+  @Flag(help: "Print the results as JSON.")
   var json = false
 
-  @Flag(name: .shortAndLong, help: "Show only what is not intact, and no sum.")
+  @Flag(name: .shortAndLong, help: "Show only files that are not intact, without a summary.")
   var quiet = false
 
   @OptionGroup(title: "Limits")
@@ -61,7 +62,7 @@ struct VerifyCommand: ToolCommand {
     }
     // If a folder without any archive were accepted, a wrong path would go unnoticed.
     if !isKnown {
-      report.add(FileResult(folder, .missing, "no archive, keyed archive or property list is in this folder"))
+      report.add(FileResult(folder, .missing, "the folder contains no archive, store, keyed archive or property list"))
     }
   }
 
@@ -94,7 +95,7 @@ struct VerifyCommand: ToolCommand {
         FileResult.Content(kind: "store", count: UInt64(report.checkedRevisions), noun: "revision", size: size))
     }
     let count = (report.findings.count + report.omittedFindings).counted("finding")
-    return FileResult(path, .damaged, "\(finding); strata store check --full lists \(count)")
+    return FileResult(path, .damaged, "\(finding); to list \(count), run strata store check --full")
   }
 }
 

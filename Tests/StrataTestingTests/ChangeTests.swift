@@ -63,110 +63,128 @@ extension Change {
     Change("equality ignores a field", .nothing, [title], [.init("title", String.self, storage: .transitory)]),
     Change(
       "the type of an enum is renamed", .nothing, [.init("state", State.self)], [.init("state", Renamed.State.self)]),
-    Change("an optional is added", .version, says: "note: String? was added", [], [.init("note", String?.self)]),
     Change(
-      "a field with a default is added", .version, says: "stars: Int was added", [],
+      "an optional is added", .version, says: "the field note of the type String? was added", [],
+      [.init("note", String?.self)]),
+    Change(
+      "a field with a default is added", .version, says: "the field stars of the type Int was added", [],
       [.init("stars", Int.self, default: { 3 })]),
     Change(
-      "a required field is added", .step, says: "stars: Int was added", [], [.init("stars", Int.self)],
+      "a required field is added", .step, says: "the field stars of the type Int was added", [],
+      [.init("stars", Int.self)],
       .setDefault("stars", 0)),
-    Change("a field is removed", .step, says: "title was removed", [title], [], .drop("title")),
+    Change("a field is removed", .step, says: "the field title was removed", [title], [], .drop("title")),
     Change(
-      "a field is renamed", .step, says: "title was removed", [title], [.init("heading", String.self)],
+      "a field is renamed", .step, says: "the field title was removed", [title], [.init("heading", String.self)],
       .rename("title", to: "heading")),
     Change(
-      "a field is renamed, and declares its former key", .version, says: "title is called heading", [title],
+      "a field is renamed, and declares its former key", .version, says: "the field title was renamed to heading",
+      [title],
       [.init("heading", String.self, formerly: ["title"])]),
     Change(
-      "a field moves into another model", .step, says: "title was removed", [title], [.init("text", Text?.self)],
+      "a field moves into another model", .step, says: "the field title was removed", [title],
+      [.init("text", Text?.self)],
       .move("title", to: "text.title", creating: .init("Text", version: 1))),
     Change(
-      "a type changes", .step, says: "stars was Int and is String", [.init("stars", Int.self)],
+      "a type changes", .step, says: "the type of the field stars changed from Int to String",
+      [.init("stars", Int.self)],
       [.init("stars", String.self)],
       .convert("stars", .toString)),
     Change(
-      "an integer becomes wider", .version, says: "stars was Int16 and is Int", [.init("stars", Int16.self)],
+      "an integer becomes wider", .version, says: "the type of the field stars changed from Int16 to Int",
+      [.init("stars", Int16.self)],
       [.init("stars", Int.self)]),
     Change(
-      "an integer becomes narrower", .step, says: "stars was Int and is Int16", [.init("stars", Int.self)],
+      "an integer becomes narrower", .step, says: "the type of the field stars changed from Int to Int16",
+      [.init("stars", Int.self)],
       [.init("stars", Int16.self)],
       .custom("clamp the stars") { record in
         record["stars"] = record["stars"]?.intValue.map { .integer(Int16(clamping: $0)) }
       }),
     Change(
-      "a value becomes optional", .version, says: "title was String and is String?", [title],
+      "a value becomes optional", .version, says: "the type of the field title changed from String to String?", [title],
       [.init("title", String?.self)]),
     Change(
-      "an optional becomes required", .step, says: "title was String? and is String", [.init("title", String?.self)],
+      "an optional becomes required", .step, says: "the type of the field title changed from String? to String",
+      [.init("title", String?.self)],
       [title],
       .replaceNull("title", with: "")),
     Change(
-      "a value becomes a list", .step, says: "tag was String and is [String]", [.init("tag", String.self)],
+      "a value becomes a list", .step, says: "the type of the field tag changed from String to [String]",
+      [.init("tag", String.self)],
       [.init("tag", [String].self)], .convert("tag", .toArray)),
     Change(
-      "a default changes", .version, says: "the default of stars was 3 and is 4",
+      "a default changes", .version, says: "the default of the field stars changed from 3 to 4",
       [.init("stars", Int.self, default: { 3 })],
       [.init("stars", Int.self, default: { 4 })]),
     Change(
-      "a default goes away", .version, says: "the default of stars was 3 and is none",
+      "a default goes away", .version, says: "the default of the field stars changed from 3 to none",
       [.init("stars", Int.self, default: { 3 })],
       [.init("stars", Int.self)]),
     Change(
-      "a path in JSON changes", .version, says: "JSON had title at its key and has it at names.first", [title],
+      "a path in JSON changes", .version,
+      says: "the JSON mapping of the field title changed from “title” to “names.first”", [title],
       [.init("title", String.self, json: "names.first")]),
     Change(
-      "archives no longer have a field", .step, says: "archives had title: always", [.init("title", String?.self)],
+      "archives no longer have a field", .step,
+      says: "the archive behavior of the field title changed from always to excluded", [.init("title", String?.self)],
       [.init("title", String?.self, archive: .excluded)], .drop("title")),
     Change(
-      "a case with a raw value is added", .version, says: "state was String enum(closed=closed|draft=draft|open=open)",
+      "a case with a raw value is added", .version,
+      says: "the type of the field state changed from String enum(closed=closed|draft=draft|open=open)",
       [.init("state", State.self)],
       [.init("state", MoreStates.self)]),
     Change(
-      "a case with a raw value is removed", .step, says: "and is String enum(closed=closed|open=open)",
+      "a case with a raw value is removed", .step, says: " to String enum(closed=closed|open=open)",
       [.init("state", State.self)],
       [.init("state", FewerStates.self)],
       .convert("state", .mapping(["draft": "open", "open": "open", "closed": "closed"]))),
     Change(
-      "a raw value changes", .step, says: "and is String enum(closed=closed|draft=draft|o=open)",
+      "a raw value changes", .step, says: " to String enum(closed=closed|draft=draft|o=open)",
       [.init("state", State.self)],
       [.init("state", OtherValues.self)],
       .convert("state", .mapping(["open": "o", "draft": "draft", "closed": "closed"]))),
     Change(
       "a raw value changes, and the enum lists the former one", .version,
-      says: "and is String enum(closed=closed|draft=sketch|open=open|sketch=sketch)",
+      says: " to String enum(closed=closed|draft=sketch|open=open|sketch=sketch)",
       [.init("state", State.self)], [.init("state", RenamedStates.self)]),
     Change(
       "two cases exchange their raw values", .step,
-      says: "priority was Int enum(0=low|1=high) and is Int enum(0=high|1=low)",
+      says: "the type of the field priority changed from Int enum(0=low|1=high) to Int enum(0=high|1=low)",
       [.init("priority", Priority.self)], [.init("priority", SwappedPriority.self)],
       .convert("priority", .mapping([0: 1, 1: 0]))),
     Change(
-      "a case is inserted, and others get the next raw values", .step, says: "and is Int enum(0=low|1=normal|2=high)",
+      "a case is inserted, and others get the next raw values", .step, says: " to Int enum(0=low|1=normal|2=high)",
       [.init("priority", Priority.self)], [.init("priority", ShiftedPriority.self)],
       .convert("priority", .mapping([0: 0, 1: 2]))),
     Change(
-      "a case with a raw value is removed, and the enum has an unknown case", .step, says: "state was String enum",
+      "a case with a raw value is removed, and the enum has an unknown case", .step,
+      says: "the type of the field state changed from String enum",
       [.init("state", State.self)], [.init("state", OpenStates.self)],
       .convert("state", .mapping(["draft": "other", "open": "open", "closed": "closed"]))),
     Change(
-      "text becomes a structure with a raw value", .version, says: "label was String and is String enum",
+      "text becomes a structure with a raw value", .version,
+      says: "the type of the field label changed from String to String enum",
       [.init("label", String.self)],
       [.init("label", Label.self)]),
     Change(
-      "an enum becomes its raw value", .version, says: "is String", [.init("state", State.self)],
+      "an enum becomes its raw value", .version, says: " to String", [.init("state", State.self)],
       [.init("state", String.self)]),
     Change(
-      "a field is renamed, declares its former key, and changes its type", .step, says: "heading was Int and is String",
+      "a field is renamed, declares its former key, and changes its type", .step,
+      says: "the type of the field heading changed from Int to String",
       [.init("title", Int.self)], [.init("heading", String.self, formerly: ["title"])],
       .rename("title", to: "heading"), .convert("heading", .toString)),
     Change(
-      "archives have a field that they excluded", .step, says: "archives had stars: excluded",
+      "archives have a field that they excluded", .step,
+      says: "the archive behavior of the field stars changed from excluded to always",
       [.init("stars", Int?.self, archive: .excluded)], [.init("stars", Int.self)], .setDefault("stars", 0)),
-    Change("unknown fields are kept", .version, says: "it keeps unknown fields now", [title], [title]) {
+    Change("unknown fields are kept", .version, says: "the model now keeps unknown fields", [title], [title]) {
       $0.keepsUnknownFields = true
     },
     Change(
-      "the model is renamed, and declares its former name", .version, says: "it was called Issue and is called Ticket",
+      "the model is renamed, and declares its former name", .version,
+      says: "the model was renamed from Issue to Ticket",
       [title],
       [title]
     ) {

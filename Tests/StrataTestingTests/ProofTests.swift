@@ -30,14 +30,16 @@ struct History: Sendable, CustomTestStringConvertible {
   ) -> History { History(name, fault: fault, [before, after], [.custom("tidy up", transform)]) }
 
   static let faults: [History] = [
-    faulty("a closure drops a value", fault: "the step from version 1 to 2 removes note") { $0["note"] = nil },
+    faulty("a closure drops a value", fault: "of the step from version 1 to 2 removes the key note") {
+      $0["note"] = nil
+    },
     faulty(
-      "a closure swaps two values", fault: "the step from version 1 to 2 changes",
+      "a closure swaps two values", fault: "of the step from version 1 to 2 changes the key",
       [title, FieldInfo("note", String.self)]
     ) {
       ($0["title"], $0["note"]) = ($0["note"], $0["title"])
     },
-    faulty("a closure truncates a text", fault: "the step from version 1 to 2 changes title") { record in
+    faulty("a closure truncates a text", fault: "of the step from version 1 to 2 changes the key title") { record in
       record["title"] = record["title"]?.stringValue.map { .string(String($0.prefix(40))) }
     },
     faulty("a closure fails for null", fault: "the operation “tidy up” of the step") { record in
@@ -47,29 +49,31 @@ struct History: Sendable, CustomTestStringConvertible {
       guard record["title"]?.stringValue?.first != nil else { throw CocoaError(.featureUnsupported) }
     },
     faulty(
-      "a closure depends on the order of the keys", fault: "title has another value if its keys have another order"
+      "a closure depends on the order of the keys",
+      fault: "the value of title is different when the record is opened with"
     ) {
       record in
       record["first"] = .string(record.keys.first ?? "")
     }.with { history in
       history.versions[1].fields.append(FieldInfo("first", String.self))
-      history.fault = "first has another value if its keys have another order"
+      history.fault = "the value of first is different when the record is opened with its keys in a different order"
     },
     faulty(
-      "a closure gives a random value", fault: "gives a different result each time", [title],
+      "a closure gives a random value", fault: "returns a different result each time", [title],
       [title, FieldInfo("key", UUID.self)]
     ) {
       $0["key"] = .uuid(UUID())
     },
     faulty(
-      "a closure changes the kind of a value", fault: "the step from version 1 to 2 changes stars", [stars], [stars]
+      "a closure changes the kind of a value", fault: "of the step from version 1 to 2 changes the key stars", [stars],
+      [stars]
     ) {
       record in
       record["stars"] = record["stars"]?.intValue.map { .string("\($0)") }
     },
     History(
       "a closure changes a key besides those that it declares",
-      fault: "changes note (tidy up) without declaring the key",
+      fault: "“tidy up” of the step from version 1 to 2 changes the key note",
       [[title, note], [title, note]],
       [
         .custom("tidy up", changes: ["title"]) { record in
@@ -78,12 +82,12 @@ struct History: Sendable, CustomTestStringConvertible {
       ]),
     History(
       "a misspelled rename is optional",
-      fault: "the key summary disappears between versions 1 and 2, but no step drops the key",
+      fault: "the key summary is lost between versions 1 and 2, but no step drops it",
       [[FieldInfo("summary", String.self)], [FieldInfo("title", String.self, default: { "" })]],
       [.rename("sumary", to: "title").ifPresent, .custom("nothing") { _ in }]),
     History(
       "a later step reads a key that a version in between no longer has",
-      fault: "memo has another value if version 2 opens and saves it before",
+      fault: "the value of memo is different when the record is opened after version 2 has opened and saved it",
       [[note], [], [FieldInfo("memo", String?.self)]], [.custom("nothing") { _ in }],
       [.rename("note", to: "memo").ifPresent]),
     History(
@@ -91,7 +95,7 @@ struct History: Sendable, CustomTestStringConvertible {
       [[title], [FieldInfo("title", Int.self)]],
       [.convert("title", .toInteger)]),
     History(
-      "a default replaces no null", fault: "it does not open", [[note], [FieldInfo("note", String.self)]],
+      "a default replaces no null", fault: "a record cannot be opened", [[note], [FieldInfo("note", String.self)]],
       [.setDefault("note", "")]),
   ]
 
@@ -218,7 +222,8 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         let found = try problems(history, folder, archives: 500)
         #expect(found.count == 1)
-        #expect(found[0].contains("Found with title: \"long long") && !found[0].contains("note:"), "\(found)")
+        #expect(
+          found[0].contains("(found with the values title: \"long long") && !found[0].contains("note:"), "\(found)")
       }
     }
 
@@ -248,7 +253,7 @@ extension ProbeTests {
         let found = try proof(folder, 60)
         #expect(found.count == 2)
         #expect(
-          found.allSatisfy { $0.contains("the enum Unlisted does not list its cases. Make it CaseIterable") },
+          found.allSatisfy { $0.contains("the enum Unlisted does not list its cases; make the enum CaseIterable") },
           "\(found)")
         let given = ["Issue.tags": [], "Issue.state": ["open"]] as [String: [ArchiveValue]]
         #expect(try !proof(folder, 60, given).contains { $0.contains("CaseIterable") })
@@ -279,7 +284,7 @@ extension ProbeTests {
         }
         #expect(
           error?.problems.count == 1
-            && error?.problems[0].contains("to other values than when version 2 was recorded") == true,
+            && error?.problems[0].contains("to different values than when version 2 was recorded") == true,
           "\(error?.problems ?? [])")
       }
     }

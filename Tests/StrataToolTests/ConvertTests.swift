@@ -129,7 +129,7 @@ struct ConvertTests {
     for output in [
       path, scratch.path("link"), scratch.path("hard"), scratch.path("../\(scratch.url.lastPathComponent)/a.plist"),
     ] {
-      Run("convert", path, "-o", output).expectFailure("is the input file")
+      Run("convert", path, "-o", output).expectFailure("is the same file as the input")
     }
     #expect(try scratch.data("a.plist") == Legacy.data("bookmarks.plist"))
   }

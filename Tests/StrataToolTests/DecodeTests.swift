@@ -30,7 +30,8 @@ struct DecodeTests {
     #expect(run.code == 0)
     #expect(try run.output == folder.jsonData(isPretty: isPretty) + Data("\n".utf8))
     #expect(
-      run.error == "strata: 1 reference back to an object that holds it is null here, since JSON has no form for it\n")
+      run.error
+        == "strata: 1 reference to an enclosing object was written as null because JSON cannot represent cycles\n")
   }
 
   @Test("A graph without such a reference is printed without a word")
@@ -43,7 +44,7 @@ struct DecodeTests {
   @Test("JSON and other files are told by name, with what to call instead for JSON")
   func others() {
     Run("decode", "-", input: Data(#"{"a": 1}"#.utf8)).expectFailure(
-      "found JSON", "convert the document to an archive with encode")
+      "found JSON", "convert the document to an archive with strata encode")
     Run("decode", "-", input: Data("hello".utf8)).expectFailure("found text where an archive")
   }
 

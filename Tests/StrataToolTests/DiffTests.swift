@@ -97,8 +97,8 @@ struct DiffTests {
     #expect(run.code == 1)
     #expect(
       run.text == """
-        Issue: version 1 → 3, compared field by field
-        Label: version 1 → 4, compared field by field
+        Issue: version 1 was compared with version 3 field by field
+        Label: version 1 was compared with version 4 field by field
         - summary
         ~ labels[id=1].name
 
@@ -106,18 +106,18 @@ struct DiffTests {
     // Another version alone is a difference too.
     let c = try archive("c.strata", issue(4, [("title", "t"), ("labels", .array([.record(renamed)]))]))
     let only = Run("diff", b, c)
-    #expect(only.code == 1 && only.text == "Issue: version 3 → 4, compared field by field\n")
+    #expect(only.code == 1 && only.text == "Issue: version 3 was compared with version 4 field by field\n")
     // So is another version of a superclass, or a missing superclass.
     func dog(_ versions: Int...) throws -> String {
       var dog = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex")])
       dog.superclasses = versions.map { .init(typeName: "Animal", modelVersion: $0) }
       return try archive("dog\(versions).strata", dog)
     }
-    #expect(try Run("diff", dog(1), dog(2)).text == "Animal: version 1 → 2, compared field by field\n")
+    #expect(try Run("diff", dog(1), dog(2)).text == "Animal: version 1 was compared with version 2 field by field\n")
     #expect(try Run("diff", dog(1), dog(1)).code == 0 && Run("diff", dog(1), dog()).code == 1)
     let bug = ModelRecord(typeName: "Bug", modelVersion: 1, fields: [("title", "u")])
     let types = Run("diff", c, try archive("bug.strata", bug))
-    #expect(types.code == 1 && types.text == "Issue → Bug, compared field by field\n~ title\n- labels\n")
+    #expect(types.code == 1 && types.text == "Issue was compared with Bug field by field\n~ title\n- labels\n")
   }
 
   @Test("a JSON document is compared with an archive by what the archive holds")

@@ -47,7 +47,7 @@ struct FolderConversionTests {
     #expect(run.code == 1 && run.error.isEmpty)
     let lines = run.text.split(separator: "\n")
     #expect(lines.count == 2 && lines[0].hasPrefix("failed  bad.plist  "), "\(run.text)")
-    #expect(lines.last == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(lines.last == "4 converted, 0 already converted, 5 ignored, 1 failed")
     #expect(
       try archives().keys.sorted() == [
         ".hidden.plist.strata", "a.bplist.strata", "a.plist.strata", "deep/er/b.strata",
@@ -68,7 +68,7 @@ struct FolderConversionTests {
     let bad = try #require(files.first { $0["file"] == "bad.plist" })
     #expect(bad["outcome"] == "failed" && bad["code"] == "damaged" || bad["code"] == "truncated")
     #expect(bad["message"]?.stringValue?.isEmpty == false)
-    #expect(files.first { $0["file"] == "done.strata" }?["message"] == "an archive already")
+    #expect(files.first { $0["file"] == "done.strata" }?["message"] == "an archive")
     #expect(files.first { $0["file"] == "link" }?["message"] == "a symbolic link")
   }
 
@@ -77,18 +77,20 @@ struct FolderConversionTests {
     func summary(_ arguments: String...) -> String {
       Run(["convert", input, "-o", output] + arguments).text.split(separator: "\n").last.map(String.init) ?? ""
     }
-    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let first = try archives()
-    #expect(summary() == "0 converted, 4 done before, 5 ignored, 1 failed")
+    #expect(summary() == "0 converted, 4 already converted, 5 ignored, 1 failed")
     try FileManager.default.removeItem(atPath: output + "/a.plist.strata")
-    #expect(summary() == "1 converted, 3 done before, 5 ignored, 1 failed")
+    #expect(summary() == "1 converted, 3 already converted, 5 ignored, 1 failed")
     #expect(try archives() == first)
     _ = try scratch.file("old/bad.plist", Legacy.data("bookmarks.plist"))
     _ = try scratch.file("old/a.bplist", Legacy.data("settings.plist"))
-    #expect(summary() == "2 converted, 3 done before, 5 ignored, 0 failed")
-    #expect(summary("--rename", "Bookmarks.Folder=Folder") == "5 converted, 0 done before, 5 ignored, 0 failed")
+    #expect(summary() == "2 converted, 3 already converted, 5 ignored, 0 failed")
+    #expect(summary("--rename", "Bookmarks.Folder=Folder") == "5 converted, 0 already converted, 5 ignored, 0 failed")
     #expect(try Stamp(ofFile: URL(fileURLWithPath: output + "/a.plist.strata")).typeName == "Folder")
-    #expect(summary("--dry-run") == "5 converted, 0 done before, 5 ignored, 0 failed; nothing was written")
+    #expect(
+      summary("--dry-run")
+        == "5 converted, 0 already converted, 5 ignored, 0 failed; no archives were written because of --dry-run")
     #expect(try Stamp(ofFile: URL(fileURLWithPath: output + "/a.plist.strata")).typeName == "Folder")
   }
 
@@ -104,8 +106,8 @@ struct FolderConversionTests {
       let last = run.text.split(separator: "\n").last ?? ""
       // Half a line may hold all that is in it.
       #expect(
-        last == "\(4 - done) converted, \(done) done before, 5 ignored, 1 failed"
-          || last == "\(3 - done) converted, \(done + 1) done before, 5 ignored, 1 failed", "\(length)")
+        last == "\(4 - done) converted, \(done) already converted, 5 ignored, 1 failed"
+          || last == "\(3 - done) converted, \(done + 1) already converted, 5 ignored, 1 failed", "\(length)")
       #expect(try archives() == whole)
     }
   }
@@ -116,7 +118,7 @@ struct FolderConversionTests {
 
   @Test("X-30: an archive that is not what the journal says was written is not done, whatever its size", .tags(.long))
   func damagedArchives() throws {
-    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let whole = try archives()
     let path = output + "/a.plist.strata"
     let archive = try #require(whole["a.plist.strata"])
@@ -130,37 +132,39 @@ struct FolderConversionTests {
         damaged[Int.random(in: 0..<archive.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
       }
       try damaged.write(to: URL(fileURLWithPath: path))
-      #expect(summary("--dry-run") == "1 converted, 3 done before, 5 ignored, 1 failed; nothing was written")
-      #expect(summary() == "1 converted, 3 done before, 5 ignored, 1 failed", "\(random)")
+      #expect(
+        summary("--dry-run")
+          == "1 converted, 3 already converted, 5 ignored, 1 failed; no archives were written because of --dry-run")
+      #expect(summary() == "1 converted, 3 already converted, 5 ignored, 1 failed", "\(random)")
       #expect(try archives() == whole)
     }
-    #expect(summary() == "0 converted, 4 done before, 5 ignored, 1 failed")
+    #expect(summary() == "0 converted, 4 already converted, 5 ignored, 1 failed")
   }
 
   @Test("An archive that somebody has changed since is neither done nor replaced")
   func changedArchives() throws {
-    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let own = try ArchiveEncoder().encode(ArchiveValue.string("written again by an app"))
     _ = try scratch.file("new/a.plist.strata", own)
     let run = Run("convert", input, "-o", output)
     #expect(run.text.contains("failed  a.plist  a.plist.strata: the file was changed"), "\(run.text)")
-    #expect(run.text.hasSuffix("0 converted, 3 done before, 5 ignored, 2 failed\n"))
+    #expect(run.text.hasSuffix("0 converted, 3 already converted, 5 ignored, 2 failed\n"))
     #expect(try scratch.data("new/a.plist.strata") == own)
   }
 
   @Test("What a journal of before checksums names is converted again")
   func oldJournals() throws {
-    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let whole = try archives()
     let journal = try String(decoding: scratch.data("new/" + Self.journal), as: UTF8.self)
     let old = journal.replacing(#/,"checksum":[^,}]*/#, with: "")
     #expect(old != journal)
     _ = try scratch.file("new/" + Self.journal, old)
-    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
-    #expect(summary() == "0 converted, 4 done before, 5 ignored, 1 failed")
+    #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
+    #expect(summary() == "0 converted, 4 already converted, 5 ignored, 1 failed")
     #expect(try archives() == whole)
     _ = try scratch.file("new/" + Self.journal, old)
-    #expect(summary("--rename", "Bookmarks.Folder=Folder") == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary("--rename", "Bookmarks.Folder=Folder") == "4 converted, 0 already converted, 5 ignored, 1 failed")
   }
 
   @Test("A user's own files stay, whatever they are called")
@@ -168,18 +172,21 @@ struct FolderConversionTests {
     try FileManager.default.createDirectory(atPath: output + "/deep", withIntermediateDirectories: true)
     _ = try scratch.file("new/.strata-notes.tmp", "precious")
     _ = try scratch.file("new/deep/.strata-1f.tmp", "precious")
-    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     #expect(try scratch.data("new/.strata-notes.tmp") == Data("precious".utf8))
     #expect(try scratch.data("new/deep/.strata-1f.tmp") == Data("precious".utf8))
     // The same name among the originals is one of them.
     _ = try scratch.file("old/.strata-a.tmp", Legacy.data("settings.plist"))
-    #expect(summary() == "1 converted, 4 done before, 5 ignored, 1 failed")
+    #expect(summary() == "1 converted, 4 already converted, 5 ignored, 1 failed")
   }
 
   @Test func dryRuns() throws {
     let run = Run("convert", input, "-o", output, "--dry-run", "--report", scratch.path("r.tsv"))
     #expect(
-      run.code == 1 && run.text.hasSuffix("4 converted, 0 done before, 5 ignored, 1 failed; nothing was written\n"))
+      run.code == 1
+        && run.text.hasSuffix(
+          "4 converted, 0 already converted, 5 ignored, 1 failed; no archives were written because of --dry-run\n")
+    )
     #expect(try scratch.names == ["old", "r.tsv"])
     let rows = try String(decoding: scratch.data("r.tsv"), as: UTF8.self).split(separator: "\n")
     #expect(rows.count == 11 && rows[0] == "file\toutcome\toutput\tcode\tmessage")
@@ -213,7 +220,7 @@ struct FolderConversionTests {
     for output in [
       input, input + "/new", input + "/deep/", scratch.url.path, scratch.path("way/new"), input + "/../old/x",
     ] {
-      Run("convert", input, "-o", output).expectFailure("overlaps with the input folder")
+      Run("convert", input, "-o", output).expectFailure("must be outside the input folder")
     }
     Run("convert", input, "-o", output, "--report", input + "/r.json").expectFailure(
       "r.json", "must not be in the input folder")
@@ -228,7 +235,7 @@ struct FolderConversionTests {
   @Test func emptyFolders() throws {
     try FileManager.default.createDirectory(atPath: scratch.path("nothing"), withIntermediateDirectories: true)
     let run = Run("convert", scratch.path("nothing"), "-o", output)
-    #expect(run.code == 0 && run.text == "0 converted, 0 done before, 0 ignored, 0 failed\n")
+    #expect(run.code == 0 && run.text == "0 converted, 0 already converted, 0 ignored, 0 failed\n")
   }
 
   @Test func namesThatAreNoText() throws {

@@ -67,8 +67,8 @@ struct HelpTests {
       (["store", "histroy", "a", "b"], "did you mean “history”?"),
       (["frobnicate"], "strata has no command “frobnicate”; use strata --help"),
       (["store", "frob"], "strata store has no command “frob”; use strata store --help"),
-      (["verify", "--jsn", "a"], "Did you mean '--json'?"), (["verify"], "(strata verify --help tells more)"),
-      (["store", "save", "a"], "(strata store save --help tells more)"),
+      (["verify", "--jsn", "a"], "Did you mean '--json'?"), (["verify"], "(see strata verify --help)"),
+      (["store", "save", "a"], "(see strata store save --help)"),
     ])
   func mistyped(arguments: [String], fragment: String) { Run(arguments).expectFailure(code: 64, fragment) }
 

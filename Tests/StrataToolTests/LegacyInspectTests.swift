@@ -142,33 +142,33 @@ struct LegacyInspectTests {
     return [
       Odd(
         reference(6), [object(3, "<key>NS.uuidbytes</key>\(data)")],
-        ["  odd: #1 (odd) NSUUID", "    NS.uuidbytes: data of 28 bytes"],
+        ["  odd: #1 (invalid) NSUUID", "    NS.uuidbytes: data of 28 bytes"],
         "#1  a UUID is not 16 bytes long (at NS.uuidbytes)"),
       Odd(
         reference(77), [],
-        ["  odd: #1 (odd) null"], "#1  a reference names the object 77, but the archive has only 6 objects"),
+        ["  odd: #1 (invalid) null"], "#1  a reference names the object 77, but the archive has only 6 objects"),
       Odd(
         reference(6), [object(5, "<key>title</key><string>T</string>")],
-        ["  odd: #1 (odd) object of 1 key", "    title: \"T\""], "#1  a class has no name"),
+        ["  odd: #1 (invalid) object of 1 key", "    title: \"T\""], "#1  a class has no name"),
       Odd(
         reference(6), [object(99, "<key>title</key><string>T</string>")],
-        ["  odd: #1 (odd) object of 1 key", "    title: \"T\""], "#1  a reference names the object 99"),
+        ["  odd: #1 (invalid) object of 1 key", "    title: \"T\""], "#1  a reference names the object 99"),
       Odd(
         reference(6), ["<dict><key>$thing</key><string>T</string></dict>"],
-        ["  odd: #1 (odd) object of 1 key", "    $thing: \"T\""],
+        ["  odd: #1 (invalid) object of 1 key", "    $thing: \"T\""],
         "#1  an object without “$class” has the reserved key $thing"),
       Odd(
         reference(6),
         [object(4, "<key>NS.keys</key><array><string>a</string></array><key>NS.objects</key><array></array>")],
-        ["  odd: #1 (odd) NSDictionary", "    NS.keys: array of 1 element", "      [0] \"a\""],
+        ["  odd: #1 (invalid) NSDictionary", "    NS.keys: array of 1 element", "      [0] \"a\""],
         "#1  a dictionary has 1 keys but 0 values"),
       Odd(
         reference(6), [object(2, "<key>MTLModelVersion</key><string>one</string><key>name</key><string>N</string>")],
-        ["  odd: #1 (odd) Device", "    MTLModelVersion: \"one\"", "    name: \"N\""],
+        ["  odd: #1 (invalid) Device", "    MTLModelVersion: \"one\"", "    name: \"N\""],
         "#1  a model version must be an integer"),
       Odd(
         reference(6), [object(2, "<key>a</key><string>A</string><key>a</key><string>B</string>")],
-        ["  odd: #1 (odd) array of 6 elements", "    [4] \"A\"", "    [5] \"B\""],
+        ["  odd: #1 (invalid) array of 6 elements", "    [4] \"A\"", "    [5] \"B\""],
         "#1  a dictionary has a duplicate key (at a)"),
     ]
   }()
@@ -186,7 +186,7 @@ struct LegacyInspectTests {
     // The class of a dictionary with duplicates is shown among its values, and is no value.
     let count = odd.reason.contains("duplicate") ? "2 objects are" : "1 object is"
     #expect(
-      run.text.contains("\n\n\(count) odd, so that verify and decode refuse the file:\n  \(odd.reason)"), "\(run.text)")
+      run.text.contains("\n\n\(count) invalid, so verify and convert reject the file:\n  \(odd.reason)"), "\(run.text)")
     let json = try JSONReader().read(Run("inspect", "--json", path).output)
     #expect(json["odd"]?.arrayValue?.first?["object"] == 1)
     let found = json["odd"]?.arrayValue?.first?["reason"]?.stringValue

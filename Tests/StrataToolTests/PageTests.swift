@@ -41,7 +41,8 @@ struct PageTests {
     {
       #expect(html.contains(part), "\(part)")
     }
-    Run("inspect", file, "--html", scratch.path("a.strata")).expectFailure(code: 64, "--html must be a .html file")
+    Run("inspect", file, "--html", scratch.path("a.strata")).expectFailure(
+      code: 64, "--html requires a path that ends with .html")
     #expect(try Stamp(of: scratch.data("a.strata")).typeName == "Issue")
   }
 

@@ -18,7 +18,7 @@ struct TourTests {
     let run = Run("tour", "--output", folder)
     #expect(run.code == 0, "\(run.error)")
     #expect(run.text.contains("rename summary to title"))
-    #expect(run.text.contains("1 object of Issue upgraded from version 1 to 3"))
+    #expect(run.text.contains("upgraded 1 object of the type Issue from version 1 to 3"))
     #expect(run.text.contains("state: \"open\" → \"closed\""))
     #expect(!run.text.contains(" 0 bytes"))
     let names = ["1-version-1.strata", "2-version-3.strata", "3-merged.strata", "4-merged.strata"]
@@ -64,8 +64,10 @@ struct TourTests {
   func store() throws {
     let run = Run("tour", "--output", folder)
     let path = folder + "/issues.store"
-    #expect(run.text.contains("5. A store keeps every state: \(path)\n   4 saves under the key issue/"), "\(run.text)")
-    #expect(run.text.contains("restored as revision 5, which differs from revision 4 at: title, "), "\(run.text)")
+    #expect(run.text.contains("5. A store keeps each state: \(path)\n   4 saves under the key issue/"), "\(run.text)")
+    #expect(
+      run.text.contains("restored revision 1 as revision 5; these fields differ from revision 4: title, "),
+      "\(run.text)")
     let key = try #require(run.text.split(separator: " ").last?.dropLast(2)).description
     let history = try JSONReader().read(Run("store", "history", path, key, "--json").output)["revisions"]?.arrayValue
     #expect(history?.map { $0["action"] } == ["save", "save", "save", "save", "restore", "undo"])
@@ -93,7 +95,7 @@ struct TourTests {
     let run = Run("tour", first, second, "-o", folder)
     #expect(run.code == 0, "\(run.error)")
     #expect(run.text.contains(#"title: "T" → "New""#))
-    #expect(run.text.contains("not in the response, untouched: state, state_reason, body, user"))
+    #expect(run.text.contains("not in the response, so not changed: state, state_reason, body, user"))
   }
 
   @Test(arguments: [

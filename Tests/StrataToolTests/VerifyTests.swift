@@ -130,7 +130,7 @@ struct VerifyTests {
     #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
     // An archive of one value that breaks off; one that is damaged; something else.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
-    #expect(cut.code == 1 && cut.text.contains("missing  from"), "\(cut.text) \(cut.error)")
+    #expect(cut.code == 1 && cut.text.contains("missing  everything from"), "\(cut.text) \(cut.error)")
     var flipped = archive
     flipped[archive.count - 15] ^= 1
     let refused = Run("salvage", try scratch.file("flipped.strata", flipped), "-o", scratch.path("none.strata"))
@@ -181,7 +181,7 @@ struct VerifyTests {
 
   @Test func foldersWithNothingToVerify() throws {
     let run = Run("verify", scratch.url.path)
-    #expect(run.code == 1 && run.text.hasPrefix("missing  \(scratch.url.path)  no archive"))
+    #expect(run.code == 1 && run.text.hasPrefix("missing  \(scratch.url.path)  the folder contains no archive"))
   }
 
   @Test func noFiles() { Run("verify").expectFailure(code: 64, "files") }

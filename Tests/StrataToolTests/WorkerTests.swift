@@ -103,7 +103,7 @@ struct WorkerTests {
     #expect(answer.outcome == 3 && answer.typeName == "[Note]")
     #expect(try ArchiveDecoder().decode([App.Note].self, from: answer.archive).map(\.title) == ["a", "b"])
     let tag = try Self.ask(Self.request(3, 2, [ArchiveEncoder().encode(App.OldTag(name: "a", colour: "red"))]))[0]
-    #expect(tag.outcome == 3 && tag.details == #"{"losses":["no field takes Tag.colour"]}"#)
+    #expect(tag.outcome == 3 && tag.details == #"{"losses":["no field reads Tag.colour"]}"#)
   }
 
   @Test("Damage, a rule, a newer version, another format and an unknown type are told apart")
@@ -118,7 +118,7 @@ struct WorkerTests {
     let cases: [(Data, UInt8, String)] = [
       (cut, 32, #""code":"truncated""#), (untitled, 33, #""code":"invalid""#), (later, 34, #""code":"newerModel""#),
       (Data("plain text".utf8), 34, #""code":"notAnArchive""#), (Data("bplist00".utf8), 34, "convert it to an archive"),
-      (try ArchiveEncoder().encode(["a"]), 35, "this program has no model that reads [String]"),
+      (try ArchiveEncoder().encode(["a"]), 35, "this program has no model for the type [String]"),
       (Data(), 32, "the archive is empty"),
     ]
     for operation: UInt8 in [1, 2] {

@@ -45,7 +45,7 @@ final class ConversionJournal {
     let file = try OpenFile(growing: url)
     // The file is locked before it is read, so that no line written by a different run is missed.
     if case .heldByOther = try file.lock() {
-      throw ToolError("\(folder): another run of convert is writing to the folder; wait until it has finished")
+      throw ToolError("\(folder): another run of convert is writing to the folder; wait until that run has finished")
     }
     entries = try Self.parse(AtomicFile.read(url))
     // Ends an incomplete last line, so that the next entry is not appended to it.

@@ -13,10 +13,12 @@ struct ConversionReport {
   var lines: [String] {
     let failures = results.filter { $0.outcome == .failed }.map { "failed  \($0.file.onOneLine)  \($0.message ?? "")" }
     let counts = [
-      "\(count(.converted).grouped) converted", "\(count(.done).grouped) done before",
+      "\(count(.converted).grouped) converted", "\(count(.done).grouped) already converted",
       "\(count(.ignored).grouped) ignored", "\(count(.failed).grouped) failed",
     ]
-    return failures + [counts.joined(separator: ", ") + (isDry ? "; nothing was written" : "")]
+    return failures + [
+      counts.joined(separator: ", ") + (isDry ? "; no archives were written because of --dry-run" : "")
+    ]
   }
 
   /// Returns the report as tab-separated values or as JSON.

@@ -16,7 +16,10 @@ struct FolderPair: Sendable {
     }
     let (from, to) = (try RealPath.of(input), try RealPath.of(output))
     guard !Self.lies(to, in: from), !Self.lies(from, in: to) else {
-      throw ToolError("\(output): the output folder overlaps with the input folder \(input); choose separate folders")
+      throw ToolError(
+        "\(output): the output folder must be outside the input folder \(input) and must not contain it; choose a "
+          + "different output folder"
+      )
     }
   }
 
@@ -35,7 +38,11 @@ struct FolderPair: Sendable {
         continue
       }
       guard status.isFolder else {
-        throw ArchiveError(.fileSystem, "the path \(path.onOneLine) is not a folder, so it cannot contain an archive")
+        throw ArchiveError(
+          .fileSystem,
+          "the path \(path.onOneLine) is not a folder, so no archive can be written there; move the existing file or "
+            + "link elsewhere"
+        )
       }
     }
   }

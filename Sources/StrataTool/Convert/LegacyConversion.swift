@@ -40,7 +40,7 @@ struct LegacyConversion: Sendable {
     case .plain(let value, _):
       guard key == nil else {
         throw ArchiveError(
-          .missingValue, "a plain property list has no top-level keys; omit --key")
+          .missingValue, "--key applies only to keyed archives, but the file is a plain property list; omit --key")
       }
       guard let type else {
         if modelVersion != nil { throw Self.versionAlone }

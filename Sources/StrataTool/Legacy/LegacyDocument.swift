@@ -114,8 +114,12 @@ struct LegacyDocument {
 
   private static func lines(of errors: [(object: Int, reason: String)], mostLines: Int) -> [String] {
     guard !errors.isEmpty else { return [] }
-    let what = errors.count == 1 ? "1 object is" : "\(errors.count.grouped) objects are"
-    var lines = ["", "\(what) odd, so that verify and decode refuse the file:"]
+    var lines = [
+      "",
+      errors.count == 1
+        ? "1 object is invalid, so verify and convert reject the file:"
+        : "\(errors.count.grouped) objects are invalid, so verify and convert reject the file:",
+    ]
     lines += errors.prefix(mostLines).map { "  #\($0.object)  \($0.reason.onOneLine)" }
     if errors.count > mostLines { lines.append("  … \((errors.count - mostLines).grouped) more") }
     return lines

@@ -47,7 +47,7 @@ struct Comparison {
       versions.sorted { $0 ?? -1 < $1 ?? -1 }.map { $0.map(String.init) ?? "none" }.joined(separator: ", ")
     }
     for type in aligned.types {
-      notes.append("\(type.name): version \(text(type.old)) → \(text(type.new)), compared field by field")
+      notes.append("\(type.name): version \(text(type.old)) was compared with version \(text(type.new)) field by field")
     }
   }
 
@@ -61,7 +61,7 @@ struct Comparison {
       }
     }
     guard let (name, object) = fields(old), let (newName, newObject) = fields(new), name != newName else { return }
-    notes.append("\(name) → \(newName), compared field by field")
+    notes.append("\(name) was compared with \(newName) field by field")
     (old, new) = (.object(object), .object(newObject))
   }
 }

@@ -4,11 +4,12 @@ internal import StrataCore
 
 struct DiffCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "diff", abstract: "Compare two files key path by key path.",
+    commandName: "diff", abstract: "List the differences between two files.",
     discussion: """
-      The files are archives, JSON documents, keyed archives of Foundation or property lists, in any mixture. A line \
-      begins with + for what was added, - for what was removed, ~ for what changed, and ↕ for a list in another order. \
-      The exit code is 0 where the files are the same, 1 where they differ, and 2 for a failure.
+      Each file can be an archive, a JSON document, a keyed archive or a property list. Each line of the output begins \
+      with a mark and a key path. The marks are + for an addition, - for a removal, ~ for a change, and ↕ for a list \
+      whose elements are in a different order. The exit code is 0 if the files are equal, 1 if they differ, and 2 if \
+      the command fails.
 
       Example:
 
@@ -17,30 +18,30 @@ struct DiffCommand: ToolCommand {
 
   static var failureCode: Int32 { 2 }
 
-  @Argument(help: "The file before; - is standard input.", completion: .file())
+  @Argument(help: "The old file, or - for standard input.", completion: .file())
   var old: String
 
-  @Argument(help: "The file after.", completion: .file())
+  @Argument(help: "The new file, or - for standard input.", completion: .file())
   var new: String
 
   @OptionGroup var options: DifferenceOptions
 
-  @Flag(help: "Print the differences as JSON, with their values.")
+  @Flag(help: "Print the differences and their values as JSON.")
   var json = false
 
-  @Flag(help: "Print a JSON Patch (RFC 6902) that makes the second of the first.")
+  @Flag(help: "Print a JSON Patch (RFC 6902) that turns the old file into the new file.")
   var patch = false
 
-  @Flag(help: "Print a JSON Merge Patch (RFC 7396) that makes the second of the first.")
+  @Flag(help: "Print a JSON Merge Patch (RFC 7396) that turns the old file into the new file.")
   var mergePatch = false
 
   func validate() throws {
-    if old == "-", new == "-" { throw ValidationError("only one of the two files can be standard input.") }
+    if old == "-", new == "-" { throw ValidationError("only one of the two files can be standard input") }
     if [json, patch, mergePatch].count(where: \.self) > 1 {
-      throw ValidationError("--json, --patch and --merge-patch cannot be combined.")
+      throw ValidationError("--json, --patch and --merge-patch cannot be combined")
     }
     if options.page.path != nil, patch || mergePatch {
-      throw ValidationError("--html cannot be combined with --patch or --merge-patch.")
+      throw ValidationError("--html cannot be combined with --patch or --merge-patch")
     }
   }
 
@@ -71,7 +72,7 @@ struct DiffCommand: ToolCommand {
         .changes
       guard rest.isEmpty else {
         let paths = rest.prefix(5).map(\.path.description).joined(separator: ", ") + (rest.count > 5 ? " …" : "")
-        throw ToolError("a merge patch cannot set the key at \(paths) in \(new.name) to null; use --patch")
+        throw ToolError("a merge patch cannot set a key to null, but \(new.name) has null at \(paths); use --patch")
       }
       try console.write(patch.jsonText())
     }

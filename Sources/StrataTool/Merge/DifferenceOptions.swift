@@ -3,16 +3,16 @@ internal import StrataCore
 
 struct DifferenceOptions: ParsableArguments {
   @Option(
-    help: "The key that identifies the elements of lists; several keys with + between them.",
+    help: "The key that identifies the elements of a list, or several keys joined with +.",
     transform: { argument in
       guard let key = IdentityKey(parsing: argument) else {
-        throw ValidationError("--by requires a key, or several keys separated by “+”.")
+        throw ValidationError("--by requires a key, or several keys separated by “+”")
       }
       return key
     })
   var by: IdentityKey = "id"
 
-  @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
+  @Flag(help: "Show the values, cut to the width of the terminal. JSON output always contains the complete values.")
   var values = false
 
   @OptionGroup var page: PageOption

@@ -26,7 +26,7 @@ struct Document {
     switch input.format {
     case .archive:
       guard try !input.isEmpty else {
-        throw ToolError("\(name): the file is empty; an archive or a JSON document is expected")
+        throw ToolError("\(name): the file is empty, but an archive or a JSON document is expected")
       }
       var values: [ArchiveValue] = []
       let walk = try input.walk { values += $1 }
@@ -68,6 +68,12 @@ extension ArchiveValue {
   /// Returns the value as JSON represents it, without types, and with strings for dates and similar values.
   func asJSON() throws -> ArchiveValue { try JSONReader().read(JSONWriter().write(self)) }
 
-  /// The kind of the value, for messages.
-  var rootName: String { if case .record(let record) = self { "a record of \(record.typeName)" } else { kind } }
+  /// The kind of the value with an article, for messages.
+  var rootName: String {
+    switch self {
+    case .record(let record): "a record of \(record.typeName)"
+    case .null, .data: kind
+    default: (kind.first.map { "aeiou".contains($0) } == true ? "an " : "a ") + kind
+    }
+  }
 }

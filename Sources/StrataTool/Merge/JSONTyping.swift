@@ -141,7 +141,7 @@ struct JSONTyping {
       }
     if value == nil, isStrict, Self.isText(example), case .string = json {
       throw ArchiveError.mismatch(
-        expected: "\(example.kind), as in the local archive", found: "other text")
+        expected: "\(example.rootName), as in the local archive", found: "a string that cannot be converted")
     }
     return value ?? json
   }

@@ -4,15 +4,16 @@ internal import StrataCore
 
 struct MergeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "merge", abstract: "Merge two archives or JSON documents, three ways where their base is known.",
+    commandName: "merge", abstract: "Merge two archives or JSON documents, optionally with their common base.",
     discussion: """
-      What came of it is told as a table: on standard output where --output names a file, else on standard error. The \
-      exit code is 0, 1 where conflicts remain, and 2 for a failure. Docs/Tool.md has an example.
+      The command prints a table with the outcome at each key path. The table is printed on standard output if \
+      --output specifies a file, and otherwise on standard error. The exit code is 0 if there are no conflicts, 1 if \
+      conflicts remain, and 2 if the command fails. Docs/Tool.md has an example.
 
-      The tool of an app merges archives of one of its models by the model's policies, which --policy overrides. It reads and \
-      writes JSON by the model's mapping with --type.
+      The tool of an app merges archives of a model with the policies of the model, which --policy overrides. With \
+      --type, it also merges JSON documents with the policies and the JSON mapping of a model.
 
-      Rules: \(MergePolicy.names.joined(separator: ", ")).
+      The rules for --policy are \(MergePolicy.names.joined(separator: ", ")).
 
       Example:
 
@@ -26,59 +27,71 @@ struct MergeCommand: ToolCommand {
     case local, server, fail
   }
 
-  @Option(help: "What is here: an archive or a JSON document; - is standard input.", completion: .file())
+  @Option(help: "The local archive or JSON document, or - for standard input.", completion: .file())
   var local: String
 
-  @Option(help: "What came in.", completion: .file())
+  @Option(help: "The archive or JSON document from the server, or - for standard input.", completion: .file())
   var server: String?
 
   @Option(
-    help: "What came in, as a JSON Patch (RFC 6902) of the base, or without one of what is here.",
+    help: "The server's changes as a JSON Patch (RFC 6902) of the base or, without a base, of the local document.",
     completion: .file(extensions: ["json"]))
   var serverPatch: String?
 
-  @Option(help: "What came in, as a JSON Merge Patch (RFC 7396).", completion: .file(extensions: ["json"]))
+  @Option(
+    help:
+      "The server's changes as a JSON Merge Patch (RFC 7396) of the base or, without a base, of the local document.",
+    completion: .file(extensions: ["json"]))
   var serverMergePatch: String?
 
-  @Option(help: "What both started from.", completion: .file())
+  @Option(
+    help: "The base: the last common version of the local and the server's documents, or - for standard input.",
+    completion: .file())
   var base: String?
 
-  @Option(help: "The model of JSON documents, of which the program has the policies and the mapping.")
+  @Option(help: "The app's model whose policies and JSON mapping are used to merge JSON documents.")
   var type: String?
 
-  @Flag(help: "Skip the keys of the local document and the base that no field of the model reads.")
+  @Flag(help: "Skip keys in the local document and in the base that no field of the model reads.")
   var ignoreUnknownKeys = false
 
   @Option(
-    help: ArgumentHelp("What decides at a path, or everywhere; may be repeated.", valueName: "[path=]rule"),
+    help: ArgumentHelp(
+      "A rule for a path, or for all paths without their own rule. This option can be repeated.",
+      valueName: "[path=]rule"),
     completion: .list(MergePolicy.names.filter { $0.allSatisfy(\.isLetter) }))
   var policy: [String] = []
 
-  @Option(help: "Which side counts where both changed a value and no rule decides; fail writes nothing.")
+  @Option(
+    help:
+      "The side that wins if no rule resolves a conflict. With fail, the document is not written if conflicts remain."
+  )
   var conflicts: Conflicts?
 
-  @Flag(help: "The server's document is partial: keys that it lacks stay unchanged.")
+  @Flag(help: "Treat the server's document as partial, so that keys missing from it stay unchanged.")
   var partial = false
 
-  @Option(name: .shortAndLong, help: "The file to write; - is standard output.", completion: .file())
+  @Option(name: .shortAndLong, help: "The file for the merged document, or - for standard output.", completion: .file())
   var output = "-"
 
   @Option(
-    help: "json or strata; as the name of the output says, or else as the local document is.",
+    help: ArgumentHelp(
+      "The format of the output: json or strata. By default, the format is determined by the file extension of the "
+        + "output, or else by the format of the local document."),
     completion: .list(["json", "strata"]))
   var format: String?
 
   @Option(
-    help: "Where to write what became of each key path, as a file.json; - is standard output.",
+    help: "The .json file for a report on each key path, or - for standard output.",
     completion: .file(extensions: ["json"]))
   var report: String?
 
   @OptionGroup var page: PageOption
 
-  @Flag(help: "Show values in the table and in the report.")
+  @Flag(help: "Include the values in the table and in the report.")
   var values = false
 
-  @Flag(name: .shortAndLong, help: "No table.")
+  @Flag(name: .shortAndLong, help: "Do not print the table.")
   var quiet = false
 
   private func source() throws -> MergeInput.Source {
@@ -87,7 +100,7 @@ struct MergeCommand: ToolCommand {
       serverMergePatch.map { .mergePatch($0) },
     ].compactMap(\.self)
     guard sources.count == 1 else {
-      throw ValidationError("merge requires exactly one of --server, --server-patch and --server-merge-patch.")
+      throw ValidationError("merge requires exactly one of --server, --server-patch and --server-merge-patch")
     }
     return sources[0]
   }
@@ -98,21 +111,21 @@ struct MergeCommand: ToolCommand {
     let inputs = [local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
     guard inputs.count(where: { $0 == "-" }) < 2 else {
       throw ValidationError(
-        "only one of the input documents can be standard input.")
+        "only one of the input documents can be standard input")
     }
-    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path.") }
+    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path") }
     if let format, MergedDocument.Format(rawValue: format) == nil {
-      throw ValidationError("--format must be json or strata.")
+      throw ValidationError("--format must be json or strata")
     }
     if let report {
       guard report == "-" || report.hasSuffix(".json") else {
-        throw ValidationError("--report must be a .json file, or - for standard output.")
+        throw ValidationError("--report must be a .json file, or - for standard output")
       }
       guard report != "-" || output != "-" else {
         throw ValidationError(
-          "--report and the document cannot both use standard output; write the document to a file with -o FILE.")
+          "--report and the document cannot both use standard output; write the document to a file with -o FILE")
       }
-      guard report != output else { throw ValidationError("--report and --output must be different files.") }
+      guard report != output else { throw ValidationError("--report and --output must be different files") }
     }
   }
 
@@ -123,7 +136,7 @@ struct MergeCommand: ToolCommand {
     let options = try MergeOptions(policy: policy, conflicts: conflicts, partial: partial)
     let result = try merged(options, console)
     for (path, _) in options.policies where !result.values.contains(where: { path.leadsSomewhere(in: $0) }) {
-      console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
+      console.noteLine("note: --policy \(path.description.onOneLine): the path matches no value")
     }
     let report = result.report
     let fails = conflicts == .fail && !report.conflicts.isEmpty
@@ -157,7 +170,7 @@ struct MergeCommand: ToolCommand {
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
       guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {
-        throw ToolError("--type \(type): the type is not a model; omit --type to merge a list by values")
+        throw ToolError("--type \(type): the type is not a model; to merge a collection as plain values, omit --type")
       }
       return model
     }
@@ -201,7 +214,8 @@ struct MergeCommand: ToolCommand {
     for path in [output, local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
     where path != "-" {
       guard try RealPath.of(path) != place else {
-        throw ToolError("\(report): --report would overwrite the input document \(path); choose another path")
+        throw ToolError(
+          "\(report): the report would overwrite the document \(path); choose a different path for the report")
       }
     }
   }
@@ -218,7 +232,12 @@ struct MergeCommand: ToolCommand {
       let text = Data((lines.joined(separator: "\n") + "\n").utf8)
       if output == "-" || self.report == "-" || fails { console.writeError(text) } else { try console.write(text) }
     }
-    if fails { console.errorLine("\(report.conflicts.count.counted("conflict")); nothing was merged") }
+    if fails {
+      console.errorLine(
+        "the merge has \(report.conflicts.count.counted("conflict")), so no document was written; resolve them with "
+          + "--policy, or use --conflicts local or server"
+      )
+    }
   }
 
   private func counts(_ report: MergeReport) -> String {
@@ -228,7 +247,7 @@ struct MergeCommand: ToolCommand {
     }
     let isOpen = conflicts == nil && !report.conflicts.isEmpty
     return counts.joined(separator: ", ")
-      + (isOpen ? ": the local values are kept (--policy, --conflicts)" : "")
+      + (isOpen ? "; for conflicts, the local values are kept (see --policy and --conflicts)" : "")
   }
 }
 
@@ -240,7 +259,7 @@ extension MergeOptions {
     let policies = try policy.map { try PolicyArgument($0) }
     guard policies.count(where: { $0.path == nil }) < 2 else {
       throw ValidationError(
-        "--policy is specified twice for the whole document; put a path before one of the rules.")
+        "--policy is specified twice without a path; specify a path for one of the rules")
     }
     self.init(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     if partial { unlisted = .keep }

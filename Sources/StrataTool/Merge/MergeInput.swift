@@ -73,7 +73,8 @@ struct MergeInput {
   private static func document(_ document: Document) throws -> Document {
     if case .propertyList = document.form {
       throw ToolError(
-        "\(document.name): the file is a property list; convert it to an archive before you merge it")
+        "\(document.name): the file is a property list; first convert it to an archive with strata convert"
+      )
     }
     return document
   }

@@ -44,7 +44,7 @@ extension ToolModels {
     let isPretty = try !isJSON || Document.hasLines(local.data())
     return MergeResult(
       values: try [before, base?.archivedValue() ?? .null, model.archivedValue()].map(Comparison.tree), report: report,
-      note: "; by the policies of \(M.schema.name)"
+      note: "; merged with the policies of \(M.schema.name)"
     ) { [model] format in
       guard isJSON && format == nil || format == .json else {
         return try ArchiveEncoder(subclasses: types).encode(model)
@@ -61,7 +61,8 @@ extension ToolModels {
     case .other(let found): throw InputFile.unknown(found)
     case .propertyList:
       throw ToolError(
-        "\(DataFile(file.path).name): the file is a property list; convert it to an archive before you merge it")
+        "\(DataFile(file.path).name): the file is a property list; first convert it to an archive with strata convert"
+      )
     }
   }
 }

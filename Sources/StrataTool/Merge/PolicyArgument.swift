@@ -17,7 +17,7 @@ struct PolicyArgument {
     let rule = end < text.endIndex ? String(text[text.index(after: end)...]) : text
     guard let policy = MergePolicy(rule) else {
       throw ValidationError(
-        "--policy: the rule “\(rule)” is unknown; the known rules are \(MergePolicy.names.joined(separator: ", ")).")
+        "--policy: the rule “\(rule)” is unknown; the known rules are \(MergePolicy.names.joined(separator: ", "))")
     }
     self.policy = policy
     guard end < text.endIndex else {
@@ -26,10 +26,10 @@ struct PolicyArgument {
     }
     let name = String(text[..<end])
     guard !name.isEmpty else {
-      throw ValidationError("--policy requires a path before “=”; use “.” for the whole document.")
+      throw ValidationError("--policy requires a path before “=”; use “.” for the whole document")
     }
     guard Self.hasStarsOnly(name) else {
-      throw ValidationError("--policy: list elements can be selected only with [*]; write \\[ for a literal bracket.")
+      throw ValidationError("--policy: list elements can be selected only with [*]; write \\[ for a literal bracket")
     }
     path = ValuePath(parsing: name)
   }

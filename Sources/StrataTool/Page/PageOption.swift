@@ -4,12 +4,12 @@ internal import StrataCore
 /// The option to write an HTML page in addition to a command's text output.
 struct PageOption: ParsableArguments {
   @Option(
-    name: .customLong("html"), help: "Also write an HTML page, as a file.html; it has all values.",
+    name: .customLong("html"), help: "Also write an HTML page with all values to this .html file.",
     completion: .file(extensions: ["html"]))
   var path: String?
 
   func validate() throws {
-    if let path, !path.hasSuffix(".html") { throw ValidationError("--html must be a .html file.") }
+    if let path, !path.hasSuffix(".html") { throw ValidationError("--html requires a path that ends with .html") }
   }
 
   /// Writes the page if the option was given.

@@ -13,12 +13,13 @@ struct GitFolder {
   init(_ name: String, of folder: String) throws {
     // Git would interpret a name with a leading hyphen as an option.
     guard !name.isEmpty, !name.hasPrefix("-") else {
-      throw ToolError("--against \(name): the name is not a Git revision")
+      throw ToolError("--against \(name): the name is not a valid Git revision")
     }
     let (revision, reason) = try Self.git(["rev-parse", "--verify", name + "^{commit}"], in: folder)
     guard let revision else {
       throw ToolError(
-        "--against \(name): git cannot find the revision in \(folder); try git fetch (\(reason))")
+        "--against \(name): git cannot find the revision in \(folder) (\(reason)); if it is remote, run git fetch"
+      )
     }
     func words(_ arguments: [String]) throws -> [String] {
       let (output, reason) = try Self.git(arguments, in: folder)
@@ -43,7 +44,7 @@ struct GitFolder {
   /// - Returns: the output, which is `nil` if Git failed, and the first line of Git's messages.
   private static func git(_ arguments: [String], in folder: String) throws -> (output: String?, message: String) {
     #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-      throw ToolError("git cannot be run on this platform")
+      throw ToolError("git cannot be run on this platform; omit --against")
     #else
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -57,12 +58,14 @@ struct GitFolder {
         try Data().write(to: messages)
         let errors = try FileHandle(forWritingTo: messages)
         (process.standardOutput, process.standardError, process.standardInput) = (output, errors, FileHandle.nullDevice)
-        do { try process.run() } catch { throw ToolError("git cannot be run: \(ToolError.reason(of: error))") }
+        do { try process.run() } catch {
+          throw ToolError("git cannot be run (\(ToolError.reason(of: error))); install git, or omit --against")
+        }
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         try errors.close()
         let message = String(decoding: try Data(contentsOf: messages), as: UTF8.self)
-        let first = message.split(separator: "\n").first.map(String.init) ?? "no message"
+        let first = message.split(separator: "\n").first.map(String.init) ?? "no error message"
         return (process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil, first)
       }
     #endif

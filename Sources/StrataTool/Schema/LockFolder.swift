@@ -40,8 +40,8 @@ struct LockFolder {
             SchemaAnnotation(
               file: file(of: name, version),
               message:
-                "\(reason). Restore the file from version control; if the version was never released, delete the file "
-                + "and record the schema again"
+                "\(reason); restore the file from version control, or, if the version was never released, delete the "
+                + "file and record the version again"
             ))
         }
       }
@@ -49,7 +49,9 @@ struct LockFolder {
     }
     guard !models.isEmpty else {
       throw ToolError(
-        "\(path): the folder has no recorded schema; run a test with SchemaLock and STRATA_RECORD=1 to record schemas")
+        "\(path): the folder contains no recorded schemas; to record schemas, run a test with SchemaLock and the "
+          + "environment variable STRATA_RECORD=1"
+      )
     }
   }
 
@@ -81,9 +83,11 @@ struct LockFolder {
         SchemaAnnotation(
           file: path + "/" + change.path,
           message: change.isRemoved
-            ? "the file has been removed since \(revision.name). Restore it with git checkout \(revision.name) -- "
+            ? "the file has been removed since the revision \(revision.name); restore it with git checkout "
+              + "\(revision.name) -- "
               + "\(path)/\(change.path)"
-            : "the file has been changed since \(revision.name). Restore it with git checkout \(revision.name) -- "
+            : "the file has been changed since the revision \(revision.name); restore it with git checkout "
+              + "\(revision.name) -- "
               + "\(path)/\(change.path)")
       }
     }
@@ -98,16 +102,16 @@ struct LockFolder {
             SchemaAnnotation(
               file: file,
               message:
-                "version \(new.version) of \(model.name) does not directly follow version \(old.version). Change the "
-                + "model's version to \(old.version + 1), and record the model again"))
+                "version \(new.version) of \(model.name) does not directly follow version \(old.version); change the "
+                + "model's version to \(old.version + 1), delete this file, and record the model again"))
         } else if !hooked.contains(model.name), let missing = missing(model, from: old, to: new) {
           problems.append(
             SchemaAnnotation(
               file: file,
               message:
                 "the recorded step of \(model.name) from version \(old.version) to \(new.version) does not cover these "
-                + "changes: \(missing). Add the operations to the step, delete this file and record the schema "
-                + "again; for a model with a hook (KeyMigrating), pass --hook \(model.name)"
+                + "changes: \(missing); add operations for them to the step, delete this file, and record the version "
+                + "again; if the model has a hook (KeyMigrating), pass --hook \(model.name)"
             ))
         }
       }
@@ -126,8 +130,8 @@ struct LockFolder {
     return SchemaAnnotation(
       file: file,
       message: found == nil
-        ? "the golden archive is missing. Restore the archive from version control"
-        : "the golden archive was changed. Restore the archive from version control")
+        ? "the golden archive is missing; restore it from version control"
+        : "the golden archive was changed; restore it from version control")
   }
 
   /// Returns a description of the changes that need a migration step but whose keys no recorded operation names, or
@@ -141,7 +145,7 @@ struct LockFolder {
     let missing = changes.filter { change in
       change.key.map { !known.contains($0) && !(new.fields[$0] == nil && later.contains($0)) } ?? false
     }
-    return missing.isEmpty ? nil : missing.map(\.text).joined(separator: "; ")
+    return missing.isEmpty ? nil : missing.map(\.text).joined(separator: ", ")
   }
 
   // MARK: Comparing

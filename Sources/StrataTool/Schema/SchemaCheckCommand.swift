@@ -5,11 +5,12 @@ internal import StrataTesting
 
 struct SchemaCheckCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "check", abstract: "Check recorded schemas, also against a revision of git.",
+    commandName: "check", abstract: "Check recorded schemas, optionally against a Git revision.",
     discussion: """
-      Fails if a recorded file was edited, if a golden archive was changed, if a version is skipped, or if a change needs a \
-      step that is not recorded; with --against also if a version of that revision was changed or removed. The tool of an app \
-      also runs the schema lock of its models. The exit code is 0 if all is well, 1 if there are problems, and 2 for a failure.
+      The command reports recorded files that were edited, golden archives that were changed, skipped versions, and \
+      changes that lack a required step. With --against, it also reports versions that were changed or removed since \
+      the Git revision. The tool of an app also runs the schema lock of the app's models. The exit code is 0 if there \
+      are no problems, 1 if there are problems, and 2 if the command fails.
 
       Example:
 
@@ -20,10 +21,13 @@ struct SchemaCheckCommand: ToolCommand {
 
   @OptionGroup var folder: SchemaFolderArgument
 
-  @Option(help: "A revision of git, such as origin/main, whose versions must be unchanged.")
+  @Option(help: "A Git revision, such as origin/main, whose recorded versions must be unchanged.")
   var against: String?
 
-  @Option(help: "A model whose hook (KeyMigrating) changes keys, which recorded steps do not show; may be repeated.")
+  @Option(
+    help:
+      "A model with a hook (KeyMigrating), whose missing steps are not reported. This option can be repeated."
+  )
   var hook: [String] = []
 
   @OptionGroup var format: SchemaFormat
@@ -44,9 +48,10 @@ struct SchemaProofCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "proof", abstract: "Open random archives of each recorded version with the models of an app.",
     discussion: """
-      Fails if the steps lose a value, or if an archive opens with different results in different ways (Docs/Evolving.md, Prove the \
-      steps). Only the tool of an app has models (Docs/Tool.md, A tool of your own). The exit code is 0 if all is well, 1 if there are \
-      problems, and 2 for a failure.
+      The command reports steps that lose a value, and archives that have different values if they are opened in \
+      different ways (see “Prove the steps” in Docs/Evolving.md). It needs the models of an app, so it works only in \
+      the app's own tool (see “A tool of your own” in Docs/Tool.md). The exit code is 0 if there are no problems, 1 if \
+      there are problems, and 2 if the command fails.
 
       Example:
 
@@ -57,10 +62,10 @@ struct SchemaProofCommand: ToolCommand {
 
   @OptionGroup var folder: SchemaFolderArgument
 
-  @Option(help: "The number of archives of each version.")
+  @Option(help: "The number of random archives for each version.")
   var archives = 200
 
-  @Option(help: "The seed of the random values, which repeats a run; by default a new one.")
+  @Option(help: "The seed of the random values. To repeat a run, pass its seed; by default, each run uses a new seed.")
   var seed: UInt64?
 
   @OptionGroup var format: SchemaFormat
@@ -81,10 +86,10 @@ struct SchemaProofCommand: ToolCommand {
 
 struct SchemaRecordCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "record", abstract: "Record the versions of the models of an app that are not recorded yet.",
+    commandName: "record", abstract: "Record the current versions of an app's models that are not recorded yet.",
     discussion: """
-      Only the tool of an app has models (Docs/Tool.md, A tool of your own). It never changes a recorded version, and records \
-      nothing if the lock has a problem.
+      The command needs the models of an app, so it works only in the app's own tool (see “A tool of your own” in \
+      Docs/Tool.md). It never changes a recorded version. If the schema lock finds a problem, nothing is recorded.
 
       Example:
 
@@ -102,7 +107,7 @@ struct SchemaRecordCommand: ToolCommand {
     let problems = try console.models.problems(in: self.folder.path, records: true) { try $0.check() }
     guard problems.isEmpty else { throw ToolError(problems.map(\.message).joined(separator: "; ")) }
     let new = try recorded().subtracting(before).sorted()
-    try console.lines(new.isEmpty ? ["all versions are recorded"] : new.map { "recorded  " + $0.onOneLine })
+    try console.lines(new.isEmpty ? ["all versions are already recorded"] : new.map { "recorded  " + $0.onOneLine })
     return 0
   }
 }

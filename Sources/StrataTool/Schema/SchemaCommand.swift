@@ -5,8 +5,8 @@ internal import StrataCore
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "List, compare, check and draw the schemas that a schema lock has recorded.",
-    discussion: "Docs/Evolving.md is about schema locks, Docs/Tool.md about these commands and their JSON.",
+    abstract: "List, compare, check, record and draw the schemas of a schema lock.",
+    discussion: "Docs/Evolving.md describes schema locks. Docs/Tool.md describes these commands and their JSON output.",
     subcommands: [
       SchemaListCommand.self, SchemaDiffCommand.self, SchemaCheckCommand.self, SchemaProofCommand.self,
       SchemaRecordCommand.self, SchemaHTMLCommand.self,
@@ -24,7 +24,7 @@ struct SchemaFolderArgument: ParsableArguments {
 struct SchemaFormat: ParsableArguments {
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, json, github }
 
-  @Option(help: "text, json, or github: annotations for a workflow of GitHub.")
+  @Option(help: "The output format: text, json, or github for annotations in a GitHub workflow.")
   var format = Format.text
 
   func show(

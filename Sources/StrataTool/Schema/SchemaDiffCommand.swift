@@ -4,10 +4,10 @@ internal import StrataTesting
 
 struct SchemaDiffCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "diff", abstract: "Compare two recorded versions of a model, or of each model.",
+    commandName: "diff", abstract: "List the differences between two recorded versions of a model, or of each model.",
     discussion: """
-      By default the last version is compared with the one before it. The exit code is 0 if nothing changed, 1 if something \
-      did, and 2 for a failure.
+      By default, the last recorded version is compared with the previous one. The exit code is 0 if there are no \
+      differences, 1 if there are differences, and 2 if the command fails.
 
       Example:
 
@@ -18,19 +18,19 @@ struct SchemaDiffCommand: ToolCommand {
 
   @OptionGroup var folder: SchemaFolderArgument
 
-  @Argument(help: "The name of the model; all by default.")
+  @Argument(help: "The name of the model. By default, all models are compared.")
   var model: String?
 
-  @Option(help: "The older version; by default the recorded one before --to.")
+  @Option(help: "The older version. By default, the last recorded version before --to.")
   var from: Int?
 
-  @Option(help: "The newer version; by default the last recorded one.")
+  @Option(help: "The newer version. By default, the last recorded version.")
   var to: Int?
 
   @OptionGroup var format: SchemaFormat
 
   func validate() throws {
-    if model == nil, from != nil || to != nil { throw ValidationError("--from and --to require the name of a model.") }
+    if model == nil, from != nil || to != nil { throw ValidationError("--from and --to require the name of a model") }
   }
 
   func run(on console: Console) throws -> Int32 {

@@ -5,10 +5,10 @@ internal import StrataTesting
 
 struct SchemaHTMLCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "html", abstract: "Draw the recorded versions of the models as one HTML page.",
+    commandName: "html", abstract: "Draw the recorded versions of all models as an HTML page.",
     discussion: """
-      A table for each model: its versions are columns, its fields and cases are rows, and its steps are arrows. The page \
-      needs no other file.
+      The page has a table for each model, with a column for each version and a row for each field or case. Steps are \
+      drawn as arrows between the columns. The page is a single file.
 
       Example:
 
@@ -18,7 +18,8 @@ struct SchemaHTMLCommand: ToolCommand {
   @OptionGroup var folder: SchemaFolderArgument
 
   @Option(
-    name: .shortAndLong, help: "The page to write; - is standard output.", completion: .file(extensions: ["html"]))
+    name: .shortAndLong, help: "The HTML page to write, or - for standard output.",
+    completion: .file(extensions: ["html"]))
   var output: String
 
   func run(on console: Console) throws -> Int32 {

@@ -4,7 +4,7 @@ internal import StrataTesting
 
 struct SchemaListCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the recorded versions of the models.",
+    commandName: "list", abstract: "List the recorded versions of all models.",
     discussion: """
       Example:
 

@@ -5,10 +5,10 @@ internal import StrataStore
 
 struct StoreBackupCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup", abstract: "Write a store to one file, while it is in use.",
+    commandName: "backup", abstract: "Copy a store to a single file, even while the store is in use.",
     discussion: """
-      Every save that was acknowledged before is in it. The file is checked before it takes the place of the one before, \
-      and opens as a store.
+      The backup contains all saves that were complete when the command started. The backup is checked before it \
+      replaces an existing file. Every store command can open the backup.
 
       Example:
 
@@ -17,13 +17,13 @@ struct StoreBackupCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Option(name: .shortAndLong, help: "The file of the backup.", completion: .file())
+  @Option(name: .shortAndLong, help: "The file for the backup.", completion: .file())
   var output: String
 
   func validate() throws {
     if output.isEmpty || output == "-" {
       throw ValidationError(
-        "--output must be the path of a file; standard output is not supported.")
+        "--output must be the path of a file; standard output is not supported")
     }
   }
 
@@ -31,7 +31,11 @@ struct StoreBackupCommand: ToolCommand {
     let backup = try store.use(.reads) { try $0.backup(to: URL(fileURLWithPath: output)) }
     try store.show(
       ["output": .string(output), "size": .integer(backup.size), "sequence": .integer(backup.sequence)],
-      ["backed up  \(output.onOneLine)  \(backup.size.counted("byte")), up to save \(backup.sequence)"], console)
+      [
+        "backed up  \(output.onOneLine)  \(backup.size.counted("byte")), with all saves up to sequence number "
+          + "\(backup.sequence)"
+      ],
+      console)
     return 0
   }
 }

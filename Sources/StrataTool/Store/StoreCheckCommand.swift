@@ -4,10 +4,10 @@ internal import StrataStore
 
 struct StoreCheckCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "check", abstract: "Compare a store with what was written to it.",
+    commandName: "check", abstract: "Check a store for damage.",
     discussion: """
-      Nothing is changed, and others may go on saving. Each finding says what to do next. The exit code is 0 where there is \
-      none, 1 where there is any, and 2 for a failure.
+      The command does not change the store, and other processes can continue to save. Each finding includes advice on \
+      what to do. The exit code is 0 if there are no findings, 1 if there are findings, and 2 if the command fails.
 
       Example:
 
@@ -21,12 +21,12 @@ struct StoreCheckCommand: ToolCommand {
   @Flag(help: "Read and decode every revision.")
   var full = false
 
-  @Option(help: ArgumentHelp("Read so many percent of the revisions, chosen at random.", valueName: "percent"))
+  @Option(help: ArgumentHelp("Also read this percentage of the revisions, chosen at random.", valueName: "percent"))
   var share: Double?
 
   func validate() throws {
-    if full, share != nil { throw ValidationError("--full and --share cannot be combined.") }
-    if let share, !(0...100).contains(share) { throw ValidationError("--share must be between 0 and 100.") }
+    if full, share != nil { throw ValidationError("--full and --share cannot be combined") }
+    if let share, !(0...100).contains(share) { throw ValidationError("--share must be between 0 and 100") }
   }
 
   func run(on console: Console) throws -> Int32 {

@@ -4,8 +4,8 @@ internal import ArgumentParser
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Keep archives and JSON documents in a store, in which each save is a revision.",
-    discussion: "Docs/Store.md is about stores, Docs/Tool.md about these commands and their JSON.",
+    abstract: "Manage a store, which keeps every saved archive or JSON document as a revision.",
+    discussion: "Docs/Store.md describes stores. Docs/Tool.md describes these commands and their JSON output.",
     subcommands: [
       StoreInitCommand.self, StoreImportCommand.self, StoreSaveCommand.self, StoreShowCommand.self,
       StoreListCommand.self, StoreHistoryCommand.self, StoreDiffCommand.self, StoreLabelCommand.self,

@@ -4,8 +4,10 @@ internal import StrataStore
 
 struct StoreDeleteCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Delete a key, as a new revision without a value; undo brings it back.",
+    commandName: "delete", abstract: "Delete the value of a key by adding a new revision without a value.",
     discussion: """
+      The history of the key is kept, so strata store undo restores the value.
+
       Example:
 
         strata store delete models.store issue/7

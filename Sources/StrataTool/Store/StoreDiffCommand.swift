@@ -4,10 +4,10 @@ internal import StrataStore
 
 struct StoreDiffCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "diff", abstract: "Compare two revisions of a key, key path by key path.",
+    commandName: "diff", abstract: "List the differences between two revisions of a key.",
     discussion: """
-      Marks, and exit codes, are those of strata diff: 0 where the revisions are the same, 1 where they differ, and 2 for \
-      a failure. A deletion is compared as null.
+      The output has the same marks as the output of strata diff. A deletion is compared as null. The exit code is 0 \
+      if the revisions are equal, 1 if they differ, and 2 if the command fails.
 
       Example:
 
@@ -20,10 +20,10 @@ struct StoreDiffCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
-  @Argument(help: "The revision before: \(StorePointArgument.help). The one before the last unless given.")
+  @Argument(help: "The old revision: \(StorePointArgument.help). By default, the revision before the new one.")
   var old: StorePointArgument?
 
-  @Argument(help: "The revision after.")
+  @Argument(help: "The new revision: \(StorePointArgument.help).")
   var new = StorePointArgument.latest
 
   @OptionGroup var options: DifferenceOptions

@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreExportCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write what is under a key as an ordinary archive.",
+    commandName: "export", abstract: "Export a revision of a key as an ordinary archive.",
     discussion: """
       Example:
 
@@ -15,18 +15,18 @@ struct StoreExportCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
-  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.", completion: .file())
+  @Option(name: .shortAndLong, help: "The archive to write, or - for standard output.", completion: .file())
   var output: String
 
-  @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))
+  @Option(help: ArgumentHelp("The revision to export: \(StorePointArgument.help).", valueName: "point"))
   var revision = StorePointArgument.latest
 
   func validate() throws {
     if store.json, output == "-" {
       throw ValidationError(
-        "--json and the archive cannot both use standard output; write the archive to a file with -o FILE.")
+        "--json and the archive cannot both use standard output; write the archive to a file with -o FILE")
     }
-    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path.") }
+    if output.isEmpty { throw ValidationError("--output must not be empty; specify a path") }
   }
 
   func run(on console: Console) throws -> Int32 {
@@ -42,7 +42,7 @@ struct StoreExportCommand: ToolCommand {
     let file = DataFile(output)
     guard try file.isStandard || !isStore(output) else {
       throw ToolError(
-        "\(output): the output is the store itself, which the archive would replace; choose another output path")
+        "\(output): the archive would overwrite the store or its journal; choose a different output path")
     }
     try file.write(archive, console)
     guard !file.isStandard else { return 0 }

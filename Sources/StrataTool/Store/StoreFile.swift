@@ -13,22 +13,22 @@ struct StoreFile: ParsableArguments {
     case makes
   }
 
-  @Argument(help: ArgumentHelp("The file of the store.", valueName: "store"), completion: .file())
+  @Argument(help: ArgumentHelp("The path of the store.", valueName: "store"), completion: .file())
   var path: String
 
-  @Flag(help: "Print one JSON document.")
+  @Flag(help: "Print the result as a JSON document.")
   var json = false
 
-  @Option(help: "Seconds to wait for others who save.")
+  @Option(help: "The number of seconds to wait while another process holds the lock.")
   var wait = 5.0
 
   @OptionGroup(title: "Limits")
   var limits: LimitOptions
 
   func validate() throws {
-    if path.isEmpty { throw ValidationError("the path of the store is empty; specify a path.") }
-    if path == "-" { throw ValidationError("the store must be a file; standard input is not supported.") }
-    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait must be between 0 and 86400 seconds.") }
+    if path.isEmpty { throw ValidationError("the path of the store is empty; specify a path") }
+    if path == "-" { throw ValidationError("the store must be a file; standard input is not supported") }
+    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait must be between 0 and 86,400 seconds") }
   }
 
   /// Whether any item exists at the path.
@@ -89,16 +89,16 @@ struct StoreFile: ParsableArguments {
 
 /// The key on which a command operates.
 struct StoreKey: ParsableArguments {
-  @Argument(help: ArgumentHelp("The key in the store.", valueName: "key"))
+  @Argument(help: ArgumentHelp("The key of the value in the store.", valueName: "key"))
   var name: String
 }
 
 /// The author of a change, and the reason for it.
 struct StoreNote: ParsableArguments {
-  @Option(help: "Who does this, for the history.")
+  @Option(help: "The author of the change, recorded in the history.")
   var author: String?
 
-  @Option(help: "Why, for the history.")
+  @Option(help: "The reason for the change, recorded in the history.")
   var note: String?
 }
 

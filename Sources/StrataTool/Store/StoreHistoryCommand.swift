@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreHistoryCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "List the revisions of a key, the first one first.",
+    commandName: "history", abstract: "List the revisions of a key, oldest first.",
     discussion: """
       Example:
 

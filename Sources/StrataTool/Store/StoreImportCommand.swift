@@ -5,10 +5,11 @@ internal import StrataStore
 
 struct StoreImportCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Save the archives and JSON documents of a folder.",
+    commandName: "import", abstract: "Save all archives and JSON documents of a folder in a store.",
     discussion: """
-      Each file is saved under its path in the folder, those in its folders too. What is under its key already, to the \
-      byte, is not saved again, so an import can be repeated. Files of other kinds are passed over with a line.
+      Each file of the folder and its subfolders is saved, with its path in the folder as the key. A file is not saved \
+      again if the last revision of its key has the same value, so an interrupted import can be repeated. Files in \
+      other formats are skipped and listed in the output.
 
       Example:
 
@@ -17,10 +18,10 @@ struct StoreImportCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Argument(help: "The folder.", completion: .directory)
+  @Argument(help: "The folder to import.", completion: .directory)
   var folder: String
 
-  @Option(help: "What the keys begin with.")
+  @Option(help: "A prefix for the keys of the imported files.")
   var prefix = ""
 
   @OptionGroup var attribution: StoreNote

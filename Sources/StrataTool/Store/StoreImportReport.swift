@@ -38,7 +38,7 @@ struct StoreImportReport {
   func count(_ outcome: Outcome) -> Int { results.count { $0.outcome == outcome } }
 
   var line: String {
-    "\(count(.saved).grouped) saved, \(count(.same).grouped) the same, \(count(.other).grouped) other, "
+    "\(count(.saved).grouped) saved, \(count(.same).grouped) unchanged, \(count(.other).grouped) in other formats, "
       + "\(count(.failed).grouped) failed"
   }
 

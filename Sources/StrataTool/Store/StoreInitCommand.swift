@@ -4,9 +4,10 @@ internal import StrataStore
 
 struct StoreInitCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "init", abstract: "Make an empty store.",
+    commandName: "init", abstract: "Create an empty store.",
     discussion: """
-      A store that is there already stays as it is, and any other file is refused.
+      If the path is an existing store, the store is not changed. If the path is any other existing file, the command \
+      fails.
 
       Example:
 
@@ -20,7 +21,7 @@ struct StoreInitCommand: ToolCommand {
     try store.use(.makes) { _ in }
     try store.show(
       ["store": .string(store.path), "made": .bool(!existed)],
-      ["\(existed ? "there already" : "made")  \(store.path.onOneLine)"], console)
+      ["\(existed ? "already exists" : "created")  \(store.path.onOneLine)"], console)
     return 0
   }
 }

@@ -4,9 +4,10 @@ internal import StrataStore
 
 struct StoreLabelCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "label", abstract: "Give a revision of a key a name, or take one away.",
+    commandName: "label", abstract: "Add a label to a revision of a key, or remove a label.",
     discussion: """
-      A label that another revision of the key has moves. Revisions with labels are kept.
+      If another revision of the key already has the label, the label is moved. Pruning never removes a revision that \
+      has a label.
 
       Example:
 
@@ -17,13 +18,13 @@ struct StoreLabelCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
-  @Argument(help: "The label.")
+  @Argument(help: "The label to add or remove.")
   var label: String
 
-  @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))
+  @Option(help: ArgumentHelp("The revision to label: \(StorePointArgument.help).", valueName: "point"))
   var revision = StorePointArgument.latest
 
-  @Flag(help: "Take the label away; the revision stays.")
+  @Flag(help: "Remove the label, but keep the revision.")
   var remove = false
 
   func run(on console: Console) throws -> Int32 {

@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreListCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the keys with their last revisions, in the order of the keys' bytes.",
+    commandName: "list", abstract: "List the keys with their last revisions, sorted by the bytes of the keys.",
     discussion: """
       Example:
 
@@ -13,10 +13,10 @@ struct StoreListCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Option(help: "Only keys that begin with this.")
+  @Option(help: "List only keys that begin with this prefix.")
   var prefix = ""
 
-  @Flag(help: "Deleted keys too.")
+  @Flag(help: "Also list deleted keys.")
   var deleted = false
 
   func run(on console: Console) throws -> Int32 {

@@ -5,7 +5,7 @@ internal import StrataStore
 
 /// An argument that identifies a revision of a key: `3`, `latest`, `label:NAME` or a time.
 struct StorePointArgument: ExpressibleByArgument {
-  static let help = "a number, latest, label:NAME or a time as 2026-11-22T12:00:00Z"
+  static let help = "a number, latest, label:NAME, or a time such as 2026-11-22T12:00:00Z"
 
   let point: StorePoint
 

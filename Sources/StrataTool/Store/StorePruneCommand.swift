@@ -4,9 +4,10 @@ internal import StrataStore
 
 struct StorePruneCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "prune", abstract: "Remove the revisions that no rule keeps, and give their space back.",
+    commandName: "prune", abstract: "Remove the revisions that no rule keeps, and free their space.",
     discussion: """
-      The last revision of each key is always kept, and each one with a label. Exits with 1 where a key could not be pruned.
+      The last revision of each key and all revisions with a label are always kept. The exit code is 1 if a key could \
+      not be pruned.
 
       Example:
 
@@ -15,31 +16,31 @@ struct StorePruneCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Option(help: "Keep the last N revisions.")
+  @Option(help: "Keep the last N revisions of each key.")
   var keepLast: Int?
 
-  @Option(help: "Keep the last revision of each of the last N days on which something was saved.")
+  @Option(help: "Keep the last revision of each day, for the last N days on which the key was saved.")
   var daily: Int?
 
-  @Option(help: "Keep the last revision of each of the last N weeks in which something was saved.")
+  @Option(help: "Keep the last revision of each week, for the last N weeks in which the key was saved.")
   var weekly: Int?
 
-  @Option(help: ArgumentHelp("Keep what is not older than so many days.", valueName: "days"))
+  @Option(help: ArgumentHelp("Keep the revisions that are not older than this number of days.", valueName: "days"))
   var within: Int?
 
-  @Option(help: "Only keys that begin with this.")
+  @Option(help: "Prune only keys that begin with this prefix.")
   var prefix = ""
 
-  @Flag(help: "Remove nothing, and tell what would be removed.")
+  @Flag(help: "Show what would be removed, without removing it.")
   var dryRun = false
 
-  @Flag(help: "Go on where the rules keep nothing but last revisions and labels.")
+  @Flag(help: "Prune even if the rules keep only the last revisions and the revisions with labels.")
   var force = false
 
   func validate() throws {
     for (option, number) in [("keep-last", keepLast), ("daily", daily), ("weekly", weekly), ("within", within)] {
       if let number, !(0...1_000_000_000).contains(number) {
-        throw ValidationError("--\(option) must be between 0 and 1000000000.")
+        throw ValidationError("--\(option) must be between 0 and 1,000,000,000")
       }
     }
   }

@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreRedoCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "redo", abstract: "Take the last undo of a key back, as a new revision.",
+    commandName: "redo", abstract: "Redo the last undone change of a key by adding a new revision.",
     discussion: """
       Example:
 

@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreRestoreCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "restore", abstract: "Make an earlier state the last one again, as a new revision.",
+    commandName: "restore", abstract: "Restore an earlier state of a key by adding a new revision.",
     discussion: """
       Example:
 
@@ -13,7 +13,7 @@ struct StoreRestoreCommand: ToolCommand {
 
   @OptionGroup var change: StoreChange
 
-  @Argument(help: "Which one: \(StorePointArgument.help).")
+  @Argument(help: "The revision to restore: \(StorePointArgument.help).")
   var point: StorePointArgument
 
   func run(on console: Console) throws -> Int32 {

@@ -50,7 +50,7 @@ extension StoreRevision {
       case .redo: "redone"
       case .delete: "deleted"
       }
-    let source = origin.map { ", which repeats revision \($0)" } ?? ""
+    let source = origin.map { ", with the state of revision \($0)" } ?? ""
     return "\(verb)  \(key.onOneLine)  revision \(number)" + source
   }
 }

@@ -5,10 +5,10 @@ internal import StrataStore
 
 struct StoreSalvageCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "salvage", abstract: "Bring what is intact of a damaged store into a new one.",
+    commandName: "salvage", abstract: "Copy the intact data of a damaged store to a new store.",
     discussion: """
-      The damaged store stays as it is. Prints what is lost, and exits with 1 where anything is, and with 2 where nothing \
-      could be brought out.
+      The damaged store is not changed. The command lists the lost data. The exit code is 0 if no data is lost, 1 if \
+      data is lost, and 2 if the command fails.
 
       Example:
 
@@ -19,13 +19,13 @@ struct StoreSalvageCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Option(name: .shortAndLong, help: "The new store; there must be no file.", completion: .file())
+  @Option(name: .shortAndLong, help: "The path of the new store. The file must not exist yet.", completion: .file())
   var output: String
 
   func validate() throws {
     if output.isEmpty || output == "-" {
       throw ValidationError(
-        "--output must be the path of a file; standard output is not supported.")
+        "--output must be the path of a file; standard output is not supported")
     }
   }
 

@@ -4,9 +4,9 @@ internal import StrataStore
 
 struct StoreSaveCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "save", abstract: "Save an archive or a JSON document under a key, as a new revision.",
+    commandName: "save", abstract: "Save an archive or a JSON document under a key as a new revision.",
     discussion: """
-      When the revision is printed, it is on the disk.
+      When the command prints the new revision, the revision is already on disk.
 
       Example:
 
@@ -17,26 +17,28 @@ struct StoreSaveCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
-  @Argument(help: "The archive or JSON document; - is standard input.", completion: .file())
+  @Argument(help: "The archive or JSON document to save, or - for standard input.", completion: .file())
   var file: String
 
   @OptionGroup var record: RecordOptions
 
   @OptionGroup var attribution: StoreNote
 
-  @Option(help: "Save only if this is still the number of the last revision.")
+  @Option(help: "Save only if the last revision of the key still has this number.")
   var ifRevision: Int?
 
-  @Flag(help: "Save only if there is no value under the key.")
+  @Flag(help: "Save only if the key has no value.")
   var ifAbsent = false
 
-  @Flag(help: "Save also over newer versions of models, whose fields are then in the history alone.")
+  @Flag(
+    help:
+      "Save even if the last revision has newer versions of models. Their new fields then remain only in the history.")
   var overNewer = false
 
   func validate() throws {
-    if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent cannot be combined.") }
+    if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent cannot be combined") }
     if let ifRevision, ifRevision < 1 {
-      throw ValidationError("--if-revision must be a revision number of 1 or greater.")
+      throw ValidationError("--if-revision must be a revision number of 1 or greater")
     }
   }
 

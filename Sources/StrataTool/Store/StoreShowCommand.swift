@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreShowCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Show what is under a key, and who saved it.",
+    commandName: "show", abstract: "Show a revision of a key, with its value and its author.",
     discussion: """
       Example:
 
@@ -15,7 +15,7 @@ struct StoreShowCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
-  @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))
+  @Option(help: ArgumentHelp("The revision to show: \(StorePointArgument.help).", valueName: "point"))
   var revision = StorePointArgument.latest
 
   @OptionGroup var treeOptions: TreeOptions
@@ -28,8 +28,8 @@ struct StoreShowCommand: ToolCommand {
         }
         guard let value = try transaction.untypedValue(for: key.name, at: revision.point) else {
           throw ToolError(
-            "\(self.store.path): the key “\(key.name)” was deleted by revision \(found.number); restore it with strata "
-              + "store undo")
+            "\(self.store.path): revision \(found.number) deleted the value of the key “\(key.name)”; show an earlier "
+              + "revision with --revision")
         }
         return (found, value)
       }

@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreStatusCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Tell which types and versions a store holds, and how large it is.",
+    commandName: "status", abstract: "Show the types and versions in a store, and the size of the store.",
     discussion: """
       Example:
 
@@ -40,7 +40,7 @@ struct StoreStatusCommand: ToolCommand {
   private func lines(_ status: StoreStatus) -> [String] {
     var lines = [
       "store      \(store.path.onOneLine)", "format     \(status.format)", "keys       \(status.keys.grouped)",
-      "revisions  \(status.revisions.grouped)", "last save  \(status.sequence)",
+      "revisions  \(status.revisions.grouped)", "sequence   \(status.sequence)",
       "file       \(status.fileSize.counted("byte")), \(status.freeBytes.grouped) free",
     ]
     if let size = status.journalSize { lines.append("journal    \(size.counted("byte"))") }

@@ -4,7 +4,7 @@ internal import StrataStore
 
 struct StoreUndoCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "undo", abstract: "Go back to the state before the last change of a key, as a new revision.",
+    commandName: "undo", abstract: "Undo the last change of a key by adding a new revision.",
     discussion: """
       Example:
 

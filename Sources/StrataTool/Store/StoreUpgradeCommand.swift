@@ -5,11 +5,11 @@ internal import StrataStore
 struct StoreUpgradeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "upgrade",
-    abstract: "Bring the tables of a store to today's format, and tell which models only their program can upgrade.",
+    abstract: "Upgrade the tables of a store, and list the models that only an app can upgrade.",
     discussion: """
-      A model is upgraded by the steps and hooks of its Swift type, which this tool does not have: revisions of older \
-      versions stay as they are, and open as before. The line of Swift that upgrades them is printed. The exit code is 0 \
-      whether any are left or not.
+      The steps and hooks of a model are part of its Swift type, which this tool does not have. Revisions of older \
+      versions are therefore not changed, and can still be opened. The command prints the Swift code that upgrades \
+      them. The exit code is 0 even if such revisions remain.
 
       Example:
 
@@ -18,7 +18,7 @@ struct StoreUpgradeCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Flag(help: "Change nothing, and tell what would be done.")
+  @Flag(help: "Show what would be upgraded, without changing the store.")
   var dryRun = false
 
   func run(on console: Console) throws -> Int32 {
@@ -39,20 +39,21 @@ struct StoreUpgradeCommand: ToolCommand {
     let change = before.format == status.format ? "\(status.format)" : "\(before.format) to \(status.format)"
     var lines = ["store   \(store.path.onOneLine)", "format  \(change)"]
     guard let swift = models.swift else {
-      return lines + ["models  none, so there is nothing for a program to upgrade"]
+      return lines + ["models  none to upgrade"]
     }
     var table = TextTable(columns: 3)
     for model in models.models {
       table.add([
         "\(model.type)@\(model.version)".onOneLine, model.revisions.counted("revision"),
-        model.isOld ? "older than version \(model.newest) in this store" : "the newest version in this store",
+        model.isOld
+          ? "older than version \(model.newest), the newest in this store" : "the newest version in this store",
       ])
     }
     lines += [""] + table.lines + [""]
     return lines + [
       models.old == 0
-        ? "No version is older than another one here. Where the program knows newer ones, it upgrades the store with"
-        : "\(models.old.counted("revision")) of older versions, which only the program with these types upgrades, with",
+        ? "All revisions have the newest version in this store. To upgrade to newer versions, run this code in the app:"
+        : "To upgrade \(models.old.counted("revision")) of older versions, run this code in the app with these types:",
       "  " + swift.onOneLine,
     ]
   }

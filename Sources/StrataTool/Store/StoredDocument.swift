@@ -9,17 +9,18 @@ struct StoredDocument {
   init(_ file: DataFile, _ record: RecordOptions?, _ console: Console) throws {
     let input = try InputFile(file, console)
     guard try !input.isEmpty else {
-      throw ToolError("\(file.name): the file is empty; an archive or a JSON document is expected")
+      throw ToolError("\(file.name): the file is empty, but an archive or a JSON document is expected")
     }
     switch input.format {
     case .archive:
       guard record?.type == nil else {
-        throw ToolError("\(file.name): --type applies only to JSON documents because an archive contains its type")
+        throw ToolError(
+          "\(file.name): --type applies only to JSON documents because an archive contains its type; omit --type")
       }
       archive = try input.data()
     case .propertyList:
       throw ToolError(
-        "\(file.name): the file is a property list; convert it to an archive with strata convert before you save it")
+        "\(file.name): the file is a property list; first convert it to an archive with strata convert")
     case .other(let found):
       guard InputFile.mayBeJSON(found) else {
         throw ToolError("\(file.name): found \(found) where an archive or a JSON document is expected")

@@ -65,7 +65,7 @@ extension Issue: Migratable {
       from: 2, to: 3,
       .rename("status", to: "state"),
       .move("user_login", to: "user.login", creating: .init("User", version: 1)),
-      .custom("make a Label of each name in labels") { record in
+      .custom("create a Label for each name in labels") { record in
         guard let names = record["labels"]?.arrayValue else { return }
         record["labels"] = .array(
           names.map { .record(ModelRecord(typeName: "Label", modelVersion: 1, fields: [("name", $0)])) })

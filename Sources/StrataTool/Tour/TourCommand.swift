@@ -6,19 +6,23 @@ struct TourCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "tour",
     abstract:
-      "Archive a GitHub issue, open it years later, merge what the server says since, and keep every state of it.",
+      "Demonstrate archives, migration steps, merges and stores with a GitHub issue.",
     discussion: """
-      Without files, three responses that come with the tool are taken.
+      The tour archives the first response with an old version of a model, opens the archive with the current version, \
+      merges the later responses, and saves each state in a store. By default, the tour uses three responses that are \
+      included in the tool.
 
       Example:
 
         strata tour -o tour
       """)
 
-  @Argument(help: "Responses for one GitHub issue, as JSON, in their order.", completion: .file(extensions: ["json"]))
+  @Argument(
+    help: "The JSON responses of the server for one GitHub issue, oldest first.",
+    completion: .file(extensions: ["json"]))
   var files: [String] = []
 
-  @Option(name: .shortAndLong, help: "The folder for the archives.", completion: .directory)
+  @Option(name: .shortAndLong, help: "The folder for the archives and the store.", completion: .directory)
   var output = "strata-tour"
 
   func run(on console: Console) throws -> Int32 {
@@ -45,11 +49,12 @@ struct TourCommand: ToolCommand {
     let lines = try store.run(stages, key: "issue/\(number)")
     try console.line()
     try console.line(
-      console.paint("\(stages.count + 1). A store keeps every state: \(store.path.onOneLine)", .bold))
+      console.paint("\(stages.count + 1). A store keeps each state: \(store.path.onOneLine)", .bold))
     for line in lines { try console.line("   " + line.cut(to: console.width - 3)) }
     try console.line()
-    try console.line("The archives are in \(output.onOneLine); look into them with strata inspect.")
-    try console.line("Look into the store with strata store history \(store.path.onOneLine) issue/\(number).")
+    try console.line("The archives are in \(output.onOneLine). To show an archive, run strata inspect.")
+    try console.line(
+      "To list the revisions in the store, run strata store history \(store.path.onOneLine) issue/\(number).")
     return 0
   }
 
@@ -65,7 +70,8 @@ struct TourCommand: ToolCommand {
     }
     let size = stage.archive.count.counted("byte")
     let share = ratio(UInt64(stage.archive.count) * 100, UInt64(stage.jsonSize), places: 0)
-    let outcome = "saved as \(path.onOneLine): \(size), \(share) % of the JSON; opened again: equal"
+    let outcome =
+      "saved as \(path.onOneLine) (\(size), \(share) % of the JSON size); the archive contains the same values"
     try console.line("   " + console.paint(outcome, .green))
   }
 }

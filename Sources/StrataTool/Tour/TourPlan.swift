@@ -28,7 +28,7 @@ enum TourPlan {
     var tree = ValueTree(width: width - 3, depth: 1, elements: .max)
     tree.add(.record(record))
     let keys = response.json.objectValue?.count ?? 0
-    let note = "\(record.keys.count.counted("value")) of a response with \(keys.counted("key"))"
+    let note = "\(record.keys.count.counted("value")) from a response with \(keys.counted("key"))"
     return TourStage(
       title: "Version 1 of the model archives \(response.path) (\(response.size.counted("byte")) of JSON)",
       lines: tree.lines + [note], fileName: "1-version-1.strata", archive: archive,
@@ -47,14 +47,14 @@ enum TourPlan {
       lines += step.operations.map { "  " + $0.description }
     }
     lines += report.upgrades.map {
-      "report: \($0.count.counted("object")) of \($0.typeName) upgraded from version \($0.fromVersion)"
-        + " to \($0.toVersion)"
+      "report: upgraded \($0.count.counted("object")) of the type \($0.typeName) from version \($0.fromVersion) to "
+        + "\($0.toVersion)"
     }
-    lines += report.typesWithoutVersion.map { "report: objects of \($0) had no version" }
+    lines += report.typesWithoutVersion.map { "report: objects of the type \($0) had no version" }
     var tree = ValueTree(width: width - 3, depth: 2, elements: .max)
     tree.add(.record(try issue.record()))
     return TourStage(
-      title: "Version 3 opens that archive", lines: lines + tree.lines, fileName: "2-version-3.strata",
+      title: "Version 3 of the model opens this archive", lines: lines + tree.lines, fileName: "2-version-3.strata",
       archive: try ArchiveEncoder().encode(issue), issue: issue, isIntact: { try opened($0, as: issue) },
       jsonSize: response.size)
   }
@@ -66,17 +66,17 @@ enum TourPlan {
     var lines = report.changes.map { change in
       let names = (shortened(change.old, width), shortened(change.new, width))
       guard names.0 == names.1 else { return "\(change.key): \(names.0) → \(names.1)" }
-      return "\(change.key): \(names.0), with other values inside"
+      return "\(change.key): \(names.0), with different nested values"
     }
     if lines.isEmpty { lines = ["nothing changed"] }
     let changed = Set(report.changedKeys)
     let same = report.mergedKeys.filter { !changed.contains($0) }
     let absent = Issue.schema.fields.map(\.key).filter { !report.mergedKeys.contains($0) }
-    lines += list("the same as before", same, width - 3)
-    lines += list("not in the response, untouched", absent, width - 3)
+    lines += list("unchanged", same, width - 3)
+    lines += list("not in the response, so not changed", absent, width - 3)
     lines.append("in the response, but not in the model: " + response.unreadKeys.count.counted("key"))
     return TourStage(
-      title: "\(response.path) is merged in (\(response.size.counted("byte")) of JSON)", lines: lines,
+      title: "\(response.path) is merged into the issue (\(response.size.counted("byte")) of JSON)", lines: lines,
       fileName: "\(place)-merged.strata", archive: try ArchiveEncoder().encode(issue), issue: issue,
       isIntact: { [issue] in try opened($0, as: issue) }, jsonSize: response.size)
   }

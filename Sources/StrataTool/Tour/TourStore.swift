@@ -30,7 +30,7 @@ struct TourStore {
         }
         return try transaction.history(of: key).count
       }
-      var lines = ["\(sizes.counted("save")) under the key \(key), of which none replaced another:"]
+      var lines = ["\(sizes.counted("save")) under the key \(key), each as a new revision:"]
       lines += try history(store, key)
 
       // Revision 1 was saved by version 1 of the model, and is opened with the current version.
@@ -38,28 +38,28 @@ struct TourStore {
       guard let first, first == stages.first?.issue else {
         throw ToolError("\(path): revision 1 does not contain the saved value")
       }
-      lines.append("revision 1 opens in today's model: state \(first.state.rawValue)")
+      lines.append("revision 1 can be opened with the current model; its state is \(first.state.rawValue)")
       let restored = try store.write {
-        try $0.restore(key, to: .revision(1), author: "tour", note: "as it was")
+        try $0.restore(key, to: .revision(1), author: "tour", note: "back to the first state")
       }
       let difference = ValueDifference(
         from: try stages.last.map { .record(try $0.issue.record()) } ?? .null, to: .record(try first.record()))
       lines.append(
-        "restored as revision \(restored.number), which differs from revision \(stages.count) at: "
+        "restored revision 1 as revision \(restored.number); these fields differ from revision \(stages.count): "
           + differences(difference))
       try store.write { transaction in
-        try transaction.undo(key, author: "tour", note: "not needed after all")
+        try transaction.undo(key, author: "tour", note: "the restore was not needed")
         guard try transaction.value(Issue.self, for: key) == stages.last?.issue else {
           throw ToolError("\(path): undo did not restore the earlier value")
         }
       }
-      lines.append("undone, so that the last state is that of revision \(stages.count) again:")
+      lines.append("undid the restore, so the last revision has the state of revision \(stages.count) again:")
       lines += try history(store, key)
       let report = try store.check(.full)
       guard report.isClean else {
         throw ToolError("\(path): " + (report.findings.first.map { String(describing: $0) } ?? "the store is damaged"))
       }
-      lines.append("check: \(report.checkedRevisions.counted("revision")) decoded, clean")
+      lines.append("check: \(report.checkedRevisions.counted("revision")) decoded, no damage found")
       try store.close()
       return lines
     }

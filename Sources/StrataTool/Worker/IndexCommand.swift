@@ -4,22 +4,24 @@ internal import StrataCore
 
 struct IndexCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "index", abstract: "Write the offsets of the members of a stream to a file beside it.",
+    commandName: "index", abstract: "Write an index of the members of a stream to a file.",
     discussion: """
-      The stream is read to its end, so that the index is complete. Its first line has the type, the version and the size of \
-      the stream; each other line has the offset, the length and the number of models of a member, with tabs between them. \
-      A worker reads a member by its range (Docs/Worker.md).
+      The first line of the index contains the type, the model version and the size of the stream. Each other line \
+      contains the offset, the length and the number of models of one member. The values in a line are separated by \
+      tabs. With the index, a worker can read each member separately (see Docs/Worker.md).
 
       Example:
 
         strata index issues.strata
       """)
 
-  @Argument(help: "The stream.", completion: .file())
+  @Argument(help: "The stream to index.", completion: .file())
   var file: String
 
   @Option(
-    name: .shortAndLong, help: "The file to write; by default FILE.index. - is standard output.", completion: .file())
+    name: .shortAndLong,
+    help: "The index to write, or - for standard output. By default, the path of the stream followed by .index.",
+    completion: .file())
   var output: String?
 
   func run(on console: Console) throws -> Int32 {

@@ -127,15 +127,15 @@ struct Worker {
     switch files[0].format {
     case .propertyList(let isBinary):
       guard files.count == 1 else {
-        return WorkerAnswer(number, .invalid, "only a JSON document needs the name of a model")
+        return WorkerAnswer(number, .invalid, "only a JSON document is converted with a model; omit the second part")
       }
       archive = try LegacyConversion(limits: limits).archive(
         files[0].legacyDocument(isBinary: isBinary, limits: limits))
-    case .archive: throw InputFile.unknown(try files[0].archiveName)
+    case .archive: throw Self.unconvertible(try files[0].archiveName)
     case .other(let found):
-      guard InputFile.mayBeJSON(found) else { throw InputFile.unknown(found) }
+      guard InputFile.mayBeJSON(found) else { throw Self.unconvertible(found) }
       guard files.count == 2, let name = String(validUTF8: try files[1].data()) else {
-        return WorkerAnswer(number, .invalid, "a JSON document needs the name of its model in a second part")
+        return WorkerAnswer(number, .invalid, "a JSON document requires a second part with the name of its model")
       }
       let document = try DataFile(files[0].path).document(in: files[0].data())
       archive = try models.archive(ofJSON: document, as: models.type(ofOption: name), ignoresUnknownKeys: false)
@@ -151,7 +151,7 @@ struct Worker {
     guard let type = models.type(of: stamp) else { return unknown(number, stamp) }
     guard let model = type.type as? any VersionedModel.Type else {
       return WorkerAnswer(
-        number, .unsupported, "the local archive holds \(stamp.typeName); a worker merges single models")
+        number, .unsupported, "the local archive contains \(stamp.typeName), but a worker can merge only single models")
     }
     let result = try models.merge(
       model, files[0], base: files.count > 2 ? files[2] : nil, .document(files[1].path), files[1], mergeOptions,
@@ -217,6 +217,13 @@ struct Worker {
         .notAnArchive, "the file is a property list; convert it to an archive with strata convert")
     case .other(let found): throw InputFile.unknown(found)
     }
+  }
+
+  /// Returns the error for a file in a format that cannot be converted.
+  private static func unconvertible(_ found: String) -> ArchiveError {
+    ArchiveError(
+      .notAnArchive, "found \(found) where a keyed archive, a property list or a JSON document is expected",
+      byteOffset: 0)
   }
 
   private func unknown(_ number: UInt64, _ stamp: Stamp) -> WorkerAnswer {

@@ -49,7 +49,7 @@ struct WorkerAnswer {
   /// Adds descriptions of the values in an older archive that no migration step drops and no field reads.
   mutating func add(_ report: DecodingReport) {
     guard !report.unusedKeys.isEmpty else { return }
-    details["losses"] = .array(report.unusedKeys.map { .string("no field takes \($0)") })
+    details["losses"] = .array(report.unusedKeys.map { .string("no field reads \($0)") })
   }
 
   mutating func add(losses: [String]) {

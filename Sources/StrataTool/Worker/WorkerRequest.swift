@@ -36,19 +36,19 @@ struct WorkerRequest {
   init(_ bytes: ArraySlice<UInt8>) throws {
     var rest = Cursor(rest: bytes)
     guard let number = rest.integer(UInt64.self) else {
-      throw Malformed(number: .max, reason: "a request has at least 10 bytes, and this one \(bytes.count)")
+      throw Malformed(number: .max, reason: "the request has \(bytes.count) bytes, but it must have at least 10")
     }
     func malformed(_ reason: String) -> Malformed { Malformed(number: number, reason: reason) }
     guard let code = rest.integer(UInt8.self), let partCount = rest.integer(UInt8.self) else {
-      throw malformed("a request has at least 10 bytes, and this one \(bytes.count)")
+      throw malformed("the request has \(bytes.count) bytes, but it must have at least 10")
     }
     guard let operation = Operation(rawValue: code) else {
-      throw malformed("there is no operation \(code); the operations are 1 to 5")
+      throw malformed("the operation \(code) does not exist; use an operation from 1 to 5")
     }
     guard operation.partCounts.contains(Int(partCount)) else {
       let counts = operation.partCounts
       let expected = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) or \(counts.upperBound)"
-      throw malformed("the operation \(operation) has \(expected) parts, and this request \(partCount)")
+      throw malformed("the request has \(partCount) parts, but the operation \(operation) requires \(expected)")
     }
     var parts: [Part] = []
     for place in 1...Int(partCount) {
@@ -61,7 +61,9 @@ struct WorkerRequest {
       }
       guard let range = ByteRange(content) else {
         throw malformed(
-          "part \(place) is no range: an offset and a length of 8 bytes each, and a path or an address in UTF-8")
+          "part \(place) is not a valid range; a range consists of an offset and a length of 8 bytes each, and a path "
+            + "or a URL in UTF-8"
+        )
       }
       parts.append(.range(range))
     }

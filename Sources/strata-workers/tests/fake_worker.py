@@ -138,7 +138,7 @@ def handle(body):
     if b"refused" in data:
         return failure(request, 33, "invalid", "votes is negative", path="votes")
     if b"unknown" in data:
-        return failure(request, 35, "unknownType", "this program has no model that reads Theme")
+        return failure(request, 35, "unknownType", "this program has no model for the type Theme")
     if b"double" in data:
         data += data * (MAX // len(data))
     version = data[1] - 48
