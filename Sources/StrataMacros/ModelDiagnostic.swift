@@ -164,7 +164,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     let excluded = "@Field(archive: .excluded) to exclude the property"
     return switch kind {
     case "a tuple": "write a struct, or \(excluded)"
-    case "an existential": "name one type, such as an enum with a case for each type, or write \(excluded)"
+    case "an existential": "use one concrete type, such as an enum with a case for each type, or write \(excluded)"
     default: "write \(excluded)"
     }
   }

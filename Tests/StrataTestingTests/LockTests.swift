@@ -394,7 +394,8 @@ extension ProbeTests {
         #expect(try problems(Probe.self, in: folder, records: true) == [])
         declare(3, stars, steps: [first])
         let found = try problems(Probe.self, in: folder, records: true).joined(separator: "\n")
-        #expect(found.contains("no step leads from version 2 to 3") && found.contains(".drop(\"title\"),"), "\(found)")
+        #expect(
+          found.contains("the step from version 2 to 3 is missing") && found.contains(".drop(\"title\"),"), "\(found)")
       }
     }
 

@@ -146,13 +146,13 @@ struct LegacyInspectTests {
         "#1  a UUID is not 16 bytes long (at NS.uuidbytes)"),
       Odd(
         reference(77), [],
-        ["  odd: #1 (invalid) null"], "#1  a reference names the object 77, but the archive has only 6 objects"),
+        ["  odd: #1 (invalid) null"], "#1  a reference names object 77, but the archive has only 6 objects"),
       Odd(
         reference(6), [object(5, "<key>title</key><string>T</string>")],
         ["  odd: #1 (invalid) object of 1 key", "    title: \"T\""], "#1  a class has no name"),
       Odd(
         reference(6), [object(99, "<key>title</key><string>T</string>")],
-        ["  odd: #1 (invalid) object of 1 key", "    title: \"T\""], "#1  a reference names the object 99"),
+        ["  odd: #1 (invalid) object of 1 key", "    title: \"T\""], "#1  a reference names object 99"),
       Odd(
         reference(6), ["<dict><key>$thing</key><string>T</string></dict>"],
         ["  odd: #1 (invalid) object of 1 key", "    $thing: \"T\""],
@@ -200,8 +200,8 @@ struct LegacyInspectTests {
   @Test(arguments: [
     ("a.plist", "{\"a\": 1}", "JSON"), ("b.plist", "{ a = 1; }", "OpenStep"), ("c.plist", "just text", "text"),
     ("d.plist", "SQLite format 3\0", "SQLite"), ("e.plist", "\u{0}\u{1}\u{2}\u{3}", "00 01 02 03"),
-    ("f.plist", "bplist15abc", "another version"), ("g.plist", "<html></html>", "HTML"),
-    ("h.plist", " \n", "white space"),
+    ("f.plist", "bplist15abc", "a version other than 00"), ("g.plist", "<html></html>", "HTML"),
+    ("h.plist", " \n", "whitespace"),
   ])
   func otherFormats(name: String, content: String, found: String) throws {
     let path = try scratch.file(name, content)

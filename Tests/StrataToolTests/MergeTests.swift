@@ -35,11 +35,11 @@ struct MergeTests {
     #expect(
       run.error == """
         path    outcome   rule
-        title   conflict  both changed it
-        votes   conflict  both changed it
-        gone    server    only changed by the server
-        labels  conflict  both changed it
-        x       local     only changed here
+        title   conflict  changed by both sides
+        votes   conflict  changed by both sides
+        gone    server    changed only by the server
+        labels  conflict  changed by both sides
+        x       local     changed only locally
 
         1 server, 1 local, 0 merged, 3 conflicts; for conflicts, the local values are kept (see --policy and --conflicts)
 
@@ -92,11 +92,11 @@ struct MergeTests {
     let plain = try report()
     #expect(plain["counts"] == ["server": 1, "local": 1, "merged": 0, "conflict": 3])
     #expect(
-      plain["entries"]?.arrayValue?.first == ["path": "title", "outcome": "conflict", "rule": "both changed it"])
+      plain["entries"]?.arrayValue?.first == ["path": "title", "outcome": "conflict", "rule": "changed by both sides"])
     #expect(
       try report("--values")["entries"]?.arrayValue?.first
         == [
-          "path": "title", "outcome": "conflict", "rule": "both changed it", "base": "t", "local": "mine",
+          "path": "title", "outcome": "conflict", "rule": "changed by both sides", "base": "t", "local": "mine",
           "server": "theirs", "result": "mine",
         ])
     let table = Run("merge", "--local", local, "--base", base, "--server", server, "--values")
@@ -164,7 +164,8 @@ struct MergeTests {
 
   @Test func failingPatches() throws {
     let other = try scratch.file("p.json", #"[{"op": "test", "path": "/title", "value": "other"}]"#)
-    Run("merge", "--local", base, "--server-patch", other).expectFailure(code: 2, "p.json: ", "a test operation failed")
+    Run("merge", "--local", base, "--server-patch", other).expectFailure(
+      code: 2, "p.json: ", #"a "test" operation failed"#)
     let none = try scratch.file("n.json", #"[{"op": "remove", "path": "/none"}]"#)
     Run("merge", "--local", base, "--server-patch", none).expectFailure(code: 2, "n.json: ", "no value at the path")
     let bad = try scratch.file("b.json", #"{"op": "remove"}"#)

@@ -171,7 +171,8 @@ struct PageTests {
     let merged = try Browser(html())
     merged.expectOrder()
     for part in [
-      "path\toutcome\trule\tbase\tlocal\tserver\tresult", "votes\t", "title\tconflict\tboth changed it", "1 conflict",
+      "path\toutcome\trule\tbase\tlocal\tserver\tresult", "votes\t", "title\tconflict\tchanged by both sides",
+      "1 conflict",
     ] {
       #expect(merged.text.contains(part), "\(merged.text)")
     }

@@ -199,8 +199,8 @@ extension ModelSchema {
     }
     return error.changed {
       $0.reason +=
-        "; the archive has version \(modelVersion) of \(name) too, with other fields: raise the version of the model "
-        + "and add a step"
+        "; the archive was also written by version \(modelVersion) of \(name), but with different fields, so raise the "
+        + "model's version and add a migration step"
     }
   }
 }
@@ -213,7 +213,9 @@ extension ArchiveError {
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
     // The stamp of an untyped value names no model, so the type name would not explain the mismatch.
     guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue._archiveTypeName else { return self }
-    return changed { $0.reason = "found an archive of \(stamp.typeName) where \(name) is expected" }
+    return changed {
+      $0.reason = "the archive contains a value of type \(stamp.typeName), but the type \(name) is expected"
+    }
   }
 
   package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {

@@ -123,8 +123,8 @@ extension ArchiveWriter {
     guard stamp.count <= UInt64(buffer.count) else {
       throw ArchiveError(
         .notEncodable,
-        "_archivedCount returned \(stamp.count) models, but \(buffer.count) bytes were written; return the number of "
-          + "models that were written"
+        "_archivedCount returned \(stamp.count) models, but only \(buffer.count) bytes were written, and a model "
+          + "takes at least one byte; return the number of models that were written"
       )
     }
     let least = leastFileSize

@@ -92,7 +92,7 @@ public enum ArchiveSalvage {
       failure = error
     }
     guard let first = members.first ?? unproven.first else {
-      throw failure ?? ArchiveError(.notAnArchive, "the file contains no part of an archive")
+      throw failure ?? ArchiveError(.notAnArchive, "the file contains no readable part of an archive")
     }
     if members.first != nil { try proven.finish(first) }
     if let first = unproven.first { try unproven.finish(first) }
@@ -143,9 +143,11 @@ extension ArchiveSalvage.Report: CustomStringConvertible {
   public var description: String {
     var parts = ["\(isComplete ? "complete" : "partial"): \(modelCount.counting("model")) of \(stamp.typeName)"]
     if !isComplete, stamp.kind == .single {
-      parts.append("missing from \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath)) on")
+      parts.append("truncated at \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath))")
     }
-    if unprovenFile != nil { parts.append("\(unprovenCount.counting("model")) in a file of unproven ones") }
+    if unprovenFile != nil {
+      parts.append("\(unprovenCount.counting("model")) that may not belong to the stream, in a separate file")
+    }
     return (parts + gaps.map { "missing \($0)" }).joined(separator: "; ").onOneLine
   }
 }

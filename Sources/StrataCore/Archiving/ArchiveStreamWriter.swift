@@ -104,8 +104,10 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       throw ArchiveError(
         .typeMismatch,
         first.kind == .single
-          ? "the file contains a single value instead of a stream, so models of type \(element) cannot be appended"
-          : "the file is a stream of \(first.typeName), so models of type \(element) cannot be appended",
+          ? "the file contains a single value instead of a stream, so models of type \(element) cannot be appended; "
+            + "choose a different file"
+          : "the file is a stream of \(first.typeName), so models of type \(element) cannot be appended; choose a "
+            + "different file",
         typeName: first.typeName)
     }
     var size = try file.status().size

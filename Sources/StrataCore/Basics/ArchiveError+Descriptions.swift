@@ -47,7 +47,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   package static func wording(of error: any Error) -> String {
     // The debug text of a `DecodingError` contains values, so the message only names the kind of error.
     switch error {
-    case DecodingError.typeMismatch(let type, _): "a value is not of the type \(type)"
+    case DecodingError.typeMismatch(let type, _): "a value is not of type \(type)"
     case DecodingError.valueNotFound(let type, _): "a value of type \(type) is missing"
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not represent a valid value"

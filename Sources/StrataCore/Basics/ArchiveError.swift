@@ -179,7 +179,7 @@ extension ArchiveError {
   /// Returns `error` itself if it is an `ArchiveError`, otherwise an `ArchiveError` with `error` as its underlying error.
   package static func wrap(_ error: any Error) -> ArchiveError {
     if let known = error as? ArchiveError { return known }
-    return ArchiveError(.rejected, "the type's own code rejected the value", underlying: error)
+    return ArchiveError(.rejected, "the type's custom code rejected the value", underlying: error)
   }
 
   package static func tooDeep(_ limit: Int) -> ArchiveError {

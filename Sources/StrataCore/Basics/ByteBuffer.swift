@@ -35,7 +35,7 @@ package struct ByteBuffer: ~Copyable {
   private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
     guard let memory = realloc(base, size) else {
       // Swift itself also terminates the program if it cannot allocate memory.
-      fatalError("out of memory: \(size) bytes")
+      fatalError("out of memory: \(size) bytes cannot be allocated")
     }
     return memory
   }

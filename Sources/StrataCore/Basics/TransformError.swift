@@ -39,7 +39,7 @@ public struct TransformError: Error, Sendable, CustomStringConvertible {
     if let known = error as? ArchiveError, known.underlyingError == nil {
       return TransformError(known.reason, input: input, path: known.codingPath, underlyingError: known)
     }
-    return TransformError("the transformer refused the value", input: input, underlyingError: error)
+    return TransformError("the transformer rejected the value", input: input, underlyingError: error)
   }
 
   func prefixed(by component: ArchiveError.PathComponent) -> TransformError {

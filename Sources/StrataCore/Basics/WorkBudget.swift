@@ -149,8 +149,8 @@ package final class WorkBudget {
     let reason =
       switch limit {
       case .values where hasRatio:
-        "the file expands to more than \(limits.values) values, or to more than \(ratio) values per byte; raise the "
-          + "limit \(name) or maxWorkPerByte if this size is expected"
+        "the file expands to more than \(limits.values) values, or to more than \(ratio) values per byte of the file; "
+          + "raise the limit \(name) or maxWorkPerByte if this size is expected"
       case .values:
         "the file expands to more than \(limits.values) values; raise the limit \(name) if this size is expected"
       case .expandedBytes where hasRatio:

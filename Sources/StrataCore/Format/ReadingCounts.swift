@@ -83,8 +83,8 @@ struct ReadingCounts {
     guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
       throw ArchiveError(
         .limitExceeded,
-        "the body expands to more data than readers accept; write an archive instead, or raise maxWorkPerByte for both "
-          + "writers and readers",
+        "the encoded value expands to more data than readers accept; write it to an archive, or raise maxWorkPerByte "
+          + "for both writers and readers",
         limit: budget.allows(values: values) ? .expandedBytes : .values)
     }
   }
@@ -99,20 +99,20 @@ struct ReadingCounts {
     let reason =
       switch limit {
       case .inflatedSize:
-        "the body has more than \(most) bytes, which readers would reject; write a stream, or raise \(name) for both "
-          + "writers and readers"
+        "the encoded value has more than \(most) bytes, which readers would reject; write a stream of smaller models, "
+          + "or raise the limit \(name) for both writers and readers"
       case .count:
-        "a collection has more than \(most) elements, which readers would reject; write a stream, or raise \(name) for "
-          + "both writers and readers"
+        "a collection has more than \(most) elements, which readers would reject; split the collection, or raise the "
+          + "limit \(name) for both writers and readers"
       case .stringLength:
-        "a string has more than \(most) bytes, which readers would reject; write a stream, or raise \(name) for both "
-          + "writers and readers"
+        "a string has more than \(most) bytes, which readers would reject; shorten the string, or raise the limit "
+          + "\(name) for both writers and readers"
       case .values:
-        "the body has more than \(most) values, which readers would reject; write a stream, or raise \(name) for both "
-          + "writers and readers"
+        "the encoded value contains more than \(most) values, which readers would reject; write a stream of smaller "
+          + "models, or raise the limit \(name) for both writers and readers"
       default:
-        "references expand to more than \(most) bytes, which readers would reject; write a stream, or raise \(name) "
-          + "for both writers and readers"
+        "references expand to more than \(most) bytes, which readers would reject; write a stream of smaller models, "
+          + "or raise the limit \(name) for both writers and readers"
       }
     return ArchiveError(.limitExceeded, reason, limit: limit)
   }

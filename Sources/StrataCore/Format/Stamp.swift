@@ -79,7 +79,9 @@ extension Stamp {
     let name = Array(typeName.utf8)
     guard name.count <= Self.longestTypeName else {
       throw ArchiveError(
-        .notEncodable, "a type name of \(name.count) bytes is longer than the limit of \(Self.longestTypeName) bytes")
+        .notEncodable,
+        "the type name has \(name.count) bytes, which exceeds the limit of \(Self.longestTypeName) bytes; use a "
+          + "shorter name")
     }
     guard formatVersion == Self.currentFormatVersion else {
       throw ArchiveError(
@@ -112,7 +114,7 @@ extension Stamp {
   func checkCount() throws {
     guard count <= plainSize else {
       throw ArchiveError(
-        .damaged, "the stamp states \(count) models in \(plainSize) bytes, but each model takes at least one byte")
+        .damaged, "the stamp specifies \(count) models in \(plainSize) bytes, but each model takes at least one byte")
     }
   }
 
@@ -197,16 +199,16 @@ extension Stamp {
       let fingerprint = payload.littleEndian(at: 18, as: UInt64.self),
       let plainSize = payload.littleEndian(at: 26, as: UInt64.self),
       let count = payload.littleEndian(at: 34, as: UInt64.self)
-    else { throw damage("the stamp is cut") }
+    else { throw damage("the stamp is truncated") }
     guard let kind = Kind(rawValue: rawKind) else {
-      throw damage("the stamp has the unknown kind \(rawKind)")
+      throw damage("the stamp specifies an unknown kind of member (\(rawKind))")
     }
     guard rawModelVersion >= -1, let modelVersion = Int(exactly: rawModelVersion) else {
-      throw damage("the stamp has an impossible model version")
+      throw damage("the model version in the stamp is out of range")
     }
     let name = payload.extracting(fixedPayloadSize..<payload.byteCount)
     guard let typeName = name.withUnsafeBytes({ String(validUTF8: $0) }) else {
-      throw damage("the type name in the stamp is not UTF-8")
+      throw damage("the type name in the stamp is not valid UTF-8")
     }
     return Stamp(
       formatVersion: Int(version), kind: kind, sequenceNumber: sequenceNumber, typeName: typeName,

@@ -194,7 +194,7 @@ package struct StreamMembers: ~Copyable {
     if member.place == .unstated, stamp.sequenceNumber == following { return true }
     let error = ArchiveError(
       .damaged,
-      "bytes before the next member are missing or were added, so the member may not belong to the stream",
+      "bytes are missing or were added before the next member, so that member may not belong to the stream",
       byteOffset: start)
     try stopReadingAhead()
     guard file.reader.isSeekable else { throw error }

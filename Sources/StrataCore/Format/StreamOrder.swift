@@ -28,30 +28,32 @@ package struct StreamOrder {
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func accept(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
     if let first {
-      guard first.kind != .single else { throw Self.damage("a part follows the end of the archive") }
-      guard stamp.kind != .single else { throw Self.damage("an archive of its own is in a stream") }
+      guard first.kind != .single else { throw Self.damage("the file has another member after the end of the archive") }
+      guard stamp.kind != .single else { throw Self.damage("a member of the stream is a separate archive") }
       guard stamp.typeName == first.typeName else {
-        throw Self.damage("part \(next) holds \(stamp.typeName), and the first one \(first.typeName)")
+        throw Self.damage(
+          "member \(next) of the stream contains models of type \(stamp.typeName), but the first member contains "
+            + "models of type \(first.typeName)")
       }
     }
     try stamp.checkCount()
     // The position of an archive with one value is not checked, because such an archive has only one member.
     guard place != .wrong || stamp.kind == .single else {
       throw Self.damage(
-        "part \(stamp.sequenceNumber) of the stream was written for another place in the file: bytes before it are "
-          + "missing or "
+        "member \(stamp.sequenceNumber) of the stream is at the wrong offset because bytes before it are missing or "
           + "were added")
     }
     guard stamp.sequenceNumber == next else {
-      throw Self.damage("part \(next) of the stream is missing or out of order; here is \(stamp.sequenceNumber)")
+      throw Self.damage(
+        "found member \(stamp.sequenceNumber) of the stream where member \(next) is expected, so members are missing "
+          + "or out of order")
     }
     if stamp.kind == .end {
       let isEqual = (stamp.count, stamp.plainSize) == sums
       guard isEqual || hasGaps && stamp.count >= sums.count && stamp.plainSize >= sums.plainSize else {
         throw Self.damage(
-          "the end of the stream names \(stamp.count) models in \(stamp.plainSize) bytes, and there are \(sums.count) "
-            + "in "
-            + "\(sums.plainSize)")
+          "the end member specifies \(stamp.count) models in \(stamp.plainSize) bytes, but the stream has "
+            + "\(sums.count) models in \(sums.plainSize) bytes")
       }
       (sums, hasGaps) = ((stamp.count, stamp.plainSize), false)
     } else {
@@ -67,7 +69,7 @@ package struct StreamOrder {
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func skipGap(to stamp: Stamp) throws {
     guard stamp.kind != .single, stamp.sequenceNumber >= next else {
-      throw Self.damage("a part of the stream has a number that was there before")
+      throw Self.damage("a member of the stream is duplicated or out of order")
     }
     hasGaps = hasGaps || stamp.sequenceNumber > next
     next = stamp.sequenceNumber
@@ -92,7 +94,9 @@ package struct StreamOrder {
   ) throws -> (count: UInt64, plainSize: UInt64) {
     let count = sums.count.addingReportingOverflow(stamp.count)
     let size = sums.plainSize.addingReportingOverflow(stamp.plainSize)
-    guard !count.overflow, !size.overflow else { throw damage("the sums of a stream are too large") }
+    guard !count.overflow, !size.overflow else {
+      throw damage("the number of models or bytes in the stream exceeds the largest 64-bit number")
+    }
     return (count.partialValue, size.partialValue)
   }
 

@@ -47,7 +47,7 @@ struct StreamRecovery {
           throw Self.refusal(
             gap,
             "the stream is damaged before an end member that ends at byte \(members.offset), so nothing was removed; "
-              + "use salvage to recover the intact parts")
+              + "use ArchiveSalvage to recover the intact parts")
         }
         continue
       }
@@ -61,12 +61,13 @@ struct StreamRecovery {
         throw Self.refusal(
           gap,
           "the stream is damaged, and bytes after the damage may belong to the stream, so nothing was removed; use "
-            + "salvage to recover the intact parts")
+            + "ArchiveSalvage to recover the intact parts")
       }
       if let last, try isDamagedEnd(at: gap.bytes.lowerBound, after: last, order) {
         throw Self.refusal(
           gap,
-          "an end member of the stream is damaged, so nothing was removed; use salvage to recover the intact parts")
+          "an end member of the stream is damaged, so nothing was removed; use ArchiveSalvage to recover the intact "
+            + "parts")
       }
     }
     guard let end else {

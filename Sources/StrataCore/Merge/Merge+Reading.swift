@@ -90,8 +90,7 @@ extension Merge {
     let before = try JSONReader().read(origin.jsonData())
     let after = try patch(before)
     guard case .object = after else {
-      throw ArchiveError(
-        .mergeFailed, "the result of the patch is not an object of the model type", typeName: schema.name)
+      throw ArchiveError(.mergeFailed, "the patched document is not a JSON object", typeName: schema.name)
     }
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
@@ -119,8 +118,8 @@ extension Merge {
     guard let state, let record = state.base else { return }
     do { base = try state.read(record, type, PartReader(graph, .mergedArchive)) } catch {
       throw ArchiveError(
-        .mergeFailed, "the server's value that the last merge recorded cannot be decoded", typeName: schema.name,
-        underlying: error)
+        .mergeFailed, "the server's value from the last merge, which is recorded in the model, cannot be decoded",
+        typeName: schema.name, underlying: error)
     }
     isBaseRemembered = true
     guard let record = try base.flatMap(graph.fields) else { return }

@@ -38,7 +38,7 @@ extension Merge {
       guard matching.entities[entity].hasIdentity else { continue }
       merger.notes.append(
         MergeNote(
-          object: entity, path: [], outcome: .server, rule: "edited here, and nothing refers to it any more",
+          object: entity, path: [], outcome: .server, rule: "edited locally, but no longer referenced",
           sides: sides, result: nil))
     }
   }
@@ -74,7 +74,7 @@ extension MergeCommit.Finished {
       let old = before[key]
       guard !old.isEqual(to: value), key != stateKey else { return nil }
       return MergeReport.Entry(
-        path: path(steps + [.key(key)]), outcome: .merged, rule: "the model's own code", base: nil,
+        path: path(steps + [.key(key)]), outcome: .merged, rule: "changed by the model's own code", base: nil,
         local: old?.mapReferences { _ in .null }, server: nil, result: value.mapReferences { _ in .null })
     }
   }

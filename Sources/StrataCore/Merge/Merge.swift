@@ -151,8 +151,8 @@ struct Merge {
       guard theirs == own || !theirs.isSubtype(of: own) else {
         throw ArchiveError(
           .mergeFailed,
-          "the incoming object has the class \(theirs.schema.name), but an object cannot change its class; merge into "
-            + "an object of the incoming class", typeName: schema.name)
+          "the incoming object has the class \(theirs.schema.name), but the local object cannot change its class; "
+            + "merge into an object of the class \(theirs.schema.name)", typeName: schema.name)
       }
     }
     guard let says else { return .record(before) }

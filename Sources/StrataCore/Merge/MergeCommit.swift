@@ -136,8 +136,8 @@ struct MergeCommit {
       if !(before[field.key] ?? .null).isEqual(to: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
-          "the merge changes a constant of an object that cannot be replaced; declare the property with var, or set "
-            + "its merge policy to keepLocal",
+          "the merge changes a constant property of an object, and the object cannot be replaced; declare the property "
+            + "with var, or set its merge policy to keepLocal",
           path: [.key(field.key)], typeName: schema.name)
       }
     }
@@ -165,7 +165,7 @@ struct MergeCommit {
   static func failure(_ error: any Error, _ schema: ModelSchema) -> ArchiveError {
     if let error = error as? ArchiveError, error.code == .invalid || error.code == .mergeFailed { return error }
     return ArchiveError(
-      .mergeFailed, "a merged value is not valid for the field", path: (error as? ArchiveError)?.codingPath ?? [],
+      .mergeFailed, "the merged value is not valid for its field", path: (error as? ArchiveError)?.codingPath ?? [],
       typeName: schema.name, underlying: error)
   }
 

@@ -49,8 +49,8 @@ public struct MergeOptions: Sendable {
       for case .index(let index) in path.components {
         throw ArchiveError(
           .invalidSchema,
-          "the policy for \(path) names the index \(index), which may be a different element on each side; select the "
-            + "element by its identity, or select all elements with [*]"
+          "the policy for \(path) selects the index \(index), which may be a different element on each side; select "
+            + "the element by its identity, or select all elements with [*]"
         )
       }
     }

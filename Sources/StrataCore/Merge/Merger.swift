@@ -102,7 +102,7 @@ extension ArchiveValue {
         }
         guard seen.insert(number).inserted else {
           throw ArchiveError(
-            .notEncodable, "shared objects cannot be merged or compared without their model"
+            .notEncodable, "shared objects cannot be merged or compared without their model type"
           )
         }
         guard depth < 256 else { throw ArchiveError.tooDeep(256) }

@@ -62,7 +62,7 @@ extension MergeReport {
     entries.removeAll { all.contains($0.path) }
     entries += paths.filter { all.remove($0) != nil }.map { path in
       Entry(
-        path: path, outcome: .local, rule: "new, and only a weak reference leads to it, so it was let go of",
+        path: path, outcome: .local, rule: "new, but released because only weak references refer to it",
         base: known[path]?.base, local: known[path]?.local, server: known[path]?.server, result: nil)
     }
   }

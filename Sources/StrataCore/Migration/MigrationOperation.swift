@@ -77,6 +77,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   var failure: String {
     switch self {
     case .convert(_, let conversion): "convert a value \(conversion)"
+    case .setDefault(let path, _): "set \(path) to its default"
+    case .replaceNull(let path, _): "replace null in \(path)"
     case .optional(let operation): operation.failure
     default: description
     }
@@ -112,7 +114,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       if case .index? = source.last, path != newPath, target.starts(with: source.dropLast()) {
         throw ArchiveError(
           .migrationFailed,
-          "an element cannot be moved within its own array because the move changes indices; use .custom with a closure"
+          "an element cannot be moved within its own array because the move changes indices; use .custom instead"
         )
       }
       if !overwrites, try record.value(at: newPath) != nil, path != newPath {
@@ -171,7 +173,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     guard let creating else {
       throw ArchiveError(
         .migrationFailed,
-        "the target record of the move does not exist; pass the record to create in the argument “creating”")
+        "the record into which the value is moved does not exist; describe the record to create in the argument "
+          + "“creating”"
+      )
     }
     return .record(ModelRecord(shape: creating.shape, values: []))
   }

@@ -72,7 +72,9 @@ public struct MigrationPlan: Sendable {
   package func problem(upTo version: Int, typeName: String?) -> ArchiveError? {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMigration, reason, typeName: typeName) }
     for step in steps where step.toVersion != step.fromVersion + 1 {
-      return invalid("the step from \(step.fromVersion) leads to \(step.toVersion); a step leads to the next version")
+      return invalid(
+        "the step from version \(step.fromVersion) to \(step.toVersion) does not lead to the next version; declare one "
+          + "step for each version")
     }
     for step in steps {
       for path in step.operations.flatMap({ ($0.effect?.sources ?? []) + ($0.effect?.targets ?? []) }) {
@@ -82,16 +84,20 @@ public struct MigrationPlan: Sendable {
       }
     }
     for (step, next) in zip(steps, steps.dropFirst()) {
-      if next.fromVersion == step.fromVersion { return invalid("there are two steps from version \(step.fromVersion)") }
+      if next.fromVersion == step.fromVersion {
+        return invalid("the model declares two steps from version \(step.fromVersion); remove one of them")
+      }
       if next.fromVersion != step.toVersion {
-        return invalid("no step leads from version \(step.toVersion) to \(step.toVersion + 1)")
+        return invalid("the step from version \(step.toVersion) to \(step.toVersion + 1) is missing; add this step")
       }
     }
     if let last = steps.last, last.toVersion < version {
-      return invalid("no step leads from version \(last.toVersion) to \(last.toVersion + 1)")
+      return invalid("the step from version \(last.toVersion) to \(last.toVersion + 1) is missing; add this step")
     }
     if let last = steps.last, last.toVersion > version {
-      return invalid("a step leads to version \(last.toVersion), but the model's version is \(version)")
+      return invalid(
+        "the last step leads to version \(last.toVersion), but the model's version is \(version); raise the model's "
+          + "version, or remove the step")
     }
     return nil
   }

@@ -60,7 +60,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
         + "digits, and whole numbers of at most 128 bits"
     case .toDouble:
       "a value of kind \(kind) cannot be converted to a floating-point number; supported values are numbers and "
-        + "numeric text that fit in a double without losing digits"
+        + "numeric text that a double can hold without losing digits"
     case .toDecimal:
       "a value of kind \(kind) cannot be converted to a decimal; supported values are numbers and numeric text with at "
         + "most 38 digits"
@@ -71,8 +71,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
       "a value of kind \(kind) cannot be converted to a date; supported values are seconds since 1970, and strings "
         + "such as 2019-03-04T12:30:00Z or 2019-03-04"
     case .toURL:
-      "a value of kind \(kind) cannot be converted to a URL; the only supported value is a URL string with special "
-        + "characters escaped"
+      "a value of kind \(kind) cannot be converted to a URL; the only supported value is a percent-encoded URL string"
     case .toUUID:
       "a value of kind \(kind) cannot be converted to a UUID; the only supported value is a string such as "
         + "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"

@@ -45,10 +45,10 @@ extension ReversibleTransformer where Input == String, Output == Date {
         return formatter
       })
     var transformer = text(
-      "the text is not a date of the format \(format)",
+      "the text is not a date in the format \(format)",
       { text in format.isEmpty ? nil : formatter.withLock { $0.date(from: text) } }
     ) { date in formatter.withLock { $0.string(from: date) } }
-    if format.isEmpty { transformer.problem = "a date format is empty" }
+    if format.isEmpty { transformer.problem = "the date format is empty; specify a format such as yyyy-MM-dd" }
     return transformer
   }
 }
@@ -82,14 +82,14 @@ extension ReversibleTransformer where Input == Int64, Output == Date {
   private static func date(_ number: Int64, _ scale: Double) throws -> Date {
     let date = Date(timeIntervalSince1970: Double(number) / scale)
     guard Int64(exactly: (date.timeIntervalSince1970 * scale).rounded()) == number else {
-      throw TransformError("the number has more digits than a date holds", input: number)
+      throw TransformError("the number has more digits than a date can represent", input: number)
     }
     return date
   }
 
   private static func whole(_ date: Date, _ scale: Double) throws -> Int64 {
     guard let number = Int64(exactly: (date.timeIntervalSince1970 * scale).rounded()) else {
-      throw TransformError("the date is beyond what 64 bits count", input: date)
+      throw TransformError("the date is out of range for a 64-bit number", input: date)
     }
     return number
   }

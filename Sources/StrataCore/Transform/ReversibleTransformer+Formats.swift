@@ -15,10 +15,11 @@ extension ReversibleTransformer where Input == String, Output == Double {
     numbers.locale = locale
     let formatter = Mutex(numbers)
     return text(
-      "the text is not a number of the format", { text in formatter.withLock { $0.number(from: text)?.doubleValue } }
+      "the text is not a number in the expected format",
+      { text in formatter.withLock { $0.number(from: text)?.doubleValue } }
     ) { number in
       guard let text = formatter.withLock({ $0.string(from: NSNumber(value: number)) }) else {
-        throw TransformError("the number has no text in the format", input: number)
+        throw TransformError("the number cannot be written in the expected format", input: number)
       }
       return text
     }
@@ -40,17 +41,17 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
     Self(
       { text in
         guard let value = try parse(text) else {
-          throw TransformError("the formatter makes nothing of the text", input: text)
+          throw TransformError("the formatter cannot parse the text", input: text)
         }
         guard let output = value as? Output, Swift.type(of: value) == Output.self || !(value is NSNumber) else {
           throw TransformError(
-            "the value from the formatter must be \(Output.self); found \(Swift.type(of: value))", input: text)
+            "the formatter must return a value of type \(Output.self); found \(Swift.type(of: value))", input: text)
         }
         return output
       },
       reverse: { output in
         guard let text = try format(output) else {
-          throw TransformError("the formatter has no text for the value", input: output)
+          throw TransformError("the formatter cannot convert the value to text", input: output)
         }
         return text
       })
@@ -62,7 +63,7 @@ extension Transformer where Input == any Sendable {
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {
-        throw TransformError("the value must be \(Output.self); found \(Swift.type(of: input))", input: input)
+        throw TransformError("the value must be of type \(Output.self); found \(Swift.type(of: input))", input: input)
       }
       return output
     }

@@ -19,7 +19,7 @@ extension ReversibleTransformer where Input == String, Output == URL {
   /// Converts between text and URLs. A text is rejected if it contains unescaped characters that are not allowed in a
   /// URL, such as spaces or non-ASCII letters.
   public static var url: Self {
-    text("the text is not a URL; escape it first, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
+    text("the text is not a URL; percent-encode it, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
       $0.absoluteString
     }
   }
@@ -30,14 +30,14 @@ extension ReversibleTransformer where Input == String, Output == URL {
   /// On macOS 13 and iOS 16, Foundation does not escape characters, so a text with such characters is rejected.
   public static func url(percentEncoding: Bool) -> Self {
     guard percentEncoding else { return url }
-    return text("the text is not a URL, not even with percent encoding", { URL(string: $0) }) { $0.absoluteString }
+    return text("the text is not a URL, even after percent-encoding", { URL(string: $0) }) { $0.absoluteString }
   }
 }
 
 extension ReversibleTransformer where Input == String, Output == UUID {
   /// Converts between text and UUIDs. Reads upper and lower case, and writes upper case.
   public static var uuid: Self {
-    text("the text is not a UUID, such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
+    text("the text is not a UUID in the form E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
       $0.uuidString
     }
   }

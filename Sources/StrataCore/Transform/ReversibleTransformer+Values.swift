@@ -11,7 +11,9 @@ public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
   fileprivate func value(for unknown: From) throws -> To {
     switch self {
     case .fail:
-      throw TransformError("a value is not in the table; add it, or say what an unknown one means", input: unknown)
+      throw TransformError(
+        "the value is not in the conversion table; add it to the table, or pass a policy for unknown values",
+        input: unknown)
     case .use(let value): return value
     case .make(let make): return try make(unknown)
     }
@@ -45,7 +47,7 @@ extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashab
     var problem: String?
     for (spelling, meaning) in table {
       if let other = forward.updateValue(meaning, forKey: spelling), other != meaning {
-        problem = "a table of values has a spelling twice, with two meanings"
+        problem = "the conversion table has two different outputs for the same input; remove one of them"
       }
       if backward[meaning] == nil { backward[meaning] = spelling }
     }

@@ -54,7 +54,7 @@ extension ArchiveEncoder {
         var record = written
         do { try adjust(&record) } catch {
           throw ArchiveError(
-            .migrationFailed, "a record could not be adjusted for a different program",
+            .migrationFailed, "the closure “adjust” failed for a record",
             typeName: record.typeName, underlying: error)
         }
         if let schema = catalog[record.typeName], let key = schema.unreadKey(of: record, writtenAs: written) {

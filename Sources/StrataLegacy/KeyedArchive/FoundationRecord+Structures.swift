@@ -28,7 +28,8 @@ extension FoundationRecord {
       for run in stride(from: 0, to: numbers.count, by: 2) {
         let (count, index) = (numbers[run], numbers[run + 1])
         guard count <= length - location, attributes.indices.contains(index) else {
-          throw ArchiveError(.damaged, "a run of attributes is outside the text", path: [.key("NSAttributeInfo")])
+          throw ArchiveError(
+            .damaged, "a run of attributes is out of range for the text", path: [.key("NSAttributeInfo")])
         }
         if sizes[index] == 0 { sizes[index] = attributes[index].size }
         try budget.spend(values: 3 + sizes[index])
@@ -90,7 +91,8 @@ extension FoundationRecord {
       numbers = [try fields.integer("NSLocation"), try fields.integer("NSLength")]
     }
     guard count >= 0, count == numbers.count / 2 else {
-      throw ArchiveError(.damaged, "the number of ranges in an index set is wrong", path: [.key("NSRangeCount")])
+      throw ArchiveError(
+        .damaged, "the number of ranges in an index set does not match its count", path: [.key("NSRangeCount")])
     }
     let ranges = stride(from: 0, to: numbers.count, by: 2).map { range(numbers[$0], numbers[$0 + 1]) }
     return with(
@@ -133,7 +135,8 @@ extension FoundationRecord {
     if let kind = texts.first(where: { fields[$0.key] != nil }) {
       let numbers = try fields.string(kind.key).split { "{}, ".contains($0) }.map { Double($0) }
       guard numbers.count == kind.parts.count else {
-        throw ArchiveError(.damaged, "the value must be \(kind.parts.count) numbers in braces", path: [.key(kind.key)])
+        throw ArchiveError(
+          .damaged, "the value must consist of \(kind.parts.count) numbers in braces", path: [.key(kind.key)])
       }
       var object = ArchiveObject()
       for (name, number) in zip(kind.parts, numbers) {
@@ -196,7 +199,7 @@ extension FoundationRecord {
     var shift = 0
     for byte in data {
       guard shift < 63 else {
-        throw ArchiveError(.damaged, "an integer has more than 63 bits, which is the maximum", path: [.key(key)])
+        throw ArchiveError(.damaged, "an integer has more than the maximum of 63 bits", path: [.key(key)])
       }
       number |= Int(byte & 0x7F) << shift
       shift += 7

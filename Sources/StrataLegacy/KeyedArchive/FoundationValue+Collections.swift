@@ -43,7 +43,7 @@ extension FoundationValue {
     var entries: [ArchiveValue.MapEntry] = []
     for index in 0..<count {
       guard let element = byKey["NS.object\(index)"], let times = byKey["NS.count\(index)"]?.intValue else {
-        throw ArchiveError(.damaged, "the element \(index) of a set is missing", path: [.index(index)])
+        throw ArchiveError(.damaged, "element \(index) of a set is missing", path: [.index(index)])
       }
       entries.append(ArchiveValue.MapEntry(key: element, value: .integer(times)))
     }

@@ -9,7 +9,7 @@ extension FoundationValue {
   static func string(_ fields: KeyedFields) throws -> ArchiveValue {
     if fields["NS.string"] != nil { return .string(try fields.string("NS.string")) }
     return .string(
-      try fields.required("NS.bytes", "text in UTF-8") {
+      try fields.required("NS.bytes", "UTF-8 text") {
         switch $0 {
         case .data(let data): String(validUTF8: data)
         case .string(let text): text
@@ -48,7 +48,8 @@ extension FoundationValue {
     let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
     let isBig = fields["NS.mantissa.bo"]?.intValue == 2
     guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
-      throw ArchiveError(.damaged, "the size of a mantissa does not match its length", path: [.key("NS.mantissa")])
+      throw ArchiveError(
+        .damaged, "the size of a decimal's mantissa does not match the value of NS.length", path: [.key("NS.mantissa")])
     }
     // A negative sign without digits represents NaN.
     guard length > 0 || !isNegative else { return .decimal(.nan) }

@@ -123,7 +123,7 @@ public struct KeyedArchive: Sendable {
 
   private static func bytes(of propertyList: PropertyList) throws -> Data {
     guard propertyList.objects.indices.contains(propertyList.root) else {
-      throw KeyedTable.notAnArchive("its outermost object is no dictionary")
+      throw KeyedTable.notAnArchive("the outermost object is not a dictionary")
     }
     do { return try PropertyListWriter().write(propertyList) } catch {
       throw ArchiveError(.damaged, "the property list cannot be written", underlying: error)
@@ -192,7 +192,10 @@ public struct KeyedArchive: Sendable {
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
     if rootIndex == nil, graph.root.objectValue == nil {
       throw ArchiveError(
-        .notEncodable, "the archive has no top-level key “root”, so its root must be an object with all top-level keys")
+        .notEncodable,
+        "the archive has no top-level key “root”; use an object that contains all top-level keys as the root of "
+          + "the graph"
+      )
     }
     var writer = KeyedWriter(graph.objects, classes: classes, encodings: encodings, options: options)
     return try writer.write(topEntries, topEncoding, archiver: archiver)

@@ -13,7 +13,7 @@ struct KeyedFields {
   /// - Throws: `ArchiveError` with the code `damaged` if the value is absent or if `read` returns `nil`.
   func required<T>(_ key: String, _ expected: String, _ read: (ArchiveValue) -> T?) throws -> T {
     guard let value = self[key], let found = read(value) else {
-      throw ArchiveError(.damaged, "the value of the key must be \(expected)", path: [.key(key)])
+      throw ArchiveError(.damaged, "the value of the key \(key) must be \(expected)", path: [.key(key)])
     }
     return found
   }
@@ -53,7 +53,7 @@ struct KeyedFields {
     }
     if let list {
       guard let elements = list.arrayValue else {
-        throw ArchiveError(.damaged, "the value of the key must be an array", path: [.key(keys.list)])
+        throw ArchiveError(.damaged, "the value of the key \(keys.list) must be an array", path: [.key(keys.list)])
       }
       guard byKey.isEmpty else {
         throw ArchiveError(
@@ -65,7 +65,7 @@ struct KeyedFields {
     while let value = byKey[keys.prefix + String(elements.count)] { elements.append(value) }
     guard elements.count == byKey.count else {
       throw ArchiveError(
-        .damaged, "the element \(elements.count) of a collection is missing", path: [.key(keys.prefix)])
+        .damaged, "element \(elements.count) of a collection is missing", path: [.key(keys.prefix)])
     }
     return elements
   }

@@ -63,7 +63,7 @@ struct KeyedNesting {
     guard data.count <= rest else {
       throw ArchiveError(
         .limitExceeded,
-        "nested archives, up to \(Self.levelLimit) levels deep, have more data than the outer archive",
+        "all nested archives together have more than \(Self.levelLimit) times as much data as the outer archive",
         limit: .inflatedSize)
     }
     rest -= data.count

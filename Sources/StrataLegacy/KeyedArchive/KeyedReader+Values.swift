@@ -88,7 +88,7 @@ extension KeyedReader {
     if let index = versionIndex {
       guard let found = fields.values.remove(at: index).intValue, found >= 0 else {
         throw ArchiveError(
-          .damaged, "a model version must be an integer of 0 or greater", path: [.key(KeyedLayout.versionKey)],
+          .damaged, "a model version must be a nonnegative integer", path: [.key(KeyedLayout.versionKey)],
           typeName: plan.type.name)
       }
       version = found

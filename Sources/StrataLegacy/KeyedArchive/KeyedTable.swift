@@ -37,7 +37,7 @@ struct KeyedTable: ~Escapable {
   @_lifetime(copy list)
   init(_ list: BinaryPropertyList, limits: ArchiveLimits) throws {
     let root = list.offset(of: list.root)
-    guard list.marker(at: root) >> 4 == 0xD else { throw Self.notAnArchive("its outermost object is no dictionary") }
+    guard list.marker(at: root) >> 4 == 0xD else { throw Self.notAnArchive("the outermost object is not a dictionary") }
     let members = try Self.members(at: root, of: list)
     func member(_ key: String) throws -> Int {
       guard let found = members.first(where: { $0.key == key }) else {
@@ -46,10 +46,12 @@ struct KeyedTable: ~Escapable {
       return found.value
     }
     let archiver = list.offset(of: try member("$archiver"))
-    guard let name = Self.string(at: archiver, of: list) else { throw Self.notAnArchive("$archiver is no string") }
+    guard let name = Self.string(at: archiver, of: list) else {
+      throw Self.notAnArchive("the value of $archiver is not a string")
+    }
     let number = list.offset(of: try member("$version"))
     guard list.marker(at: number) >> 4 == 0x1, let version = list.integer(at: number).exactly(Int.self) else {
-      throw Self.notAnArchive("$version is no integer")
+      throw Self.notAnArchive("the value of $version is not an integer")
     }
     guard version == KeyedArchive.knownVersion else {
       let code: ArchiveError.Code = version > KeyedArchive.knownVersion ? .newerFormat : .notAnArchive
@@ -59,9 +61,9 @@ struct KeyedTable: ~Escapable {
         foundVersion: version, supportedVersion: KeyedArchive.knownVersion)
     }
     let array = list.offset(of: try member("$objects"))
-    guard Self.isArray(list.marker(at: array)) else { throw Self.notAnArchive("$objects is no array") }
+    guard Self.isArray(list.marker(at: array)) else { throw Self.notAnArchive("the value of $objects is not an array") }
     let top = list.offset(of: try member("$top"))
-    guard list.marker(at: top) >> 4 == 0xD else { throw Self.notAnArchive("$top is no dictionary") }
+    guard list.marker(at: top) >> 4 == 0xD else { throw Self.notAnArchive("the value of $top is not a dictionary") }
     (objects, count) = list.content(at: array)
     guard count <= limits.count else { throw Self.tooMany(limits.count) }
     self.archiver = name
@@ -98,13 +100,13 @@ struct KeyedTable: ~Escapable {
     while let uid = uid(target) {
       guard uid < UInt64(count) else {
         throw ArchiveError(
-          .damaged, "a reference names the object \(uid), but the archive has only \(count) objects")
+          .damaged, "a reference names object \(uid), but the archive has only \(count) objects")
       }
       target.identity = Int(uid)
       target.offset = list.offset(of: list.reference(at: objects &+ Int(uid) &* list.referenceSize))
       target.marker = list.marker(at: target.offset)
       hops &+= 1
-      guard hops <= 64 else { throw ArchiveError(.damaged, "references form a cycle instead of leading to an object") }
+      guard hops <= 64 else { throw ArchiveError(.damaged, "references form a cycle and never reach an object") }
     }
     target.isNull = hasNull && target.identity == 0
     return target
@@ -196,7 +198,8 @@ struct KeyedTable: ~Escapable {
       return try (0..<count).map { index in
         let element = try self.target(list.reference(at: start + index * list.referenceSize))
         guard let name = Self.string(at: element.offset, of: list) else {
-          throw ArchiveError(.damaged, "the value of the key \(key) in a class contains an element that is not a name")
+          throw ArchiveError(
+            .damaged, "the value of the key \(key) in a class contains an element that is not a string")
         }
         return name
       }

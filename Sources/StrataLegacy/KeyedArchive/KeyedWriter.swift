@@ -179,7 +179,7 @@ struct KeyedWriter {
     default:
       if let encoding = FoundationValue.encoding(of: value) { return try set(uid, to: encoding, depth: depth) }
       guard let object = try scalar(value) else {
-        throw ArchiveError(.notEncodable, "keyed archives cannot store the value")
+        throw ArchiveError(.notEncodable, "a keyed archive cannot store a value of kind \(value.kind)")
       }
       objects.set(uid, to: object)
     }

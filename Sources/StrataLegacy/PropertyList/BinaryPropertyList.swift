@@ -47,7 +47,7 @@ struct BinaryPropertyList: ~Escapable {
     offsetSize = Int(sizes >> 8 & 0xFF)
     referenceSize = Int(sizes & 0xFF)
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
-      throw ArchiveError.damaged("the number size in the trailer must be between 1 and 8 bytes", at: trailer + 6)
+      throw ArchiveError.damaged("an integer size in the trailer is not between 1 and 8 bytes", at: trailer + 6)
     }
     guard table > UInt64(Self.headerSize), table < UInt64(trailer) else {
       throw ArchiveError.damaged("the offset table is not between the objects and the trailer", at: trailer + 24)
@@ -58,7 +58,7 @@ struct BinaryPropertyList: ~Escapable {
     }
     guard objects <= UInt64(limits.count) else { throw Self.tooMany(objects, limits, at: trailer + 8) }
     guard root < objects else {
-      throw ArchiveError.damaged("the number of the root object is out of range", at: trailer + 16)
+      throw ArchiveError.damaged("the index of the root object is out of range", at: trailer + 16)
     }
     self.bytes = bytes
     self.table = Int(table)
@@ -161,7 +161,7 @@ struct BinaryPropertyList: ~Escapable {
       let entry = table + number * offsetSize
       let offset = unsigned(at: entry, size: offsetSize)
       guard offset >= UInt64(Self.headerSize), offset < UInt64(table) else {
-        throw ArchiveError.damaged("the offset table contains an offset outside the objects", at: entry)
+        throw ArchiveError.damaged("the offset table contains an offset that does not point to an object", at: entry)
       }
       rest.partialValue -= try check(Int(offset), limits) - Int(offset)
       guard rest.partialValue >= 0 else {
@@ -179,11 +179,13 @@ struct BinaryPropertyList: ~Escapable {
     // A fill byte (0x0F) is read as null.
     case 0x0 where low == 0 || low == 8 || low == 9 || low == 0xF: return offset + 1
     case 0x1 where low <= 4: return try end(1 << low, after: offset)
-    case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes, which is the maximum", at: offset)
+    case 0x1: throw ArchiveError.damaged("an integer has more than the maximum of 16 bytes", at: offset)
     case 0x2 where low == 2 || low == 3: return try end(1 << low, after: offset)
     case 0x3 where low == 3:
       let end = try end(8, after: offset)
-      guard double(at: offset).isFinite else { throw ArchiveError.damaged("a date is not a finite number", at: offset) }
+      guard double(at: offset).isFinite else {
+        throw ArchiveError.damaged("a date is not a finite number of seconds", at: offset)
+      }
       return end
     case 0x4:
       let (start, count) = try checkContent(at: offset, width: 1, limits, isText: true)
@@ -272,7 +274,7 @@ struct BinaryPropertyList: ~Escapable {
   }
 
   private func endOfObjects(_ offset: Int) -> ArchiveError {
-    .damaged("an object does not end before the table of offsets", at: offset)
+    .damaged("an object extends into the offset table", at: offset)
   }
 
   private static func tooMany(_ count: UInt64, _ limits: ArchiveLimits, at offset: Int) -> ArchiveError {

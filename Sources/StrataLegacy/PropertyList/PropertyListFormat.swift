@@ -14,7 +14,7 @@ package enum PropertyListFormat {
     }
     let start = bytes.extracting(first: 4096).withUnsafeBytes { Array($0) }
     if start.starts(with: Array("bplist".utf8)) {
-      self = .other("a binary property list of another version than 00")
+      self = .other("a binary property list with a version other than 00")
     } else if start.starts(with: [0xFE, 0xFF]) || start.starts(with: [0, 0x3C, 0]) {
       self = .wideXML(isBigEndian: true)
     } else if start.starts(with: [0xFF, 0xFE]) || (start.starts(with: [0x3C, 0]) && start.count > 2) {
@@ -34,7 +34,7 @@ package enum PropertyListFormat {
     let text = bytes.drop { [0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) }
     func starts(_ prefix: String) -> Bool { text.starts(with: prefix.utf8) }
     switch text.first {
-    case nil: return .other(bytes.isEmpty ? "no data" : "nothing but white space")
+    case nil: return .other(bytes.isEmpty ? "no data" : "only whitespace")
     case UInt8(ascii: "<"):
       let next = text.dropFirst().first ?? 0
       // The OpenStep format has data as hexadecimal digits in angle brackets. Other text that begins with an angle
@@ -53,7 +53,7 @@ package enum PropertyListFormat {
     }
     if starts("SQLite format 3") { return .other("a SQLite database") }
     if bytes.starts(with: [0x1F, 0x8B]) { return .other("a gzip file") }
-    if bytes.starts(with: [0x04, 0x0B] + Array("streamtyped".utf8)) { return .other("an archive of NSArchiver") }
+    if bytes.starts(with: [0x04, 0x0B] + Array("streamtyped".utf8)) { return .other("an NSArchiver archive") }
     if starts("PK") { return .other("a ZIP file") }
     return .other("an unknown format")
   }

@@ -17,7 +17,7 @@ public struct PropertyListWriter: Sendable {
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
-      throw ArchiveError(.notEncodable, "the number of the root object is out of range")
+      throw ArchiveError(.notEncodable, "the index of the root object is out of range")
     }
     let referenceSize = Self.size(of: UInt64(list.objects.count - 1))
     var buffer = ByteBuffer()

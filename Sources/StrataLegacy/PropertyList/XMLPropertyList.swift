@@ -72,14 +72,20 @@ struct XMLPropertyList: ~Escapable {
       list.objects.append(.string(try tokenizer.text(of: tag)))
       open[last].key = list.objects.count - 1
     case .true, .false:
-      try add(tag, "a boolean has content") { $0.isEmpty ? .bool(tag.name == .true) : nil }
+      try add(tag, "a <true> or <false> element is not empty") { $0.isEmpty ? .bool(tag.name == .true) : nil }
     case .string: _ = try add(.string(try tokenizer.text(of: tag)), tag)
     case .integer:
-      try add(tag, "an integer is not written as one of up to 128 bits") { XMLScalars.integer($0).map { .integer($0) } }
-    case .real: try add(tag, "a real is not written as a number") { XMLScalars.real($0).map { .double($0) } }
+      try add(tag, "the text of an <integer> element is not an integer of at most 128 bits") {
+        XMLScalars.integer($0).map { .integer($0) }
+      }
+    case .real:
+      try add(tag, "the text of a <real> element is not a number") { XMLScalars.real($0).map { .double($0) } }
     case .date:
-      try add(tag, "a date is not written as YYYY-MM-DDThh:mm:ssZ") { XMLScalars.date($0).map { .date($0) } }
-    case .data: try add(tag, "the data is not valid Base64") { XMLScalars.data($0).map { .data($0) } }
+      try add(tag, "the text of a <date> element does not have the form YYYY-MM-DDThh:mm:ssZ") {
+        XMLScalars.date($0).map { .date($0) }
+      }
+    case .data:
+      try add(tag, "the text of a <data> element is not valid Base64") { XMLScalars.data($0).map { .data($0) } }
     case .plist, .other:
       throw ArchiveError.damaged("an element has a name that property lists do not allow", at: tag.start)
     }
@@ -109,7 +115,7 @@ struct XMLPropertyList: ~Escapable {
     }
     guard open[last].elements.count <= limits.count, open[last].entries.count <= limits.count else {
       throw ArchiveError(
-        .limitExceeded, "a collection has more elements than the limit of \(limits.count)", limit: .count,
+        .limitExceeded, "a collection has more elements than the limit of \(limits.count) elements", limit: .count,
         byteOffset: tag.start)
     }
     return number

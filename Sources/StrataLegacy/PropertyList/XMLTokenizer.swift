@@ -244,7 +244,7 @@ struct XMLTokenizer: ~Escapable {
   private mutating func endText(of tag: Tag) throws {
     let end = try self.tag()
     guard end.side == .end, end.name == tag.name else {
-      throw ArchiveError.damaged("an element is inside the text of another element", at: end.start)
+      throw ArchiveError.damaged("an element that must contain only text contains another element", at: end.start)
     }
   }
 

@@ -55,14 +55,23 @@ struct ArchivedTypeTests {
         == "found a record of type FormatNote where the type FormatOther is expected; if the type was renamed, add its "
         + "former name"
     )
-    #expect(message([Slip].self, one) == "found an archive of FormatNote where [FormatNote] is expected")
-    #expect(message(Slip.self, many) == "found an archive of [FormatNote] where FormatNote is expected")
-    #expect(message([StrangeSlip].self, one) == "found an archive of FormatNote where [FormatOther] is expected")
-    #expect(message(Set<String>.self, many) == "found an archive of [FormatNote] where Set<String> is expected")
-    #expect(message(Int.self, text) == "found an archive of String where Int is expected")
-    #expect(message(Slip.self, text) == "found an archive of String where FormatNote is expected")
+    #expect(
+      message([Slip].self, one)
+        == "the archive contains a value of type FormatNote, but the type [FormatNote] is expected")
+    #expect(
+      message(Slip.self, many)
+        == "the archive contains a value of type [FormatNote], but the type FormatNote is expected")
+    #expect(
+      message([StrangeSlip].self, one)
+        == "the archive contains a value of type FormatNote, but the type [FormatOther] is expected")
+    #expect(
+      message(Set<String>.self, many)
+        == "the archive contains a value of type [FormatNote], but the type Set<String> is expected")
+    #expect(message(Int.self, text) == "the archive contains a value of type String, but the type Int is expected")
+    #expect(
+      message(Slip.self, text) == "the archive contains a value of type String, but the type FormatNote is expected")
     let codable = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(PlainNote.self, from: text) }
-    #expect(codable?.reason == "found an archive of String where PlainNote is expected")
+    #expect(codable?.reason == "the archive contains a value of type String, but the type PlainNote is expected")
     let inner = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([StrangeSlip].self, from: many) }
     #expect(inner?.code == .unknownType && inner?.codingPath == [.index(0)])
     #expect(inner?.reason.contains("FormatNote where the type FormatOther is expected") == true)
@@ -110,6 +119,6 @@ struct ArchivedTypeTests {
     let error = #expect(throws: ArchiveError.self) {
       for result in ArchiveSequence(Slip.self, from: url).results { _ = try result.get() }
     }
-    #expect(error?.reason == "found an archive of String where FormatNote is expected")
+    #expect(error?.reason == "the archive contains a value of type String, but the type FormatNote is expected")
   }
 }

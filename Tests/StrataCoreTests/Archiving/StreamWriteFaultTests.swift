@@ -82,7 +82,8 @@ struct StreamWriteFaultTests {
 
   /// Whether the error states that the session may be in the file.
   private static func isUnknown(_ error: (any Error)?) -> Bool {
-    (error as? ArchiveError)?.reason.contains("read the stream to check it before you append to it again") ?? false
+    (error as? ArchiveError)?.reason.contains("check that the stream can be read before you append to it again")
+      ?? false
   }
 
   /// The models in the file after an incomplete session has been cut off.

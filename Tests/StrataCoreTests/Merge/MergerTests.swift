@@ -271,9 +271,9 @@ struct MergeReportTests {
     #expect(
       table == """
         path      outcome   rule
-        conflict  conflict  both changed it
-        here      local     only changed here
-        there     server    only changed by the server
+        conflict  conflict  changed by both sides
+        here      local     changed only locally
+        there     server    changed only by the server
         both      merged    sumOfDeltas
         """)
     let open = report.table(showsValues: true)
@@ -282,7 +282,9 @@ struct MergeReportTests {
     let json = report.json()
     #expect(json["counts"] == ["server": 1, "local": 1, "merged": 1, "conflict": 1])
     #expect(
-      json["entries"]?.arrayValue?.first == ["path": "conflict", "outcome": "conflict", "rule": "both changed it"])
+      json["entries"]?.arrayValue?.first == [
+        "path": "conflict", "outcome": "conflict", "rule": "changed by both sides",
+      ])
     #expect(try !String(decoding: JSONWriter().write(json), as: UTF8.self).contains("secret"))
     let shown = report.json(showsValues: true)["entries"]?.arrayValue
     #expect(shown?[3]["result"] == 6 && shown?[0]["base"] == "old-secret" && shown?[0]["result"] == "own-secret")

@@ -287,7 +287,7 @@ struct ReplacedObjectTests {
     let whelp = try #require(pack.dogs.first as? Whelp)
     #expect(whelp.name == "b" && whelp.note == "kept" && whelp.age == 3 && pack.favourite === whelp)
     #expect(report.changedKeys == ["dogs", "favourite"] && dog.name == "a")
-    #expect(report.entries.contains { $0.rule == "the object becomes one of the class Whelp" })
+    #expect(report.entries.contains { $0.rule == "replaced by an object of the class Whelp" })
     try pack.merge(.json(body(#"{"dogs": [{"kind": "Whelp", "id": 1, "age": 5}]}"#)))
     #expect(pack.dogs.first === whelp && whelp.age == 5)
   }
@@ -319,7 +319,8 @@ struct ReplacedObjectTests {
     (office.dogs, office.tag) = ([dog], Leash(owner: dog))
     let report = try office.merge(.json(body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b", "age": 5}]}"#)))
     #expect(office.dogs.first === dog && office.tag?.owner === dog && dog.name == "b")
-    #expect(report.entries.contains { $0.rule.contains("of the class Whelp, and a constant refers to the local one") })
+    #expect(
+      report.entries.contains { $0.rule.contains("has the class Whelp, but a constant refers to the local object") })
   }
 
   @Test("The root cannot change its class; a model of a subclass is merged by the keys that both have")
@@ -331,6 +332,6 @@ struct ReplacedObjectTests {
     let whelp = Whelp(id: 1)
     whelp.name = "b"
     let report = try hound.merge(.model(whelp))
-    #expect(hound.name == "b" && report.entries.contains { $0.rule == "Hound does not declare the key" })
+    #expect(hound.name == "b" && report.entries.contains { $0.rule == "the model Hound does not declare this key" })
   }
 }

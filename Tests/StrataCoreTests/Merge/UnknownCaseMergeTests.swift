@@ -85,7 +85,7 @@ struct UnknownCaseMergeTests {
     let report = try ticket.merge(.json(Self.json))
     #expect(ticket == Self.merged)
     #expect(report.changedKeys == ["title", "owner", "others", "byName"])
-    let kept = report.entries.filter { $0.rule == "a case that this program does not know" }
+    let kept = report.entries.filter { $0.rule == "the enum case is unknown to this program" }
     #expect(kept.allSatisfy { $0.outcome == .local && $0.server == nil && $0.local == $0.result })
     #expect(
       Set(kept.map(\.path.description)) == [

@@ -45,11 +45,11 @@ struct ConversionMessageTests {
       ),
       (
         .toDouble, "no",
-        "supported values are numbers and numeric text that fit in a double without losing digits"
+        "supported values are numbers and numeric text that a double can hold without losing digits"
       ),
       (.toDecimal, "no", "supported values are numbers and numeric text with at most 38 digits"),
       (.toBool, "no", "supported values are 0, 1, and the strings “true” and “false”"),
-      (.toURL, "a b%", "the only supported value is a URL string with special characters escaped"),
+      (.toURL, "a b%", "the only supported value is a percent-encoded URL string"),
       (.toUUID, "no", "the only supported value is a string such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
       (
         .toString, [],

@@ -81,15 +81,27 @@ struct MigrationTests {
   @Test(
     "Gaps, doubles and wrong ends are found when the chain is built (A-19)",
     arguments: [
-      (MigrationPlan(.step(from: 1, to: 2), .step(from: 3, to: 4)), 4, "no step leads from version 2 to 3"),
-      (MigrationPlan(.step(from: 1, to: 2), .step(from: 1, to: 2)), 2, "there are two steps from version 1"),
-      (MigrationPlan(.step(from: 1, to: 2)), 3, "no step leads from version 2 to 3"),
-      (MigrationPlan(.step(from: 2, to: 3)), 5, "no step leads from version 3 to 4"),
-      (MigrationPlan(.step(from: 1, to: 3)), 3, "the step from 1 leads to 3; a step leads to the next version"),
-      (MigrationPlan(.step(from: 2, to: 1)), 1, "the step from 2 leads to 1; a step leads to the next version"),
+      (
+        MigrationPlan(.step(from: 1, to: 2), .step(from: 3, to: 4)), 4,
+        "the step from version 2 to 3 is missing; add this step"
+      ),
+      (
+        MigrationPlan(.step(from: 1, to: 2), .step(from: 1, to: 2)), 2,
+        "the model declares two steps from version 1; remove one of them"
+      ),
+      (MigrationPlan(.step(from: 1, to: 2)), 3, "the step from version 2 to 3 is missing; add this step"),
+      (MigrationPlan(.step(from: 2, to: 3)), 5, "the step from version 3 to 4 is missing; add this step"),
+      (
+        MigrationPlan(.step(from: 1, to: 3)), 3,
+        "the step from version 1 to 3 does not lead to the next version; declare one step for each version"
+      ),
+      (
+        MigrationPlan(.step(from: 2, to: 1)), 1,
+        "the step from version 2 to 1 does not lead to the next version; declare one step for each version"
+      ),
       (
         MigrationPlan(.step(from: 3, to: 4), .step(from: 4, to: 5)), 4,
-        "a step leads to version 5, but the model's version is 4"
+        "the last step leads to version 5, but the model's version is 4; raise the model's version, or remove the step"
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .drop("a.*"))), 2,

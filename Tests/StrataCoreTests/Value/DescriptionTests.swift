@@ -59,8 +59,10 @@ struct DescriptionTests {
     let report = try memo.mergeValues(fromJSON: Data(#"{"id": 4, "text": "theirs and secret"}"#.utf8))
     #expect(report.changes.map { "\($0)" } == ["id changed"])
     #expect(
-      report.entries.map { "\($0)" } == ["id: server (only changed by the server)", "text: conflict (both changed it)"])
-    #expect("\(memo.merging)" == "a base of DescribedMemo, 1 conflict: text")
+      report.entries.map { "\($0)" } == [
+        "id: server (changed only by the server)", "text: conflict (changed by both sides)",
+      ])
+    #expect("\(memo.merging)" == "base of type DescribedMemo, 1 conflict: text")
     #expect("\(MergeState())" == "nothing was merged")
   }
 

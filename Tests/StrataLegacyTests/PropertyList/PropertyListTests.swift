@@ -130,7 +130,7 @@ struct PropertyListTests {
       ("{ a = b; }", "OpenStep"), ("// !$*UTF8*$!\n{}", "OpenStep"), ("(a, b)", "OpenStep"),
       ("<0fbd77 1c>", "OpenStep"),
       ("{\"a:b\": 1}", "JSON"), ("[1]", "JSON"), ("SQLite format 3\0", "SQLite"), ("<html></html>", "HTML"),
-      ("bplist16abc", "another version"), ("", "no data"), (" \n", "white space"),
+      ("bplist16abc", "a version other than 00"), ("", "no data"), (" \n", "whitespace"),
       ("\u{4}\u{B}streamtyped", "NSArchiver"),
       ("hello", "unknown"),
     ])

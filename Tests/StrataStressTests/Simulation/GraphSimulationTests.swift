@@ -214,7 +214,7 @@ private struct GraphRound {
   private func checkReport(_ report: MergeReport, _ before: GraphInstances, _ after: GraphInstances) throws {
     var told: [String: Int] = [:]
     // An edit that was removed with its object has an entry of its own, in addition to the entry of the reference.
-    for entry in report.entries where !entry.rule.hasPrefix("edited here") {
+    for entry in report.entries where !entry.rule.hasPrefix("edited locally") {
       // A path is valid in the result, or in the previous state if the object was removed.
       let steps = entry.path.components[...]
       if let place = Self.place(steps, "root", after.map) ?? Self.place(steps, "root", before.map) {

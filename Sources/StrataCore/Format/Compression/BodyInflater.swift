@@ -35,7 +35,8 @@ struct BodyInflater {
     else {
       throw ArchiveError(
         .limitExceeded,
-        "the content inflates to \(claim) bytes, which exceeds the limit of \(limits.inflatedSize) bytes",
+        "the content inflates to \(claim) bytes, which exceeds the limit of \(limits.inflatedSize) bytes; raise the "
+          + "limit inflatedSize if this size is expected",
         limit: .inflatedSize, byteOffset: fileOffset)
     }
     self.expected = expected
@@ -78,7 +79,7 @@ struct BodyInflater {
       guard !step.isInvalid else { throw damage("the compressed data is invalid") }
       let produced = body.count - before
       guard produced <= missing else {
-        throw damage("the content inflates to more than the \(expected) bytes that its stamp names")
+        throw damage("the content inflates to more than the \(expected) bytes that the stamp specifies")
       }
       try checkRatio()
       crc = Checksum.crc32(of: body.bytes.extracting(before..<body.count), continuing: crc)
@@ -86,7 +87,7 @@ struct BodyInflater {
       // zlib stopped before the output was full, so it needs more input.
       if produced < room, consumed == input.byteCount { break }
       guard step.consumed > 0 || produced > 0 || isFinished else {
-        throw damage("the compressed data leads nowhere")
+        throw damage("the compressed data is invalid because inflating it makes no progress")
       }
     }
     return consumed
@@ -95,11 +96,15 @@ struct BodyInflater {
   /// Verifies the checksum and the sizes, and returns the body.
   func finish(crc expectedCRC: UInt32, size: UInt32) throws -> [UInt8] {
     guard crc == expectedCRC else {
-      throw damage("the checksum is wrong, so these are not the bytes that were written; take another copy of the file")
+      throw damage(
+        "the checksum of the content is wrong, so the content was changed after it was written; use an undamaged copy "
+          + "of the file")
     }
-    guard UInt32(truncatingIfNeeded: body.count) == size else { throw damage("the size of the content is wrong") }
+    guard UInt32(truncatingIfNeeded: body.count) == size else {
+      throw damage("the size of the content does not match the size in the gzip trailer")
+    }
     guard body.count == expected else {
-      throw damage("the content inflates to \(body.count) bytes, and its stamp names \(expected)")
+      throw damage("the content inflates to \(body.count) bytes, but the stamp specifies \(expected) bytes")
     }
     return body
   }
@@ -115,7 +120,9 @@ struct BodyInflater {
     let (most, overflow) = inputSize.multipliedReportingOverflow(by: ratio)
     guard overflow || body.count <= most else {
       throw ArchiveError(
-        .limitExceeded, "the content inflates to more than the limit of \(ratio) times its compressed size",
+        .limitExceeded,
+        "the content inflates to more than \(ratio) times its compressed size; raise the limit inflationRatio if this "
+          + "size is expected",
         limit: .inflationRatio, byteOffset: fileOffset)
     }
   }

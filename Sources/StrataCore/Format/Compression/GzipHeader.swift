@@ -53,7 +53,8 @@ package struct GzipHeader: Sendable {
   package static func length(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws -> Int {
     func reject(_ reason: String) -> ArchiveError {
       fileOffset > 0
-        ? ArchiveError(.damaged, "the next bytes are not part of the archive: \(reason)", byteOffset: fileOffset)
+        ? ArchiveError(
+          .damaged, "the data at byte \(fileOffset) is not a member of the archive: \(reason)", byteOffset: fileOffset)
         : ArchiveError(.notAnArchive, "the data is not an archive: \(reason)", byteOffset: fileOffset)
     }
     func byte(_ place: Int) -> UInt8? { bytes.littleEndian(at: offset + place, as: UInt8.self) }
@@ -63,10 +64,10 @@ package struct GzipHeader: Sendable {
       throw reject("the gzip header is missing" + (advice.map { "; \($0)" } ?? ""))
     }
     guard byte(2) ?? deflateMethod == deflateMethod else {
-      throw reject("the gzip header names a compression method other than deflate")
+      throw reject("the gzip header specifies a compression method other than deflate")
     }
     guard byte(3) ?? flags == flags else {
-      throw reject("the gzip header has no stamp with a checksum")
+      throw reject("the gzip header has no stamp or no checksum")
     }
     guard let extraSize = bytes.littleEndian(at: offset + fixedSize - 2, as: UInt16.self) else {
       throw truncation(fileOffset)

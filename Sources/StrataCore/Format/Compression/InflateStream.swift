@@ -11,7 +11,7 @@ final class InflateStream: @unchecked Sendable {
 
   /// The error for a failed call of zlib. With valid arguments, a call fails only if the system has no memory left.
   static var noMemory: ArchiveError {
-    ArchiveError(.fileSystem, "the system does not have enough memory for a zlib stream")
+    ArchiveError(.fileSystem, "there is not enough memory to create a zlib stream")
   }
 
   private init() throws {

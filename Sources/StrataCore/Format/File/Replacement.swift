@@ -79,6 +79,6 @@ struct Replacement: ~Copyable {
   private borrowing func changed() -> ArchiveError {
     ArchiveError(
       .fileInUse,
-      "another program replaced the file “\(path)” during the write; try again")
+      "another program replaced the file “\(path)” while it was being written; try again")
   }
 }

@@ -111,8 +111,8 @@ final class StreamFile {
       } catch {
         throw ArchiveError(
           .fileSystem,
-          "the writes to the file “\(url.path)” could be neither completed nor undone; read the stream to check it "
-            + "before you append to it again",
+          "writing to the file “\(url.path)” failed, and the written bytes could not be removed; check that the stream "
+            + "can be read before you append to it again",
           underlying: error)
       }
       throw error
@@ -142,7 +142,7 @@ final class StreamFile {
     guard excess == nil else {
       throw ArchiveError(
         .fileSystem,
-        "a write to the file “\(url.path)” failed and could not be undone; create a new writer for the file")
+        "an earlier write to the file “\(url.path)” failed and could not be undone; create a new writer for the file")
     }
     guard try foundSize() == size else {
       throw ArchiveError(

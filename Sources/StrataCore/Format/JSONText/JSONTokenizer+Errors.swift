@@ -22,12 +22,14 @@ extension JSONTokenizer {
 
   func tooMany(_ isObject: Bool, _ place: Int) -> ArchiveError {
     let text =
-      isObject ? "an object has more than \(limits.count) entries" : "an array has more than \(limits.count) elements"
+      isObject
+      ? "an object has more than the limit of \(limits.count) entries"
+      : "an array has more than the limit of \(limits.count) elements"
     return exceeded(.count, text, at: place)
   }
 
   func tooManyValues(_ place: Int) -> ArchiveError {
-    exceeded(.values, "the JSON has more than \(limits.values) values and keys, which is the limit", at: place)
+    exceeded(.values, "the JSON has more than the limit of \(limits.values) values and keys", at: place)
   }
 
   func tooLong(_ start: Int, _ what: String = "a string") -> ArchiveError {
@@ -50,7 +52,7 @@ extension JSONTokenizer {
 
   func controlCharacter(_ place: Int) -> ArchiveError {
     place == end
-      ? failure("the text ends inside a string; a double quote must end the string", at: place)
+      ? failure("the text ends inside a string; end the string with a double quote", at: place)
       : failure("a string contains a control character; write the character as an escape sequence", at: place)
   }
 
@@ -66,9 +68,9 @@ extension JSONTokenizer {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): return "a digit"
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): return "a letter"
     case UInt8(ascii: "\""): return "a double quote"
-    case 0x20, 0x09, 0x0A, 0x0D: return "white space"
+    case 0x20, 0x09, 0x0A, 0x0D: return "whitespace"
     case 0x21...0x7E: return "\"\(Unicode.Scalar(byte(place)))\""
-    case 0x80...: return "a byte outside ASCII"
+    case 0x80...: return "a non-ASCII byte"
     default: return "a control character"
     }
   }

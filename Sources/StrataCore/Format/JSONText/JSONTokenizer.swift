@@ -58,7 +58,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
       throw failure(
         end == 0
           ? "the text is empty; a JSON document must contain a value"
-          : "the text contains only white space; a JSON document must contain a value", at: start)
+          : "the text contains only whitespace; a JSON document must contain a value", at: start)
     }
     // The initial capacity is an estimate: typical documents have about one token for every ten bytes.
     var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
@@ -180,8 +180,8 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     for place in 0..<length {
       guard byte(start + place) == UInt8(truncatingIfNeeded: letters >> UInt64(8 * place)) else {
         throw failure(
-          "found \(found(start + place)) in a word without quotes; put the word in double quotes unless it is true, "
-            + "false or null",
+          "found \(found(start + place)) in an unquoted word; put the word in double quotes unless it is true, false "
+            + "or null",
           at: start + place)
       }
     }

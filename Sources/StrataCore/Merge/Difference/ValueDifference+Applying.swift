@@ -199,7 +199,7 @@ extension ValueDifference {
     }
 
     private static var mismatch: ArchiveError {
-      ArchiveError(.mergeFailed, "the value differs from the compared value, so the difference cannot be applied")
+      ArchiveError(.mergeFailed, "a difference can be applied only to the value from which it was computed")
     }
   }
 }

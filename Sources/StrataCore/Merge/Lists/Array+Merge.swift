@@ -48,7 +48,8 @@ extension Array where Element: VersionedModel {
     let key = key ?? Element.schema.identityKey ?? "id"
     try Element.schema.check()
     try options.check()
-    try Element.schema.checkKeys(key.keys + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
+    let misplaced = options.keys.map { _ in ["(the option keys applies only to a single model)"] } ?? []
+    try Element.schema.checkKeys(key.keys + misplaced)
     return key
   }
 

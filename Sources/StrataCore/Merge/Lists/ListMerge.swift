@@ -308,8 +308,8 @@ struct ListMerge {
     }
     guard isBaseKnown else { return decision(.server, (options.policy ?? policies[number] ?? .automatic).description) }
     guard let base, !reader.mayHoldMore(base) else { return nil }
-    if reader.areEqual(base, server) { return decision(.local, "only changed here") }
-    if reader.areEqual(base, local) { return decision(.server, "only changed by the server") }
+    if reader.areEqual(base, server) { return decision(.local, "changed only locally") }
+    if reader.areEqual(base, local) { return decision(.server, "changed only by the server") }
     return nil
   }
 

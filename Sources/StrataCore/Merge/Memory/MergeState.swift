@@ -199,7 +199,7 @@ extension MergeState: Archivable {
     func list(_ key: String) throws -> [ArchiveValue] {
       guard let value = object[key], !value.isNull else { return [] }
       guard case .array(let elements) = value else {
-        throw ArchiveError(.damaged, "the value of the key in the merge state must be an array", path: [.key(key)])
+        throw ArchiveError(.damaged, "the value of \(key) in the merge state is not an array", path: [.key(key)])
       }
       return elements
     }
@@ -259,8 +259,8 @@ extension VersionedModel {
 extension MergeState: CustomStringConvertible {
   /// One line without values: the type of the base, and the paths of the conflicts.
   public var description: String {
-    guard base != nil || !conflicts.isEmpty else { return "nothing was merged" }
-    let known = base.map { "a base of \($0.typeName)" } ?? "no base"
+    guard base != nil || !conflicts.isEmpty else { return "no merge recorded" }
+    let known = base.map { "base of type \($0.typeName)" } ?? "no base"
     guard !conflicts.isEmpty else { return known }
     let paths = conflicts.map(\.path.description).joined(separator: ", ")
     return "\(known), \(conflicts.count.counting("conflict")): \(paths)".onOneLine

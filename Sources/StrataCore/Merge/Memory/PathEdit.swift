@@ -73,8 +73,8 @@ struct PathEdit {
       guard count < 2 else {
         throw ArchiveError(
           .mergeFailed,
-          "the path \(path.keysOnly) matches several elements with the same identity, so the target of the value is "
-            + "ambiguous; change the element itself, and resolve the conflict with .local")
+          "the path \(path.keysOnly) matches several elements with the same identity, so the element to change is "
+            + "ambiguous; change that element in the model, and resolve the conflict with .local")
       }
       return elements.putting(try edited(places.first.map { elements[$0] }, rest), at: places.first)
     }

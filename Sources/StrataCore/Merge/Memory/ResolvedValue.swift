@@ -71,8 +71,8 @@ struct ResolvedValue {
       guard !isShortened else {
         throw ArchiveError(
           .mergeFailed,
-          "the conflict identifies an object of \(schema.name) only by its key, and neither side has the object; "
-            + "resolve the conflict with a value that has all fields"
+          "the conflict contains only the key of an object of \(schema.name), and neither side has that object; "
+            + "resolve the conflict with .value(…), and specify all fields of the object"
         )
       }
       return .record(try record.mapValues { try known($0, isWhole: isWhole, in: record) })

@@ -53,8 +53,8 @@ extension VersionedModel {
     if conflict.isOutdated, resolution == .server || resolution == .base {
       throw ArchiveError(
         .mergeFailed,
-        "the conflict at \(conflict.path.keysOnly) was recorded by an older version of the model, so its values have "
-          + "an outdated form; resolve it with .value(…), or change the model and resolve it with .local",
+        "the conflict at \(conflict.path.keysOnly) was recorded by an older version of the model, so its values "
+          + "cannot be used; resolve it with .value(…), or change the model and resolve it with .local",
         typeName: snapshot.schema.name)
     }
     var resolved = try ResolvedValue(snapshot)

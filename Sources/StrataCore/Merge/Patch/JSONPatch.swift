@@ -96,13 +96,14 @@ extension JSONPatch.Operation {
     }
     func pointer(_ key: String) throws -> ValuePath {
       guard case .string(let text)? = object[key] else {
-        throw ArchiveError(.invalidJSON, "the operation has no JSON pointer", path: [.key(key)])
+        throw ArchiveError(
+          .invalidJSON, "the patch operation has no JSON pointer in the key \"\(key)\"", path: [.key(key)])
       }
       do { return try ValuePath(pointer: text) } catch { throw ArchiveError.at(.key(key), error) }
     }
     func operand() throws -> ArchiveValue {
       guard let value = object["value"] else {
-        throw ArchiveError(.invalidJSON, "the operation has no \"value\"", path: [.key("value")])
+        throw ArchiveError(.invalidJSON, "the patch operation has no key \"value\"", path: [.key("value")])
       }
       return value
     }
@@ -150,7 +151,7 @@ extension JSONPatch.Operation {
     case .test(let path, let value):
       guard try tree.isEqual(tokens(path), to: value) else {
         throw ArchiveError(
-          .mergeFailed, "a test operation failed because the value at the path differs from the expected value")
+          .mergeFailed, "a \"test\" operation failed because the value at its path differs from the expected value")
       }
     }
   }
@@ -159,7 +160,7 @@ extension JSONPatch.Operation {
 extension JSONPatch.Operation: CustomStringConvertible {
   /// The name and the location of the operation, without the value, such as `replace /title`.
   public var description: String {
-    func name(_ pointer: ValuePath) -> String { pointer.components.isEmpty ? "the whole" : pointer.pointer }
+    func name(_ pointer: ValuePath) -> String { pointer.components.isEmpty ? "the whole document" : pointer.pointer }
     return
       switch self
     {

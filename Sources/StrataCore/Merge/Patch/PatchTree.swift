@@ -178,7 +178,7 @@ struct PatchTree {
     sizeLimit = limit
     guard madeSize <= limit else {
       throw ArchiveError(
-        .limitExceeded, "the operations of the patch insert more values than the limit of \(limit)",
+        .limitExceeded, "the patch inserts more than the limit of \(limit) values",
         limit: .count)
     }
   }
@@ -186,7 +186,7 @@ struct PatchTree {
   // MARK: Places
 
   private static var pathNotFound: ArchiveError {
-    ArchiveError(.mergeFailed, "the document has no value at the path of the operation")
+    ArchiveError(.mergeFailed, "the document has no value at the path of the patch operation")
   }
 
   /// Returns the content at a path.

@@ -163,7 +163,7 @@ extension MergeReport {
 }
 
 extension MergeReport.Entry: CustomStringConvertible {
-  /// A description without the values, such as `title: server (only changed by the server)`.
+  /// A description without the values, such as `title: server (changed only by the server)`.
   public var description: String {
     "\(path): \(outcome.rawValue) (\(rule)\(isOutdated ? ", recorded by an older version" : ""))".onOneLine
   }

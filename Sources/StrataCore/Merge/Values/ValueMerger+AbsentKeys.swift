@@ -218,8 +218,8 @@ extension ValueMerger {
           guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
-              "the key is missing from an incoming object that does not exist locally; give the field a default, or "
-                + "refer to an existing object"
+              "the key is missing from an incoming object that does not exist locally; include the key in the incoming "
+                + "data, or give the field a default"
             )
           }
           values.append(value)
@@ -276,7 +276,9 @@ extension ValueMerger {
         } else if fillsIn {
           guard TypeShape(of: type).isOptional else {
             throw ArchiveError(
-              .missingValue, "an associated value is missing from an incoming enum case that does not exist locally")
+              .missingValue,
+              "an associated value is missing from an incoming enum case that does not exist locally; include the "
+                + "value in the incoming data, or make its type optional")
           }
           entries.append(.init(key: label, value: .null))
         }

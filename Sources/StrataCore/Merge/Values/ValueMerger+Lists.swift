@@ -184,29 +184,29 @@ extension ValueMerger {
       return try merge(sides, .automatic)
     case (let local?, nil):
       if sides.isBaseKnown, sides.base == nil {
-        note(sides, .local, "inserted here", local)
+        note(sides, .local, "inserted locally", local)
         return local
       }
       let isEdited = try sides.isBaseKnown && isEditedElement(sides, .local)
       let unlisted = self.unlisted(unlisted, sides)
       guard unlisted == .keep || unlisted == .removeUnlessEdited && isEdited else {
-        note(sides, .server, "\(policy): the server no longer has it", nil)
+        note(sides, .server, "\(policy): missing on the server", nil)
         return nil
       }
       note(
-        sides, .local, "\(policy): the server no longer has it" + (isEdited ? ", and it was edited here" : ""), local)
+        sides, .local, "\(policy): missing on the server" + (isEdited ? ", but edited locally" : ""), local)
       return local
     case (nil, _?):
       let isNews = try isEditedElement(sides, .server)
       let sides = try completed(sides)
       if sides.isBaseKnown, sides.base != nil {
         guard isNews else {
-          note(sides, .local, "removed here", nil)
+          note(sides, .local, "removed locally", nil)
           return nil
         }
         return conflict(sides, policy)
       }
-      note(sides, .server, sides.isBaseKnown ? "inserted by the server" : "absent here", sides.server)
+      note(sides, .server, sides.isBaseKnown ? "inserted by the server" : "missing locally", sides.server)
       return sides.server
     case (nil, nil): return nil
     }
@@ -224,7 +224,8 @@ extension ValueMerger {
     guard !isOwn || !isOther else { return }
     // The note is only about the order, so it does not decide later differences within the elements.
     note(
-      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
+      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements differs", nil,
+      decides: false)
   }
 
   // MARK: By content

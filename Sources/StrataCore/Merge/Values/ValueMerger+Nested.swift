@@ -48,9 +48,10 @@ extension ValueMerger {
       throw ArchiveError(
         .unsupportedVersion,
         local.modelVersion == server.modelVersion
-          ? "the two sides have different versions of a model's superclasses; pass the model type, which has the "
-            + "migration steps"
-          : "the two sides have different versions of a model; pass the model type, which has the migration steps",
+          ? "the local and incoming values have different versions of a model's superclasses; pass the model type, so "
+            + "that its migration steps can upgrade them"
+          : "the local and incoming values have different versions of a model; pass the model type, so that its "
+            + "migration steps can upgrade them",
         typeName: local.typeName, foundVersion: local.modelVersion,
         supportedVersion: server.modelVersion)
     }
@@ -92,7 +93,7 @@ extension ValueMerger {
         // fields and no subclass declares the field.
         guard schema.keepsUnknownFields, !(catalog[server.typeName]?.allKeys.contains(key) ?? false) else {
           path.append(.key(key))
-          note(sides(nil, nil, value), .local, "\(schema.name) does not declare the key", nil)
+          note(sides(nil, nil, value), .local, "the model \(schema.name) does not declare this key", nil)
           path.removeLast()
           continue
         }
@@ -113,7 +114,7 @@ extension ValueMerger {
     }
     for key in graph.unknownCases(of: server) where !handled.contains(key) && wanted?.contains(key) ?? true {
       path.append(.key(key))
-      note(sides(base?[key], local[key], nil), .local, "a case that this program does not know", local[key])
+      note(sides(base?[key], local[key], nil), .local, "the enum case is unknown to this program", local[key])
       path.removeLast()
     }
     return result
@@ -183,7 +184,7 @@ extension ValueMerger {
     -> ArchiveValue?
   {
     if let server = sides.server, server.isUnknownCase {
-      note(self.sides(sides.base, sides.local, nil), .local, "a case that this program does not know", sides.local)
+      note(self.sides(sides.base, sides.local, nil), .local, "the enum case is unknown to this program", sides.local)
       return sides.local
     }
     guard sides.server == nil else { return try merge(sides, policy, shape) }
@@ -193,14 +194,14 @@ extension ValueMerger {
     switch isPart ? .keep : unlisted(nil, sides) {
     case .removeUnlessEdited where sides.isBaseKnown: return try merge(sides, policy, shape)
     case .keep:
-      if !policy.isRecursive { note(sides, .local, "the server does not list it", local) }
+      if !policy.isRecursive { note(sides, .local, "not listed by the server", local) }
       return local
     case .remove, .removeUnlessEdited:
       if sides.isBaseKnown, sides.base == nil {
-        note(sides, .local, "inserted here", local)
+        note(sides, .local, "inserted locally", local)
         return local
       }
-      note(sides, .server, "the server no longer has it", nil)
+      note(sides, .server, "missing on the server", nil)
       return nil
     }
   }

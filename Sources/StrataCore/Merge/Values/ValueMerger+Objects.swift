@@ -82,7 +82,7 @@ extension ValueMerger {
       note(
         sides(nil, local[key], areSame(merged[key], first) ? other : first),
         areSame(merged[key], local[key]) ? .local : .server,
-        "the document has the object twice, with different values", merged[key])
+        "the document contains the object several times, with different values", merged[key])
       path = []
     }
   }
@@ -108,7 +108,7 @@ extension ValueMerger {
     if try canBeReplaced(entity, matching) { return other }
     note(
       sides(nil, .reference(local), .reference(number), isBaseKnown: false), .local,
-      "the server's object is of the class \(other.schema.name), and a constant refers to the local one",
+      "the server's object has the class \(other.schema.name), but a constant refers to the local object",
       .reference(local))
     return nil
   }
@@ -178,7 +178,7 @@ extension ValueMerger {
     path = []
     note(
       sides(nil, .reference(first), .reference(first), isBaseKnown: false), .server,
-      "the object becomes one of the class \(schema.name)", .reference(first))
+      "replaced by an object of the class \(schema.name)", .reference(first))
   }
 
   /// Removes the notes about an object that only repeat the notes about another object of the same entity, because the report should list
@@ -207,7 +207,7 @@ extension ValueMerger {
         } else {
           path = [.key(key)]
           note(
-            sides(base[key], value, nil), .merged, "another object here with the same identity was edited, too",
+            sides(base[key], value, nil), .merged, "another local object with the same identity was also edited",
             result[key])
           path = []
         }

@@ -39,7 +39,7 @@ extension ValueMerger {
         let (key, id) = finder.identity(of: record)
       else { continue }
       path.append(.element(key: key, id: id))
-      note(self.sides(nil, .record(record), nil), .server, "\(policy): the server no longer has it", nil)
+      note(self.sides(nil, .record(record), nil), .server, "\(policy): missing on the server", nil)
       path.removeLast()
     }
     return merged
@@ -50,11 +50,11 @@ extension ValueMerger {
   private mutating func mergeModel(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if sides.local != nil, sides.server != nil { return try mergeElement(sides, nil, policy) }
     guard sides.local == nil else {
-      if sides.isBaseKnown, sides.base == nil { note(sides, .local, "inserted here", sides.local) }
+      if sides.isBaseKnown, sides.base == nil { note(sides, .local, "inserted locally", sides.local) }
       return sides.local
     }
     let sides = try completed(sides)
-    note(sides, .server, sides.isBaseKnown ? "inserted by the server" : "absent here", sides.server)
+    note(sides, .server, sides.isBaseKnown ? "inserted by the server" : "missing locally", sides.server)
     return sides.server
   }
 
@@ -72,7 +72,7 @@ extension ValueMerger {
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
     guard !areSame(mine, theirs) else { return true }
     guard sides.isBaseKnown else {
-      note(sides, .server, "\(policy): the elements and their order", nil, decides: false)
+      note(sides, .server, "\(policy): the elements or their order differ", nil, decides: false)
       return true
     }
     let before = try structure(sides.base)
@@ -93,7 +93,7 @@ extension ValueMerger {
       || (isServersNews ? losesEdit(own, other, .local) : losesEdit(other, own, .server))
     guard isConflict else {
       if isServersNews {
-        note(sides, .server, "only changed by the server: the elements and their order", nil, decides: false)
+        note(sides, .server, "only the server changed the elements or their order", nil, decides: false)
       }
       return isServersNews
     }

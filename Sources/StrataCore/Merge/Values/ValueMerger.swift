@@ -161,7 +161,7 @@ struct ValueMerger {
       return local
     case .ifPresent(let inner):
       if server?.isNull ?? true {
-        if !areSame(local, server) { note(sides, .local, "\(policy): nothing came", local) }
+        if !areSame(local, server) { note(sides, .local, "\(policy): no value from the server", local) }
         return local
       }
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
@@ -188,15 +188,15 @@ struct ValueMerger {
     if isSame { return local }
     if sides.isBaseKnown {
       if try !hasServerChange(uncompleted ?? server, since: base) {
-        note(sides, .local, "only changed here", local)
+        note(sides, .local, "changed only locally", local)
         return local
       }
       if try !isEdited(local, since: base) {
-        note(sides, .server, "only changed by the server", server)
+        note(sides, .server, "changed only by the server", server)
         return server
       }
     } else if local == nil {
-      note(sides, .server, "absent here", server)
+      note(sides, .server, "missing locally", server)
       return server
     }
     return try resolve(sides, policy)
@@ -246,7 +246,8 @@ struct ValueMerger {
   mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
     // If no policy was declared, the report shows the reason for the conflict in place of the policy's name.
-    note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
+    let rule = policy.isAutomatic || policy.isRecursive ? "changed by both sides" : policy.description
+    note(sides, .conflict, rule, value)
     return value
   }
 

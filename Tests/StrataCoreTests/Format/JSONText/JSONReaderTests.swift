@@ -184,7 +184,7 @@ struct JSONReaderTests {
       ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document must contain a value"),
       (
         " \n", 2,
-        "line 2, column 1 (in bytes): the text contains only white space; a JSON document must contain a value"
+        "line 2, column 1 (in bytes): the text contains only whitespace; a JSON document must contain a value"
       ),
       (
         "\u{feff}{}", 0,
