@@ -223,7 +223,7 @@ package struct OpenFile: ~Copyable {
   static func path(of url: URL) throws -> String {
     let path = url.path
     guard url.isFileURL, !path.isEmpty else {
-      throw ArchiveError(.fileSystem, "the URL “\(url.absoluteString)” is not a file URL")
+      throw ArchiveError(.fileSystem, "the URL “\(url.absoluteString)” is not a file URL with a path")
     }
     // The system would silently truncate the path at a zero byte.
     guard !path.utf8.contains(0) else {

@@ -48,8 +48,12 @@ extension Array where Element: VersionedModel {
     let key = key ?? Element.schema.identityKey ?? "id"
     try Element.schema.check()
     try options.check()
-    let misplaced = options.keys.map { _ in ["(the option keys applies only to a single model)"] } ?? []
-    try Element.schema.checkKeys(key.keys + misplaced)
+    guard options.keys == nil else {
+      throw ArchiveError(
+        .unknownKey, "a merge of a list cannot be limited to some keys; merge each model with the option keys instead",
+        typeName: Element.schema.name)
+    }
+    try Element.schema.checkKeys(key.keys)
     return key
   }
 
