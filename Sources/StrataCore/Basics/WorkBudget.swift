@@ -146,23 +146,18 @@ package final class WorkBudget {
     let name = limit.rawValue
     let ratio = limit == .values ? limits.maxWorkPerByte : Self.bytes(forRatio: limits.maxWorkPerByte)
     let hasRatio = knowsFile && ratio < .max
+    let perByte = hasRatio ? " or \(ratio) for each byte of the file" : ""
+    let remedy = hasRatio ? "raise \(name) or maxWorkPerByte" : "raise \(name)"
     let reason =
       switch limit {
-      case .values where hasRatio:
-        "the file expands to more than \(limits.values) values, or to more than \(ratio) values per byte of the file; "
-          + "raise the limit \(name) or maxWorkPerByte if this size is expected"
       case .values:
-        "the file expands to more than \(limits.values) values; raise the limit \(name) if this size is expected"
-      case .expandedBytes where hasRatio:
-        "references expand to more than \(limits.expandedBytes) bytes, or to more than \(ratio) bytes per byte of the "
-          + "file; raise the limit \(name) or maxWorkPerByte if this size is expected"
+        "the file expands to more than \(limits.values) values\(perByte); if you expect so many values, \(remedy)"
       case .expandedBytes:
-        "references expand to more than \(limits.expandedBytes) bytes; raise the limit \(name) if this size is expected"
-      default:
-        hasRatio
-          ? "reading takes more than \(limits.steps) steps, or more than \(ratio) steps per byte of the file; raise "
-            + "the limit \(name) or maxWorkPerByte if this work is expected"
-          : "reading takes more than \(limits.steps) steps; raise the limit \(name) if this work is expected"
+        "references expand to more than \(limits.expandedBytes) bytes\(perByte); if you expect so many "
+          + "bytes, \(remedy)"
+      case .steps, .depth, .count, .stringLength, .inflatedSize, .inflationRatio, .outputSize:
+        "reading the file takes more than \(limits.steps) steps\(perByte); if you expect so much work, "
+          + "\(remedy)"
       }
     return ArchiveError(.limitExceeded, reason, limit: limit)
   }

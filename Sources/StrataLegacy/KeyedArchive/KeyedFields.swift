@@ -23,7 +23,7 @@ struct KeyedFields {
   func double(_ key: String) throws -> Double { try required(key, "a number", \.doubleValue) }
 
   func data(_ key: String) throws -> Data {
-    try required(key, "data") { if case .data(let data) = $0 { data } else { nil } }
+    try required(key, "binary data") { if case .data(let data) = $0 { data } else { nil } }
   }
 
   /// The keys under which a collection stores its elements: a single key with an array, or a numbered key for each

@@ -321,10 +321,10 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       }
       return data
     }
-    guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("data") }
-    let number = try readReference(expected: "data")
+    guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("binary data") }
+    let number = try readReference(expected: "binary data")
     guard let data = strings.data(number) else {
-      throw ArchiveError.mismatch(expected: "data", found: "a string", at: position)
+      throw ArchiveError.mismatch(expected: "binary data", found: "a string", at: position)
     }
     try context.budget.spend(bytes: data.count)
     return data

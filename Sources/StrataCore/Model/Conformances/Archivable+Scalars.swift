@@ -169,7 +169,7 @@ extension Data: Archivable {
     if context.source == .json, case .string(let text) = value, let data = Data(exactlyBase64: text) {
       return data
     }
-    throw ArchiveError.mismatch(expected: context.source == .json ? "Base64 data" : "data", found: value.kind)
+    throw ArchiveError.mismatch(expected: context.source == .json ? "Base64 data" : "binary data", found: value.kind)
   }
 }
 
