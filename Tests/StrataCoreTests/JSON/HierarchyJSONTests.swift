@@ -109,13 +109,13 @@ private enum Job: JSONTagged {
   static var jsonTagging: JSONTagging { .internal("type") }
 }
 
-@Suite("Hierarchies in JSON")
+@Suite("Class hierarchies in JSON")
 struct HierarchyJSONTests {
   private let disc = #"{"kind":"circle","radius":3,"id":1,"label":"a"}"#
 
   // MARK: Without tags
 
-  @Test("An object of a subclass is not written where JSON would make one of its superclass")
+  @Test("An untagged subclass instance is rejected where JSON would decode it as its superclass")
   func refused() throws {
     let hound = Hound(id: 1, name: "Rex", breed: "Pug")
     let inside = archiveError { try Shelter(pets: [Pet(id: 2, name: "Tom"), hound]).jsonData() }
@@ -130,14 +130,14 @@ struct HierarchyJSONTests {
     #expect(try Shelter(pets: [Pet(id: 2, name: "Tom")]).jsonData().count > 0)
   }
 
-  @Test("A transformer cannot write a subclass without a tag inside a document")
+  @Test("A transformer rejects an untagged subclass instance inside a document")
   func transformed() throws {
     let hound = Hound(id: 1, name: "Rex", breed: "Pug")
     let adapter = try JSONAdapter(Shelter.self, JSONMapping(["star": .path("star", .model(JSONAdapter<Pet>()))]))
     #expect(archiveError { try adapter.encode(Shelter(star: hound)) }?.code == .notEncodable)
   }
 
-  @Test("JSON is merged into the object that is there by its own class", arguments: [false, true])
+  @Test("JSON is merged into an existing object according to its dynamic class", arguments: [false, true])
   func merged(isByPlace: Bool) throws {
     let hound = Hound(id: 1, name: "Rex", breed: "Pug")
     hound.toys = [Toy(id: 5, colour: "red")]
@@ -161,7 +161,7 @@ struct HierarchyJSONTests {
     }
   }
 
-  @Test("A problem with a key of the subclass is an error with its path")
+  @Test("An invalid value for a subclass key throws with its path")
   func wrong() throws {
     let shelter = Shelter(pets: [Hound(id: 1, name: "Rex", breed: "Pug")])
     let json = Data(#"{"pets":[{"id":1,"details":{"breed":7}}]}"#.utf8)
@@ -175,7 +175,7 @@ struct HierarchyJSONTests {
 
   // MARK: With tags
 
-  @Test("Objects of a hierarchy have a tag, and come back in their classes")
+  @Test("Objects of a tagged hierarchy are written with their tag and decoded as the same class")
   func tagged() throws {
     let ring = Ring(id: 2, radius: 9)
     ring.hole = 4
@@ -196,7 +196,7 @@ struct HierarchyJSONTests {
     #expect(try JSONAdapter<Canvas>().encode(canvas) == json)
   }
 
-  @Test("The class at the top is found as well, and other spellings are read")
+  @Test("Tags are read and written at the root, and alternative tag names are accepted")
   func top() throws {
     #expect(try (Figure(fromJSON: Data(disc.utf8)) as? Disc)?.radius == 3)
     #expect(try Disc(fromJSON: Data(#"{"kind":"round","radius":1,"id":1}"#.utf8)).radius == 1)
@@ -207,7 +207,7 @@ struct HierarchyJSONTests {
   }
 
   @Test(
-    "A wrong tag is an error",
+    "A missing, mistyped, unknown or duplicate tag throws",
     arguments: [
       (#"{"figures":[{"id":1}]}"#, ArchiveError.Code.missingValue),
       (#"{"figures":[{"kind":7,"id":1}]}"#, .typeMismatch),
@@ -223,33 +223,33 @@ struct HierarchyJSONTests {
     #expect(archiveError { try Disc(fromJSON: Data(#"{"kind":"Figure","id":1}"#.utf8)) }?.code == .unknownCase)
   }
 
-  @Test("A class that its superclass does not name has no tag")
+  @Test("A subclass that its superclass does not list cannot be written")
   func stray() throws {
     let error = archiveError { try Canvas(figures: [Stray(id: 1)]).jsonData() }
     #expect(error?.code == .notEncodable && error?.reason.contains("subclasses of Figure") == true)
   }
 
-  @Test("A field at the key of the tag holds the tag, or nothing is written")
+  @Test("Encoding throws if a field at the tag's key holds another value")
   func field() throws {
     let ring = Ring(id: 1, radius: 1)
     ring.kind = "circle"
     #expect(archiveError { try ring.jsonData() }?.code == .notEncodable)
   }
 
-  @Test("The tag that is written is today's name of the class; former names are read")
+  @Test("The tag is written with the current class name, and former names are read")
   func formerName() throws {
     #expect(
       try String(decoding: Saw().jsonData(), as: UTF8.self) == #"{"kind":"Saw","teeth":2,"next":null,"weight":1}"#)
     #expect(try Tool(fromJSON: Data(#"{"kind":"Blade","teeth":7}"#.utf8)) is Saw)
   }
 
-  @Test("An array has no place for a tag, and is not written")
+  @Test("A tagged model that is written as an array throws notEncodable")
   func array() {
     #expect(archiveError { try ListedPoint().jsonData() }?.code == .notEncodable)
     #expect(archiveError { try JSONAdapter<[ListedPoint]>().encodeValue([ListedPoint()]) }?.code == .notEncodable)
   }
 
-  @Test("The only associated value of a case may be an object with a tag of its own")
+  @Test("A case's only associated value can be an object with its own tag")
   func inCase() throws {
     let text = try String(decoding: Job.cut(Saw()).jsonData(), as: UTF8.self)
     #expect(text == #"{"type":"cut","kind":"Saw","teeth":2,"next":null,"weight":1}"#)
@@ -265,7 +265,7 @@ struct HierarchyJSONTests {
     saw.next = nil
   }
 
-  @Test("The tag is no unknown key, and is not written twice")
+  @Test("The tag does not count as an unknown key and is written only once")
   func unknownKeys() throws {
     let json = Data(#"{"kind":"circle","radius":3,"id":1,"label":"a","more":7}"#.utf8)
     let adapter = try JSONAdapter<Disc>(unknownKeys: .capture)
@@ -279,7 +279,7 @@ struct HierarchyJSONTests {
       }?.code == .unknownKey)
   }
 
-  @Test("A subclass keeps unknown keys where its superclass does not, in archives too")
+  @Test("A subclass captures unknown keys even if its superclass does not, including in archives")
   func unknownKeysOfSubclass() throws {
     let disc = try JSONAdapter<Disc>(unknownKeys: .capture).decode(
       Data(#"{"kind":"circle","radius":3,"id":1,"label":"a","more":7}"#.utf8))
@@ -288,7 +288,7 @@ struct HierarchyJSONTests {
     #expect(try Disc(dictionary: disc.dictionaryValue).radius == 3)
   }
 
-  @Test("Merging makes new objects in the class that they are tagged as, with or without tags for those that are there")
+  @Test("Merging creates new objects in the class of their tag; JSON for existing objects can omit the tag")
   func mergedWithTags() throws {
     let ring = Ring(id: 2, radius: 9)
     var canvas = Canvas(figures: [ring])

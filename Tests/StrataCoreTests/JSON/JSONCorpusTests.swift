@@ -18,7 +18,7 @@ struct JSONCorpusTests {
     return choices
   }()
 
-  @Test("The table of choices names just the documents that are there")
+  @Test("The table of parser choices lists exactly the implementation-defined documents")
   func choicesAreListed() {
     let names = Corpus.jsonFiles(in: "json/conformance/test_parsing").compactMap {
       $0.split(separator: "/").last?.dropLast(5)
@@ -26,7 +26,9 @@ struct JSONCorpusTests {
     #expect(Set(names.filter { $0.hasPrefix("i_") }.map(String.init)) == Set(Self.choices.keys))
   }
 
-  @Test("Conformance", arguments: Corpus.jsonFiles(in: "json/conformance/test_parsing"))
+  @Test(
+    "Each conformance document is accepted or rejected as expected",
+    arguments: Corpus.jsonFiles(in: "json/conformance/test_parsing"))
   func conformance(path: String) throws {
     let name = try #require(path.split(separator: "/").last).dropLast(5)
     let isRead: Bool =
@@ -48,13 +50,13 @@ struct JSONCorpusTests {
     }
   }
 
-  @Test("The conformance documents are there")
+  @Test("More than 150 conformance documents are available")
   func conformanceIsThere() {
     #expect(Corpus.jsonFiles(in: "json/conformance/test_parsing").count > 150)
   }
 
   @Test(
-    "Real documents come back as they are", .tags(.long),
+    "Writing and reading a real document returns an equal value", .tags(.long),
     arguments: ["github-rest", "github-webhook", "mastodon", "tweets", "octokit-scenarios", "merge"])
   func roundTrip(folder: String) throws {
     let paths = Effort.sample(10, of: Corpus.jsonFiles(in: "json/\(folder)"))
@@ -69,7 +71,7 @@ struct JSONCorpusTests {
   }
 
   @Test(
-    "Real documents are written as they were, with the same keys in the same order and the same numbers", .tags(.long),
+    "Writing a real document preserves its keys, their order and the digits of its numbers", .tags(.long),
     arguments: ["github-rest", "github-webhook", "mastodon", "tweets", "octokit-scenarios", "merge"])
   func sameText(folder: String) throws {
     let paths = Effort.sample(10, of: Corpus.jsonFiles(in: "json/\(folder)"))
@@ -91,7 +93,8 @@ struct JSONCorpusTests {
     }
   }
 
-  @Test("Another reader reads the written text alike", .tags(.long), arguments: ["github-rest", "tweets"])
+  @Test(
+    "JSONSerialization reads the written text as the same value", .tags(.long), arguments: ["github-rest", "tweets"])
   func crossCheck(folder: String) throws {
     let paths = Effort.sample(10, of: Corpus.jsonFiles(in: "json/\(folder)"))
     #expect(!paths.isEmpty)

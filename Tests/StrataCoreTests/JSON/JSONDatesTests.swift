@@ -2,10 +2,10 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Dates in text")
+@Suite("ISO 8601 dates")
 struct JSONDatesTests {
   @Test(
-    "Read",
+    "Valid ISO 8601 dates are parsed",
     arguments: [
       ("2001-01-01T00:00:00Z", 0), ("1970-01-01T00:00:00Z", -978_307_200),
       ("2011-01-26T19:01:12Z", 317_761_272),
@@ -24,7 +24,7 @@ struct JSONDatesTests {
   }
 
   @Test(
-    "Refused",
+    "Invalid ISO 8601 dates are rejected",
     arguments: [
       "", "2011", "2011-01-26", "2011-01-26T19:01:12", "2011-01-26 19:01:12Z", "2011-1-26T19:01:12Z",
       "2011-13-26T19:01:12Z", "2011-00-26T19:01:12Z", "2011-02-29T19:01:12Z", "1900-02-29T00:00:00Z",
@@ -38,7 +38,7 @@ struct JSONDatesTests {
     #expect(ISO8601.date(from: text) == nil)
   }
 
-  @Test("The days of 400 years, after which the calendar repeats, come back in order")
+  @Test("Every day of a 400-year calendar cycle round-trips in ascending order")
   func days() throws {
     var text = "1700-01-01T12:00:00Z"
     var date = try #require(ISO8601.date(from: text))
@@ -56,7 +56,7 @@ struct JSONDatesTests {
     #expect(months.count == 4801)
   }
 
-  @Test("The years 0 to 9999 have a spelling")
+  @Test("Years 0 to 9999 can be written, and dates outside this range cannot")
   func ends() throws {
     for text in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
       #expect(ISO8601.string(from: try #require(ISO8601.date(from: text))) == text)
@@ -65,7 +65,7 @@ struct JSONDatesTests {
     #expect(ISO8601.string(from: try #require(ISO8601.date(from: "9999-12-31T23:59:59Z")) + 1) == nil)
   }
 
-  @Test("Foundation spells dates alike")
+  @Test("Dates are formatted as Foundation formats them")
   func foundation() throws {
     for step in 0..<2000 {
       // From 1600 to 9999. Foundation uses the Julian calendar for earlier dates.
@@ -74,7 +74,7 @@ struct JSONDatesTests {
     }
   }
 
-  @Test("Fractions have the digits that are needed")
+  @Test("Fractional seconds are written with only the digits they need")
   func fractions() throws {
     for interval in [
       0.1, -0.1, 317_761_272.123, 317_761_272.000001, -63_000_000_000.5, 8e8 + 0.7, 252_460_799.999,

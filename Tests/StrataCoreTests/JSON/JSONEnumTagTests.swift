@@ -47,7 +47,7 @@ private enum Several: Names {
   static var tagging: JSONTagging { .external(names: ["c": "card", "c": "card", "card": "card", "k": "card"]) }
 }
 
-@Suite("JSON: the tags of an enum")
+@Suite("JSON: enum tags")
 struct JSONEnumTagTests {
   private func tags<N: Names>(_ names: N.Type) throws -> ArchiveError? {
     do {
@@ -58,7 +58,7 @@ struct JSONEnumTagTests {
     } catch let error as ArchiveError { return error }
   }
 
-  @Test("A tag for two cases, or one that another case is written as, is a mistake")
+  @Test("A tag shared by two cases, or equal to another case's written tag, throws invalidMapping")
   func ambiguous() throws {
     for error in [try tags(Taken.self), try tags(Shared.self), try tags(Adjacent.self)] {
       #expect(error?.code == .invalidMapping)
@@ -66,12 +66,12 @@ struct JSONEnumTagTests {
     #expect(throws: ArchiveError.self) { try Paid<Taken>(fromJSON: Data(#"{"type": "cash"}"#.utf8)) }
   }
 
-  @Test("Tag and content have two keys")
+  @Test("Using one key for both tag and content throws invalidMapping")
   func oneKey() throws {
     #expect(try tags(OneKey.self)?.code == .invalidMapping)
   }
 
-  @Test("Cases may swap their tags, and one may have several")
+  @Test("Cases can swap their tags, and a case can have several")
   func unambiguous() throws {
     #expect(try tags(Swapped.self) == nil && tags(Several.self) == nil)
   }

@@ -156,7 +156,7 @@ private struct Column: Sendable {
   }
 }
 
-@Suite("JSON: every form in every type of field")
+@Suite("JSON: every input form for every field type")
 struct JSONFormTableTests {
   private static let columns: [Column] = [
     Column("bool", Bool.self) { "\($0)" }, Column("int8", Int8.self) { "\($0)" },
@@ -180,14 +180,14 @@ struct JSONFormTableTests {
     return text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
   }()
 
-  @Test("The table has its rows, and a column for each type")
+  @Test("The table has more than 100 rows and a column for each field type")
   func table() throws {
     #expect(Self.table.count > 100)
     #expect(Set(try #require(Self.table.first).dropFirst()) == Set(Self.columns.map(\.name)))
   }
 
   @Test(
-    "A field gives what Python reads, or refuses the form; so do optionals, arrays and dictionaries of it",
+    "Each field type decodes or rejects each form like the reference table, alone and in containers",
     .tags(.long),
     arguments: Self.columns.indices)
   func forms(_ index: Int) throws {

@@ -51,9 +51,9 @@ struct Picture { var src: String }
 struct Story { var blocks: [Block] = [] }  // {"blocks": [{"type": "text", "body": "…"}, {"type": "img", "src": "…"}]}
 // JSON:end
 
-@Suite("The guide to JSON")
+@Suite("The JSON guide")
 struct JSONGuideTests {
-  @Test("The examples of the guide are these")
+  @Test("The JSON guide contains both tested examples")
   func examples() throws {
     let examples = try Repository.examples("JSON")
     #expect(examples.count == 2)
@@ -61,7 +61,7 @@ struct JSONGuideTests {
     for example in examples { #expect(guide.contains(example.trimmingCharacters(in: .whitespacesAndNewlines))) }
   }
 
-  @Test("A list of a superclass holds its subclasses, both ways")
+  @Test("An array of a superclass reads and writes its subclasses")
   func hierarchy() throws {
     let car = #"{"kind":"car","brand":"Fiat","name":"Panda"}"#
     let bike = #"{"kind":"Bike","gears":9,"name":"Roadster"}"#
@@ -71,7 +71,7 @@ struct JSONGuideTests {
     #expect(try String(decoding: garage.jsonData(), as: UTF8.self) == text)
   }
 
-  @Test("A list of an enum holds several kinds of models, both ways")
+  @Test("An array of an enum reads and writes several model types")
   func blocks() throws {
     let text = #"{"blocks":[{"type":"text","body":"a"},{"type":"img","src":"b"}]}"#
     let story = try Story(fromJSON: Data(text.utf8))

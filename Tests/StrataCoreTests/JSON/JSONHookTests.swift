@@ -57,7 +57,7 @@ private struct Nest: DescribedModel, PostDecoding {
   var all: [Nest] { [self] + children.flatMap(\.all) }
 }
 
-@Suite("JSON: hooks run once, whatever stands between the text and the field")
+@Suite("JSON: hooks run once for each decoded object")
 struct JSONHookTests {
   private static let text = """
     {"plain": [{"n": 1}], "valid": [{"n": 1}, {"n": "x"}], "one": {"n": 1}, "many": [{"n": 1}, null], "list": [{"n": 1}],
@@ -67,7 +67,7 @@ struct JSONHookTests {
     plain: [Counted(n: 2)], valid: [Counted(n: 2)], one: Counted(n: 2), many: [Counted(n: 2), nil],
     list: [Counted(n: 2)], table: ["a": Counted(n: 2)], chained: Counted(n: 2))
 
-  @Test("M-8: a field runs the hook of each object once: behind skippingInvalid, by an adapter, in lists and tables")
+  @Test("M-8: the hook of each object runs once with skippingInvalid, adapters, arrays and dictionaries")
   func reading() throws {
     let data = Data(Self.text.utf8)
     #expect(try Forms(fromJSON: data) == Self.read)
@@ -76,21 +76,21 @@ struct JSONHookTests {
     #expect(try JSONAdapter<Forms>().decodeArray(Data("[\(Self.text)]".utf8)) == [Self.read])
   }
 
-  @Test("M-8: a merge runs them once on the incoming value")
+  @Test("M-8: merging runs hooks once on the incoming value")
   func merging() throws {
     var forms = Forms()
     try forms.mergeValues(fromJSON: Data(Self.text.utf8))
     #expect(forms == Self.read)
   }
 
-  @Test("M-8: an adapter's transformer on its own gives models whose hooks ran, and so does one that others follow")
+  @Test("M-8: standalone and chained model transformers run hooks")
   func alone() throws {
     #expect(try model.transform(["n": 1]) == Counted(n: 2))
     #expect(try model.array.optional.transform([["n": 1], ["n": 1]]) == [Counted(n: 2), Counted(n: 2)])
     #expect(try model.then(Transformer<Counted, Int> { $0.n }).transform(["n": 1]) == 2)
   }
 
-  @Test("M-8: writing runs no hook, so that a field is written as it is")
+  @Test("M-8: encoding runs no hooks")
   func writing() throws {
     let forms = Forms(
       one: Counted(n: 1), many: [Counted(n: 13)], list: [Counted(n: 1)], table: ["a": Counted(n: 1)],
@@ -101,7 +101,7 @@ struct JSONHookTests {
     #expect(try JSONReader().read(forms.jsonData()) == value)
   }
 
-  @Test("skippingInvalid passes over what is no element, and what a hook refuses, at every level")
+  @Test("skippingInvalid skips malformed elements and elements rejected by a hook, at every level")
   func skipping() throws {
     let nest = try Nest(fromJSON: Data(#"{"children": [{"children": [{}, 1, {"children": [null, {}]}]}, "x"]}"#.utf8))
     #expect(nest.all.count == 5 && nest.all.allSatisfy { $0.calls == 1 })

@@ -39,9 +39,9 @@ func close(_ response: Data) throws -> Data {
 }
 // JSON:end
 
-@Suite("The guide to JSON, an issue of a server")
+@Suite("The JSON guide: issue example")
 struct JSONIssueGuideTests {
-  @Test("The example for servers is this one, and has the documented results")
+  @Test("The issue example in the guide matches the tested code and has the documented results")
   func example() throws {
     let program = try #require(Repository.examples("JSON").first)
     #expect(try Repository.text("Docs/JSON.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))

@@ -20,7 +20,7 @@ private struct Twins: DescribedModel, Equatable {
     Field("right", \.right, json: "n", default: 0), make: { Twins(left: $0, right: $1) })
 }
 
-@Suite("JSON: mistakes of mappings are found when an adapter is made")
+@Suite("JSON: creating an adapter validates its mapping")
 struct JSONMappingCheckTests {
   private func problems(_ mapping: JSONMapping<Two>) -> [String] {
     do {
@@ -29,7 +29,7 @@ struct JSONMappingCheckTests {
     } catch { return ArchiveError.wrap(error).all.map { "\($0.code.rawValue) \($0.pathDescription)" } }
   }
 
-  @Test("The values for absence and for null must be readable by the field")
+  @Test("Replacement values for absent and null must be decodable as the field's type")
   func substitutes() {
     #expect(problems(["count": .path("n").missing("x")]) == ["invalidMapping count"])
     #expect(problems(["count": .path("n").missing(1.5)]) == ["invalidMapping count"])
@@ -39,7 +39,7 @@ struct JSONMappingCheckTests {
     #expect(problems(["text": .path("t").missing(3), "count": .path("n").missing("x")]).count == 2)
   }
 
-  @Test("A path with an accidental empty key is a mistake; an explicit empty key is allowed")
+  @Test("A path with an accidental empty key throws invalidMapping; an explicit empty key is allowed")
   func emptyKeys() {
     for path in ["a..b", ".a", "a.", "a[0]..b"] as [ValuePath] {
       #expect(problems(["count": .path(path)]) == ["invalidMapping count"], "\(path)")
@@ -50,7 +50,7 @@ struct JSONMappingCheckTests {
     #expect(problems(["count": "a.\"\".b"]) == [])
   }
 
-  @Test("A path with any key or an identity is a mistake, and names the remedy")
+  @Test("A path with a wildcard key or an identity throws invalidMapping and suggests a fix")
   func patterns() {
     func reasons(_ mapping: JSONMapping<Two>) -> [String] {
       do {
@@ -78,7 +78,7 @@ struct JSONMappingCheckTests {
     #expect(error?.code == .invalidMapping && error?.reason.contains("write \\* for a key") ?? false)
   }
 
-  @Test("A key that is named * or has brackets is read and written")
+  @Test("Keys that are named * or contain brackets are read and written")
   func literalKeys() throws {
     let adapter = try JSONAdapter<Two>(["count": "\\*", "text": .path(ValuePath("[0]", "a=b]"))])
     let text = #"{"*":3,"[0]":{"a=b]":"x"}}"#
@@ -86,7 +86,7 @@ struct JSONMappingCheckTests {
     #expect(try String(decoding: adapter.encode(Two(count: 3, text: "x")), as: UTF8.self) == text)
   }
 
-  @Test("The whole document is a path, but not one of several that are written")
+  @Test("The root path can be read, but not written as one of several paths")
   func root() throws {
     let whole = try JSONAdapter<Two>(["count": .readOnly(.firstOf("n", "."))])
     #expect(try whole.decode(Data(#"{"n": 3}"#.utf8)).count == 3)
@@ -95,7 +95,7 @@ struct JSONMappingCheckTests {
     #expect(try JSONAdapter<Two>().decode(Data(#"{"count": 5}"#.utf8), at: ".").count == 5)
   }
 
-  @Test("Two fields on one path are refused in reading as in writing")
+  @Test("Two fields with the same path are rejected in decoding and in encoding")
   func oneplace() throws {
     for use in [
       { _ = try Twins(fromJSON: Data(#"{"n": 1}"#.utf8)) }, { _ = try Twins(fromJSON: ["n": 1] as ArchiveValue) },
@@ -108,7 +108,7 @@ struct JSONMappingCheckTests {
   }
 
   @Test(
-    "A text takes numbers of any kind with all their digits",
+    "stringFromNumber keeps all digits of any JSON number",
     arguments: [
       "12", "18446744073709551616", "340282366920938463463374607431768211455", "12345678901234567890.12", "1.5",
       "123456789012345678901234567890123456789012345678901234567890",

@@ -43,7 +43,7 @@ private struct PatchedIssue: DescribedModel, Equatable {
   }
 }
 
-@Suite("JSON merge patch: what only the server has")
+@Suite("JSON merge patch: keys that only the server has")
 struct JSONMergePatchTests {
   private func patch(_ change: (inout PatchedIssue) -> Void) throws -> ArchiveValue {
     let old = PatchedIssue(
@@ -53,7 +53,7 @@ struct JSONMergePatchTests {
     return try JSONAdapter<PatchedIssue>().jsonMergePatch(from: old, to: new)
   }
 
-  @Test("A field that becomes nil takes nothing with it that is beside it")
+  @Test("Setting a field to nil patches only its own key and leaves sibling keys unchanged")
   func siblings() throws {
     #expect(try patch { $0.milestone = nil } == ["milestone": ["title": .null]])
     #expect(
@@ -91,7 +91,7 @@ struct JSONMergePatchTests {
     return document
   }
 
-  @Test("A patch applied to the server's whole document changes the fields and nothing else", .tags(.long))
+  @Test("A patch applied to the server's full document changes only the model's fields", .tags(.long))
   func law() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")
@@ -203,7 +203,7 @@ struct JSONMergePatchTests {
     return document
   }
 
-  @Test("So it is with any document: null and nothing on the way to fields, and anything beside them", .tags(.long))
+  @Test("A patch changes only the model's fields in any document, even with nulls or missing containers", .tags(.long))
   func anyDocument() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")
@@ -226,7 +226,7 @@ struct JSONMergePatchTests {
     }
   }
 
-  @Test("A field that is read at the first of several paths is gone from all of them, also in models inside")
+  @Test("A field read from the first of several paths is removed from all of them, also in nested models")
   func severalPaths() throws {
     let adapter = try JSONAdapter<Elsewhere>()
     let server: ArchiveValue = [

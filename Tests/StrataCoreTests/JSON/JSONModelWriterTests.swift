@@ -20,9 +20,9 @@ private struct Scattered: DescribedModel, Equatable {
     make: { Scattered(a: $0, b: $1, c: $3, inner: $2, d: $4) })
 }
 
-@Suite("JSON of models")
+@Suite("Writing models as JSON")
 struct JSONModelWriterTests {
-  @Test("J-23: fields whose paths begin alike share an object, at the place of the first")
+  @Test("J-23: fields with a common path prefix share an object at the position of the first field")
   func groups() throws {
     let leaf = Scattered(a: 1, b: "\"\n", c: 0.5, inner: [], d: nil)
     let model = Scattered(a: -2, b: "é", c: 1e22, inner: [leaf, leaf], d: "d")
@@ -33,14 +33,14 @@ struct JSONModelWriterTests {
     #expect(try text(JSONWriter().write([leaf])) == "[\(inner)]")
   }
 
-  @Test("Deep nesting with grouped fields takes time in proportion to its depth")
+  @Test("A model with grouped fields that is nested 100 levels deep round-trips")
   func nested() throws {
     var model = Scattered(a: 0, b: "", c: 0, inner: [], d: nil)
     for depth in 1...100 { model = Scattered(a: depth, b: "b", c: 1, inner: [model], d: nil) }
     #expect(try Scattered(fromJSON: model.jsonData()) == model)
   }
 
-  @Test("Pretty and sorted")
+  @Test("Output can be pretty-printed and sorted by key")
   func pretty() throws {
     let model = Scattered(a: 1, b: "", c: 2, inner: [], d: nil)
     #expect(
@@ -69,7 +69,7 @@ struct JSONModelWriterTests {
         == JSONWriter(isPretty: true, sortsKeys: true).write(JSONReader().read(model.jsonData())))
   }
 
-  @Test("Every kind of property comes back")
+  @Test("A model with every kind of property round-trips")
   func everything() throws {
     var model = Everything()
     // JSON dates have nanosecond precision.
@@ -85,7 +85,7 @@ struct JSONModelWriterTests {
   }
 
   @Test(
-    "Forms",
+    "Each value type is written in its JSON form",
     arguments: [
       ([1: "a", -2: "b"] as [Int: String] as any Archivable & Sendable, #"{"1":"a","-2":"b"}"#),
       ([true: 1] as [Bool: Int], "[[true,1]]"), ([:] as [Bool: Int], "{}"), ([:] as [String: Int], "{}"),
@@ -104,7 +104,7 @@ struct JSONModelWriterTests {
       try text(JSONWriter().write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)))) == expected)
   }
 
-  @Test("Dates are written as before, over all years")
+  @Test("Dates are written in ISO 8601 for the years 0 to 9999 and rejected outside this range")
   func dates() throws {
     for day in stride(from: -719_528, through: 2_932_896, by: 997) {
       let date = Date(timeIntervalSince1970: Double(day) * 86_400 + Double(day & 0xFFFF))
@@ -115,7 +115,7 @@ struct JSONModelWriterTests {
     }
   }
 
-  @Test("A value that JSON cannot represent is refused with its path")
+  @Test("A value that JSON cannot represent is rejected with its path")
   func refused() throws {
     let model = Scattered(a: 1, b: "", c: 1, inner: [Scattered(a: 1, b: "", c: .nan, inner: [], d: nil)], d: nil)
     let error = #expect(throws: ArchiveError.self) { try model.jsonData() }
@@ -128,7 +128,7 @@ struct JSONModelWriterTests {
     #expect(keyed?.pathDescription == "a[1]")
   }
 
-  @Test("J-25: two fields at one place of JSON are a mistake of the declaration", arguments: [0, 1, 2])
+  @Test("J-25: two fields with conflicting JSON paths throw invalidMapping", arguments: [0, 1, 2])
   func conflicts(kind: Int) {
     let paths: [[JSONField]] = [["a", "a"], ["a", "a.b"], ["a.b.c", "a.b"]]
     let fields = zip(["p", "q"], paths[kind]).map { FieldInfo($0, Int.self, json: $1) }
@@ -149,7 +149,7 @@ struct JSONModelWriterTests {
     static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Clash { Clash(fields: []) }
   }
 
-  @Test("Unknown fields are written after the others")
+  @Test("Unknown fields are written after the declared fields")
   func unknownFields() throws {
     struct Keeping: VersionedModel, Equatable {
       var id: Int
@@ -168,7 +168,7 @@ struct JSONModelWriterTests {
     #expect(try text(model.jsonData()) == #"{"meta":{"id":1},"extra":[1,2]}"#)
   }
 
-  @Test("More than 255 kinds of records")
+  @Test("A document can contain more than 255 record shapes")
   func manyShapes() throws {
     struct Shape: Archivable {
       let schemas: [ModelSchema]

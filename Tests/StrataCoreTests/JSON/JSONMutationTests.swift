@@ -26,9 +26,9 @@ private func check(_ bytes: [UInt8]) {
   }
 }
 
-@Suite("JSON: changed texts")
+@Suite("JSON: mutated documents")
 struct JSONMutationTests {
-  @Test("Every truncation is refused")
+  @Test("Every truncated document throws invalidJSON")
   func truncations() throws {
     check(document)
     _ = try JSONReader().read(Data(document))
@@ -38,7 +38,7 @@ struct JSONMutationTests {
     }
   }
 
-  @Test("Every flipped bit is read or refused")
+  @Test("A document with a flipped bit either round-trips or throws invalidJSON with a position")
   func flips() {
     for place in document.indices {
       for bit in 0..<8 {
@@ -49,7 +49,7 @@ struct JSONMutationTests {
     }
   }
 
-  @Test("Random pieces put elsewhere are read or refused", .tags(.long))
+  @Test("A document with randomly moved pieces either round-trips or throws invalidJSON with a position", .tags(.long))
   func splices() {
     let seed = UInt64.random(in: 0 ... .max)
     print("JSON splices: seed \(seed)")

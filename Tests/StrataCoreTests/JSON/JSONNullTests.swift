@@ -12,7 +12,7 @@ private struct Ballot: DescribedModel, Equatable {
     make: { Ballot(votes: $0, title: $1, tags: $2) })
 }
 
-@Suite("JSON: the error for a null that a field refuses names the declaration to add")
+@Suite("JSON: the error for a rejected null suggests the declaration to add")
 struct JSONNullTests {
   private static let withDefault =
     "the value is null, but the field is not optional; make the field optional, or declare a replacement for "
@@ -27,7 +27,7 @@ struct JSONNullTests {
     (#"{"title": "t", "tags": null}"#, "tags", "tags", withDefault),
   ]
 
-  @Test("On every road", arguments: rows)
+  @Test("Every way of decoding or merging throws the same error", arguments: rows)
   func messages(json: String, key: String, jsonPath: String, reason: String) throws {
     let data = Data(json.utf8)
     let poll = Ballot(votes: 1, title: "a", tags: ["x"])
@@ -83,7 +83,7 @@ struct JSONNullTests {
     }
   }
 
-  @Test("A transformer is not asked about null, and so does not refuse it")
+  @Test("Null is rejected by the field without calling its transformer")
   func transformers() throws {
     let adapter = try JSONAdapter<Ballot>([
       "votes": .path("v"), "title": .path("t", .values(["a": "b"])), "tags": "tags",
@@ -92,7 +92,7 @@ struct JSONNullTests {
     #expect(error?.reason.hasSuffix(Self.without) == true, "\(error?.reason ?? "")")
   }
 
-  @Test("The suggested declarations work")
+  @Test("The suggested declarations accept null")
   func remedies() throws {
     let adapter = try JSONAdapter<Ballot>(
       ["votes": .path("v").null(.useDefault), "title": .path("t").null(.value("none")), "tags": "tags"])
@@ -100,7 +100,7 @@ struct JSONNullTests {
     #expect(poll == Ballot(votes: 3, title: "none", tags: []))
   }
 
-  @Test("A null inside of a value has no such remedy")
+  @Test("The error for a null inside a value suggests no field declaration")
   func inside() {
     let error = #expect(throws: ArchiveError.self) {
       try Ballot(fromJSON: Data(#"{"title": "t", "tags": [null]}"#.utf8))

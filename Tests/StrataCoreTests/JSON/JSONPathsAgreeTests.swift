@@ -89,7 +89,7 @@ private func compare<T: Archivable & Equatable>(
   #expect(straight == detour, "\(T.self) \(text)", sourceLocation: sourceLocation)
 }
 
-@Suite("JSON: with and without a value in between")
+@Suite("JSON: decoding text agrees with decoding a parsed value")
 struct JSONPathsAgreeTests {
   static let scalarTexts = [
     "null", "true", "false", "0", "-0", "1", "-1", "127", "128", "255", "256", "-129", "1e2", "1.0", "1.5", "-0.0",
@@ -109,7 +109,7 @@ struct JSONPathsAgreeTests {
     "{\"x\":null}",
   ]
 
-  @Test("Every type reads every text alike", arguments: scalarTexts)
+  @Test("Every type gives the same result for JSON text and for its parsed value", arguments: scalarTexts)
   func scalars(text: String) {
     compare(Bool.self, text)
     compare(Int.self, text)
@@ -159,7 +159,8 @@ struct JSONPathsAgreeTests {
     #"{"id":1,"user.login":"a","unknown":1,"unknown":2}"#,
   ]
 
-  @Test("Nested paths, absent keys and nulls", arguments: documents)
+  @Test(
+    "Nested paths, absent keys and nulls give the same result for text and for a parsed value", arguments: documents)
   func paths(text: String) {
     // The model skips unknown keys, so duplicates are allowed. A value rejects them.
     if text.contains("unknown") {
@@ -171,7 +172,7 @@ struct JSONPathsAgreeTests {
   }
 
   @Test(
-    "J-6: null is a value of a field whose type holds it, whatever its path and its mapping",
+    "J-6: null is a valid value for a field whose type can hold it, whatever its path and mapping",
     arguments: [
       #"{"note":null,"meta":{"extra":null,"spare":null},"loose":null,"marks":{"first":null}}"#,
       #"{"note":null,"meta":null,"loose":null,"marks":null}"#,
@@ -189,7 +190,7 @@ struct JSONPathsAgreeTests {
     #expect(merged == expected)
   }
 
-  @Test("J-6: absent keeps the default, null is a value")
+  @Test("J-6: an absent key keeps the default, and null for a non-optional field throws typeMismatch")
   func absentAndNull() throws {
     #expect(try Filing(fromJSON: Data(#"{"id":1}"#.utf8)).owner == -1)
     let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(#"{"id":1,"user":{"id":null}}"#.utf8)) }
@@ -198,7 +199,7 @@ struct JSONPathsAgreeTests {
   }
 
   @Test(
-    "J-5: a path through something else than an object is an error with its path",
+    "J-5: a path through a non-object throws typeMismatch with its path",
     arguments: [("7", "user"), ("{\"address\":[1]}", "user.address"), ("\"x\"", "user"), ("[]", "user")])
   func pathThroughScalar(user: String, path: String) {
     let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data("{\"id\":1,\"user\":\(user)}".utf8)) }
@@ -207,7 +208,7 @@ struct JSONPathsAgreeTests {
     #expect(error?.typeName == "Filing")
   }
 
-  @Test("Errors carry the whole path, the offset, and line and column")
+  @Test("Errors contain the full path, the byte offset, the line and the column")
   func places() {
     let text = "{\"id\": 1,\n \"labels\": [{\"name\": \"x\"},\n  {\"name\": 7}]}"
     let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(text.utf8)) }
@@ -224,7 +225,7 @@ struct JSONPathsAgreeTests {
   }
 
   @Test(
-    "Line and column are those of the value also where a mapping reads it",
+    "Errors of mapped fields contain the line and column of the value",
     arguments: [
       ("{\"days\": {\"first\":\n 7}}", "2, column 2", "day"),
       ("{\"days\": {\"first\":\n\n  \"2020-13-01\"}}", "3, column 4", "day"),
@@ -239,7 +240,7 @@ struct JSONPathsAgreeTests {
     #expect(error?.pathDescription == path)
   }
 
-  @Test("Line and column are in errors of an adapter too, at a path, of an array, and of the first of all errors")
+  @Test("Adapter errors contain the line and column at a path, in an array and with collectAll")
   func placesOfAdapters() throws {
     let adapter = try JSONAdapter<Mapped>()
     let text = Data("{\"a\": [\n{\"days\":\n{\"first\": 7}, \"homes\": [{}]}]}".utf8)
@@ -258,7 +259,7 @@ struct JSONPathsAgreeTests {
   }
 
   @Test(
-    "A key that a field reads may not stand twice",
+    "Duplicate keys that a field reads are rejected",
     arguments: [
       (#"{"id":1,"id":1}"#, "id"), (#"{"id":1,"i\u0064":2}"#, "id"), (#"{"id":1,"user":{},"user":{"id":1}}"#, "user"),
       (#"{"id":1,"user":{"id":1,"id":2}}"#, "user.id"), (#"{"id":1,"note":{"a":{"b":1,"b":2}}}"#, "note.a.b"),
@@ -278,7 +279,7 @@ struct JSONPathsAgreeTests {
     #expect(refused?.pathDescription.isEmpty == false)
   }
 
-  @Test("Merging refuses two values for a field, and leaves the model as it was")
+  @Test("Merging rejects duplicate keys of a field and leaves the model unchanged")
   func duplicatesInMerges() throws {
     var report = try Filing(fromJSON: Data(#"{"id":1}"#.utf8))
     let before = report
@@ -291,7 +292,7 @@ struct JSONPathsAgreeTests {
     #expect(report.number == 4)
   }
 
-  @Test("Every damaged byte is read alike")
+  @Test("Each flipped bit or truncation gives the same result for text and for a parsed value")
   func damage() {
     let text = Self.documents[0]
     let bytes = Array(text.utf8)
@@ -313,7 +314,7 @@ struct JSONPathsAgreeTests {
     }
   }
 
-  @Test("A model nested 100,000 levels deep is an error", arguments: ["[", "{\"nested\":[", "{\"a\":"])
+  @Test("A model nested 100,000 levels deep exceeds the depth limit", arguments: ["[", "{\"nested\":[", "{\"a\":"])
   func deep(opening: String) {
     let data = Data(String(repeating: opening, count: 100_000).utf8)
     for depth in [512, 1 << 20] {
@@ -324,7 +325,7 @@ struct JSONPathsAgreeTests {
     }
   }
 
-  @Test("A model nested as deep as the limit allows comes back")
+  @Test("A model nested to the depth limit round-trips")
   func deepest() throws {
     let levels = ArchiveLimits().depth / 2
     let text = String(repeating: "{\"nested\":[", count: levels) + String(repeating: "]}", count: levels)
@@ -349,7 +350,7 @@ struct JSONPathsAgreeTests {
       make: { Chain(number: $0, labels: $1, next: $2) })
   }
 
-  @Test("Elements are read without making the rest")
+  @Test("A custom type can decode itself from the members of a JSONElement")
   func elements() throws {
     struct Sum: Archivable, Equatable {
       var total: Int

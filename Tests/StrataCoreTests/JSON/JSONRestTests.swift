@@ -39,7 +39,7 @@ private struct Part: VersionedModel, Equatable {
   }
 }
 
-@Suite("JSON: what no field reads")
+@Suite("JSON: keys that no field reads")
 struct JSONRestTests {
   private func value(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
@@ -50,7 +50,7 @@ struct JSONRestTests {
     #"{"milestone":{}}"#, #"{"at":[1.5,null,2]}"#,
   ]
 
-  @Test("U-22: capture keeps the siblings of paths, archives them and writes them again", arguments: documents)
+  @Test("U-22: capture keeps unread siblings of field paths, archives them and writes them again", arguments: documents)
   func capture(text: String) throws {
     let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
     let document = try value(text)
@@ -67,7 +67,7 @@ struct JSONRestTests {
     }
   }
 
-  @Test("A field's current value is written, together with the remaining keys")
+  @Test("A changed field is written together with the captured keys")
   func changed() throws {
     let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
     var part = try adapter.decode(value(#"{"milestone":{"id":7,"meta":{"of":1}},"token":"old","x":1}"#))
@@ -84,7 +84,7 @@ struct JSONRestTests {
         == #"{"milestone":{"title":"new"}}"#)
   }
 
-  @Test("Refuse sees the siblings of paths")
+  @Test("The refuse option rejects unread siblings of field paths")
   func refuse() throws {
     let adapter = try JSONAdapter<Part>(unknownKeys: .refuse)
     let document = try value(
@@ -96,7 +96,7 @@ struct JSONRestTests {
     #expect(throws: Never.self) { try adapter.decode(value(#"{"milestone":{"title":"a"},"rows":[{},{"more":1}]}"#)) }
   }
 
-  @Test("Thousands of captured keys beside a field are read, archived, written and compared", .tags(.long))
+  @Test("Thousands of captured keys next to a field are read, archived, written and compared", .tags(.long))
   func many() throws {
     let entries = (0..<Effort.rounds(4_000, long: 16_000)).map {
       ArchiveObject.Entry(key: "key number \($0)", value: .int(Int64($0)))
@@ -125,7 +125,7 @@ struct JSONRestTests {
   }
 
   @Test(
-    "U-22: what is read and never written is captured, and so are the alternatives that were not chosen",
+    "U-22: read-only keys and unused alternative paths are captured and written again",
     arguments: [
       #"{"title":"t","updated_at":"now","labels":[{"name":"a","color":1},{"name":"b"}],"meta":{"count":2,"more":3}}"#,
       #"{"title":"t","page":"p","links":{"html":"h","self":"s"},"url":"u","id":1,"_id":2}"#,
@@ -139,7 +139,7 @@ struct JSONRestTests {
     #expect(after.objectValue == before.objectValue?.withoutNullPage, "\(after)")
   }
 
-  @Test("U-22: a value that was found at another path moves to the first one")
+  @Test("U-22: a value read from an alternative path is written at the first path")
   func chosenAlternative() throws {
     let adapter = try JSONAdapter<Notice>(unknownKeys: .capture)
     let notice = try adapter.decode(Data(#"{"title":"t","links":{"html":"h","self":"s"},"url":"u"}"#.utf8))
@@ -155,7 +155,7 @@ struct JSONRestTests {
     var unknownFields = UnknownFields()
   }
 
-  @Test("U-22: an error of a field is the same whether or not unknown keys are captured")
+  @Test("U-22: a field's error is the same with and without captured unknown keys")
   func errorOfAlternative() throws {
     let document = try value(#"{"a":5}"#)
     for unknownKeys in [JSONUnknownKeys.ignore, .capture] {
@@ -168,14 +168,14 @@ struct JSONRestTests {
     }
   }
 
-  @Test("U-22: a field that is only written reads nothing, so a value at another of its paths is kept")
+  @Test("U-22: a write-only field reads nothing, so a value at one of its alternative paths is kept")
   func alternativeOfWritten() throws {
     let adapter = try JSONAdapter<Ticketed>(unknownKeys: .capture)
     #expect(try adapter.encodeValue(adapter.decode(value(#"{"key":1}"#)), nulls: .omit) == ["key": 1])
   }
 
   @Test(
-    "U-22: a value that stands where a field is written, and cannot be kept beside it, is an error",
+    "U-22: capturing throws if an unread value blocks the path of a written field",
     arguments: [
       (#"{"auth":"basic"}"#, "token", "auth"), (#"{"auth":[1]}"#, "token", "auth"),
       (#"{"keys":{"a":1}}"#, "key", "keys"), (#"{"keys":"k","key":1}"#, "key", "keys"),
@@ -192,7 +192,7 @@ struct JSONRestTests {
     #expect(throws: Never.self) { try JSONAdapter<Ticketed>().decode(json) }
   }
 
-  @Test("U-22: all values that cannot be captured are reported; null and containers of the path are no such values")
+  @Test("U-22: all values that cannot be captured are reported; null and matching containers are accepted")
   func allInTheWay() throws {
     let adapter = try JSONAdapter<Ticketed>(unknownKeys: .capture)
     let all = #expect(throws: ArchiveError.self) {
@@ -212,7 +212,7 @@ struct JSONRestTests {
     var unknownFields = UnknownFields()
   }
 
-  @Test("A document that is an array: what no field reads is refused, and an error where it would be captured")
+  @Test("With an array at the root, unread values throw unknownKey for both refuse and capture")
   func arrayAtRoot() throws {
     for (text, path) in [(#"[{"name":"a","size":1},2]"#, "[0]"), (#"[{"name":"a"},2,3]"#, "[2]")] {
       let error = #expect(throws: ArchiveError.self) {
@@ -229,7 +229,7 @@ struct JSONRestTests {
     }
   }
 
-  @Test("U-22: a captured key may have the name of a field that JSON has elsewhere, or had before")
+  @Test("U-22: a captured key can equal the current or former name of a field with another JSON key")
   func sameName() throws {
     let adapter = try JSONAdapter<Renamed>(unknownKeys: .capture)
     let text = #"{"headline":"h","title":"T","caption":[1],"\#u{E000}title":2,"x":1}"#

@@ -33,7 +33,7 @@ struct JSONSkippingTests {
   private static let broken = #"{"inner": {"name": ""}, "count": 2}"#
   private static let text = "[\(both), \(good), \(broken), \(good)]"
 
-  @Test("An element that is skipped for two reasons does not take the next one with it")
+  @Test("An element that is invalid for two reasons is skipped without skipping the next one")
   func elements() throws {
     let adapter = try JSONAdapter<Row>()
     #expect(try adapter.decodeArray(Data(Self.text.utf8), onInvalid: { _ in }).map(\.count) == [1, 1])
@@ -75,7 +75,7 @@ struct JSONSkippingTests {
   }
 
   @Test(
-    "A field that skips leaves out what is no element and what breaks a rule, on every road",
+    "A skippingInvalid field omits malformed and invalid elements in every kind of decoding and merge",
     arguments: roads.map(\.name))
   func field(_ name: String) throws {
     let road = try #require(Self.roads.first { $0.name == name })
@@ -83,7 +83,7 @@ struct JSONSkippingTests {
     #expect(read.map(\.count) == [1, 1] && read.map(\.inner.name) == ["ok", "ok"])
   }
 
-  @Test("Reading that does not validate keeps what breaks a rule")
+  @Test("Without validation, skippingInvalid keeps elements that break a rule")
   func unvalidated() throws {
     let json = Data(Self.text2.utf8)
     #expect(try Table(fromJSON: json, validates: false).rows.map(\.count) == [1, 2, 1])
@@ -95,7 +95,7 @@ struct JSONSkippingTests {
     #expect(try adapter.decode(json).rows.map(\.count) == [1, 2, 1])
   }
 
-  @Test("A rule that fails beside the list fails the document, with all failures and their places")
+  @Test("A broken rule outside a skipping list fails the document, and every failure has its path")
   func beside() throws {
     let json =
       #"{"first": \#(Self.broken), "tables": [{"rows": [\#(Self.both), \#(Self.good)]}], "last": \#(Self.broken)}"#
@@ -107,7 +107,7 @@ struct JSONSkippingTests {
       ])
   }
 
-  @Test("A limit that is reached is an error: all that follows would be left out")
+  @Test("Reaching a limit throws instead of skipping the element")
   func limits() throws {
     let text = #"{"items": [{"depth": 1}, {"depth": 600}, null]}"#
     let error = #expect(throws: ArchiveError.self) { try Depths(fromJSON: Data(text.utf8)) }
@@ -119,7 +119,7 @@ struct JSONSkippingTests {
     #expect(skipped?.code == .limitExceeded && skipped?.codingPath == [.index(2)])
   }
 
-  @Test("A merge changes only the keys that elements have")
+  @Test("Merging a skippingInvalid list changes only the keys that its elements contain")
   func partial() throws {
     let here = Noted(id: 1, title: "old", note: "mine")
     let list = NotedList(items: [here])

@@ -26,14 +26,14 @@ private struct Boxed: DescribedModel {
   static let fields = Fields(Boxed.self, name: "TagBoxed", version: 1, Field("type", \.type), make: { Boxed(type: $0) })
 }
 
-@Suite("JSON: the tag of a cluster is written, or there is an error")
+@Suite("JSON: a cluster writes its tag or throws")
 struct JSONTagTests {
   private func typed(_ path: String, _ tag: String = "t") throws -> JSONCluster<Typed> {
     try JSONCluster(by: .key(ValuePath(parsing: path)), .model(tag, JSONAdapter<Typed>()) { $0 })
   }
 
   @Test(
-    "A tag stands first, and is written among fields at any depth",
+    "A tag is written first in its object, at any depth",
     arguments: [
       ("kind", #"{"kind":"t","type":null,"a":{"b":{"x":1}},"y":2}"#),
       ("a.kind", #"{"a":{"kind":"t","b":{"x":1}},"type":null,"y":2}"#),
@@ -47,7 +47,7 @@ struct JSONTagTests {
     #expect(try cluster.decode(cluster.encode(model)) == model)
   }
 
-  @Test("A field that holds the tag keeps its place")
+  @Test("A field that holds the tag keeps its position")
   func own() throws {
     let cluster = try typed("type")
     let text = #"{"type":"t","a":{"b":{"x":1}},"y":2}"#
@@ -57,7 +57,7 @@ struct JSONTagTests {
   }
 
   @Test(
-    "Where something else has the place of the tag, or stands on the way to it, nothing is written",
+    "Encoding throws if another value occupies the tag's path or blocks it",
     arguments: ["type", "y", "a", "a.b", "a.b.x", "y.kind", "type.kind", "a.b.x.kind"])
   func taken(_ path: String) throws {
     for model in [Typed(), Typed(type: "other")] {
@@ -70,7 +70,7 @@ struct JSONTagTests {
     }
   }
 
-  @Test("A list or a number in the place of the tag is kept, too, and is an error")
+  @Test("Encoding throws if an array or a number occupies the tag's path")
   func others() throws {
     let boxed = try JSONCluster<Boxed>(by: .key("type"), .model("t", JSONAdapter<Boxed>()) { $0 })
     #expect(throws: ArchiveError.self) { try boxed.encode(Boxed()) }
@@ -82,7 +82,7 @@ struct JSONTagTests {
     }
   }
 
-  @Test("Every tag of clusters in clusters is written")
+  @Test("Nested clusters write all of their tags")
   func nested() throws {
     let inner = try typed("a.kind")
     let outer = try JSONCluster<Typed>(by: .key("a.group"), .cluster("g", inner))
@@ -93,7 +93,7 @@ struct JSONTagTests {
     #expect(throws: ArchiveError.self) { try clashing.encodeValue(Typed()) }
   }
 
-  @Test("A discriminator that has no place of its own for a tag is a mistake")
+  @Test("A discriminator without a distinct path for the tag throws invalidMapping")
   func noPlace() {
     for discriminator: Discriminator in [.key("a[*].kind"), .key("*"), .sibling("type", content: "type")] {
       let error = #expect(throws: ArchiveError.self) {
@@ -103,7 +103,7 @@ struct JSONTagTests {
     }
   }
 
-  @Test("A document that has two values under one key is refused, as models refuse it")
+  @Test("A cluster rejects documents with duplicate keys")
   func duplicates() throws {
     let cluster = try typed("type")
     for text in [

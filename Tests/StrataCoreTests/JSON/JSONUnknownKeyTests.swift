@@ -24,7 +24,7 @@ private final class Bird: Beast {
   }
 }
 
-@Suite("JSON: unknown keys that are refused")
+@Suite("JSON: rejected unknown keys")
 struct JSONUnknownKeyTests {
   private func error(_ json: String) -> ArchiveError? {
     #expect(throws: ArchiveError.self) {
@@ -32,7 +32,7 @@ struct JSONUnknownKeyTests {
     }
   }
 
-  @Test("A key of a subclass names the subclass, and what reads objects of it")
+  @Test("The error for a subclass's key names the subclass and suggests ways to read it")
   func subclass() {
     let error = error(#"{"label": "a", "parts": {"wings": 2}}"#)
     #expect(error?.code == .unknownKey && error?.typeName == "Beast" && error?.codingPath == [.key("parts")])
@@ -42,7 +42,7 @@ struct JSONUnknownKeyTests {
           + "JSONCluster for both classes, or pass unknownKeys: .ignore") == true)
   }
 
-  @Test("The error for a key that no class has is unchanged")
+  @Test("The error for a key of no class suggests mapping or ignoring the key")
   func nobody() {
     let error = error(#"{"label": "a", "other": 1}"#)
     #expect(

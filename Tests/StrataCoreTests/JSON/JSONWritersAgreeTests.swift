@@ -97,7 +97,7 @@ private enum Samples {
   }()
 }
 
-@Suite("JSON: all ways to write agree")
+@Suite("JSON: all writers produce the same output")
 struct JSONWritersAgreeTests {
   /// The value as an archive contains it, with sorted sets and maps.
   private func canonical(_ value: ArchiveValue) throws -> ArchiveValue {
@@ -116,7 +116,7 @@ struct JSONWritersAgreeTests {
   }
 
   @Test(
-    "Values, in models, in arrays and alone, by writers and adapters, plain, pretty and sorted",
+    "Writers and adapters write every value identically, alone, in models and in arrays",
     arguments: Samples.values.indices)
   func everyValue(place: Int) throws {
     let value = try canonical(Samples.values[place])
@@ -164,7 +164,7 @@ struct JSONWritersAgreeTests {
     #expect(Written { try JSONWriter().write(value) } == .text(expected))
   }
 
-  @Test("Dictionaries are objects where all keys have a text, and else pairs")
+  @Test("Dictionaries are written as objects if their keys have a text form, and otherwise as pairs")
   func dictionaries() throws {
     try check([true: 1], "[[true,1]]")
     try check([1.5: 1], "[[1.5,1]]")
@@ -183,7 +183,7 @@ struct JSONWritersAgreeTests {
     try check([Float(16_777_216): Float(16_777_216)], "[[16777216.0,16777216.0]]")
   }
 
-  @Test("Sorted keys are in the order of their bytes, whatever their escapes, at every level")
+  @Test("Sorted keys are in byte order at every level, regardless of escapes")
   func sorted() throws {
     let value: ArchiveValue = ["b": ["z": 1, "a": 2], "\"": 1, "\u{1}": 2, "a": [["y": 1, "x": 2]], "!": 3, "": 4]
     let expected = #"{"":4,"\u0001":2,"!":3,"\"":1,"a":[{"x":2,"y":1}],"b":{"a":2,"z":1}}"#
@@ -194,7 +194,7 @@ struct JSONWritersAgreeTests {
     #expect(Written { try JSONWriter().write(JSONReader().read(pretty)) } == .text(expected))
   }
 
-  @Test("Unknown fields are written whether or not a mapping needs a value")
+  @Test("Unknown fields are written even if a field uses a transformer")
   func unknownFields() throws {
     struct Keeping: VersionedModel {
       var archivedUnknownFields: UnknownFields

@@ -27,12 +27,12 @@ private struct MixedArticle: Equatable {
   var blocks: [MixedBlock] = []
 }
 
-@Suite("Lists of several kinds of models")
+@Suite("Arrays of several model types")
 struct MixedListTests {
   private static let json =
     #"{"blocks":[{"type":"text","body":"a"},{"type":"img","src":"https://a.example/p","width":3},{"type":"rule"}]}"#
 
-  @Test("An enum of models is read, archived, merged and written, each by its own mapping and version")
+  @Test("An enum of models is read, archived and written with the mapping of each model")
   func blocks() throws {
     let article = try MixedArticle(fromJSON: Data(Self.json.utf8))
     let url = try #require(URL(string: "https://a.example/p"))

@@ -42,7 +42,7 @@ private enum Progress: String, Archivable, CaseIterable { case open, closed }
     } catch { return "\(error)" }
   }
 
-  @Test("J-6, J-7, J-18: text and value give the same model or the same error", arguments: documents)
+  @Test("J-6, J-7, J-18: JSON text and its parsed value decode to the same model or error", arguments: documents)
   func paths(text: String) throws {
     let adapter = try JSONAdapter<Mixed>()
     let straight = outcome { try adapter.decode(Data(text.utf8)) }

@@ -108,11 +108,11 @@ private final class Observer {
   init(_ author: Author) { self.author = author }
 }
 
-@Suite("Merging: objects whose properties are all constants")
+@Suite("Merging: objects with only constant properties")
 struct ConstantObjectTests {
   private func json(_ text: String) -> MergeSource { .json(Data(text.utf8)) }
 
-  @Test("A changed one is replaced wherever something refers to it")
+  @Test("A changed object is replaced at every reference")
   func replaced() throws {
     let old = Author(id: 7, name: "Ann"), other = Author(id: 8, name: "Ben")
     var post = Post(id: 1, author: old, reviewers: [old, other], draft: "d")
@@ -122,14 +122,14 @@ struct ConstantObjectTests {
     #expect(report.entries.contains { "\($0.path)" == "author.name" && $0.outcome == .server }, "\(report)")
   }
 
-  @Test("In an object, by another object, and in a dictionary")
+  @Test("A changed object is replaced in another object's fields and dictionaries")
   func inObjects() throws {
     let shelf = Shelf(Author(id: 7, name: "Ann"))
     try shelf.merge(.model(Shelf(Author(id: 7, name: "Anna"))))
     #expect(shelf.first?.name == "Anna" && shelf.authors["a"] === shelf.first)
   }
 
-  @Test("In a list; one with NaN on both sides stays the same object")
+  @Test("A changed object is replaced in a list; NaN on both sides counts as unchanged")
   func inLists() throws {
     let ann = Author(id: 7, name: "Ann"), ben = Author(id: 8, name: "Ben")
     var authors = [ann, ben]
@@ -141,7 +141,7 @@ struct ConstantObjectTests {
     #expect(readings.count == 2 && readings[0] === reading)
   }
 
-  @Test("An edit here stays, and both edits are a conflict")
+  @Test("A local edit is kept, and edits on both sides are a conflict")
   func threeWay() throws {
     let base = Post(id: 1, author: Author(id: 7, name: "Ann"))
     var post = Post(id: 1, author: Author(id: 7, name: "Anni"))
@@ -152,7 +152,7 @@ struct ConstantObjectTests {
     #expect(report.conflicts.count == 1 && report.conflicts.allSatisfy { "\($0.path)" == "author.name" }, "\(report)")
   }
 
-  @Test("One that does not change stays the same object")
+  @Test("An unchanged object keeps its identity")
   func unchanged() throws {
     let author = Author(id: 7, name: "Ann")
     var post = Post(id: 1, author: author)
@@ -160,7 +160,7 @@ struct ConstantObjectTests {
     #expect(post.author === author && report.isEmpty)
   }
 
-  @Test("The root, and what a constant refers to, cannot be replaced: an error, and nothing changes")
+  @Test("Replacing the root or an object held by a constant throws and changes nothing")
   func refused() throws {
     let author = Author(id: 7, name: "Ann")
     let error = #expect(throws: ArchiveError.self) { try author.merge(json(#"{"id":7,"name":"Anna"}"#)) }
@@ -170,7 +170,7 @@ struct ConstantObjectTests {
     #expect(letter.author === author && letter.signature.author === author && author.name == "Ann")
   }
 
-  @Test("Of several objects with one identity none is replaced, so that no edit is lost", arguments: [true, false])
+  @Test("Objects that share an identity are not replaced, so no local edit is lost", arguments: [true, false])
   func copies(firstIsEdited: Bool) throws {
     let base = Post(id: 1, author: Author(id: 7, name: "Ann"))
     let edited = Author(id: 7, name: "Anni"), other = Author(id: 7, name: "Ann")
@@ -187,7 +187,7 @@ struct ConstantObjectTests {
   }
 
   @Test(
-    "An object of another class, with a property beside the fields, with unknown keys or held by a weak reference is an error"
+    "Replacing throws for another class, non-field properties, unknown keys and weak references"
   )
   func kept() throws {
     var boat = Boat(captain: Captain(id: 7, name: "Ann", rank: 3))

@@ -12,7 +12,7 @@ private final class Node: DescribedModel {
     make: { Node($0, $1, $2) })
 }
 
-@Suite("Merging: objects with many paths to them")
+@Suite("Merging: objects reachable by many paths")
 struct DiamondMergeTests {
   /// Each object refers to the next one twice, so the last one has 2^600 paths.
   private func diamonds(_ count: Int) -> Node? {
@@ -22,7 +22,7 @@ struct DiamondMergeTests {
   }
 
   @Test(
-    "A hook is given the objects of a document as they refer to each other, those in cycles and far away too",
+    "A hook receives the source objects with their references intact, including distant cycles",
     .timeLimit(.minutes(20)))
   func source() throws {
     let first = try #require(diamonds(600))

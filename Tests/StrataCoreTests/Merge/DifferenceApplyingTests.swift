@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Differences applied to a third value")
+@Suite("Applying a difference to a third value")
 struct DifferenceApplyingTests {
   private func applied(_ old: ArchiveValue, _ new: ArchiveValue, to third: ArchiveValue) throws -> ArchiveValue {
     try ValueDifference(from: old, to: new).applied(to: third)
@@ -14,7 +14,7 @@ struct DifferenceApplyingTests {
   }
 
   @Test(
-    "Elements that an order does not name follow it, in the order that they have",
+    "Elements missing from a reordering follow it in their existing order",
     arguments: [
       ([1, 2], [2, 1], [1, 2, 9], [2, 1, 9]), ([1, 2], [2, 1], [9, 1, 2], [2, 1, 9]),
       ([1, 2, 3], [3, 1, 4], [1, 8, 2, 3, 9], [3, 1, 4, 8, 9]), ([1, 2], [2, 1], [9, 2, 8, 1, 7], [2, 1, 9, 8, 7]),
@@ -23,7 +23,7 @@ struct DifferenceApplyingTests {
     #expect(try applied(elements(old), elements(new), to: elements(third)) == elements(result))
   }
 
-  @Test("An order of elements that are gone is an error")
+  @Test("Reordering elements that no longer exist throws mergeFailed")
   func gone() {
     for third in [[1], [2, 9], []] {
       let error = #expect(throws: ArchiveError.self) {
@@ -33,7 +33,7 @@ struct DifferenceApplyingTests {
     }
   }
 
-  @Test("A member that a set has already is an error, as it is under a key")
+  @Test("Adding an existing member or removing a missing one throws mergeFailed")
   func members() throws {
     for (old, new, third) in [
       (.set([1]), .set([1, 2]), .set([1, 2])), (["a": 1], ["a": 1, "b": 2], ["a": 1, "b": 2]),
@@ -46,7 +46,7 @@ struct DifferenceApplyingTests {
     #expect(try applied(.set([1]), .set([1, 2]), to: .set([1, 3])) == .set([1, 2, 3]))
   }
 
-  @Test("A value of another kind is an error, and does not stay as it is")
+  @Test("Applying a difference to a value of another kind throws mergeFailed")
   func kinds() throws {
     let (pair, swapped) = (elements([1, 2]), elements([2, 1]))
     let object: ArchiveValue = ["a": 1]
@@ -66,7 +66,9 @@ struct DifferenceApplyingTests {
   }
 
   /// An oracle that only looks at identifiers: an element of the third value that was not removed occurs once.
-  @Test("Nothing of a third value is lost or doubled", .tags(.long), arguments: 0..<Effort.rounds(1, long: 8))
+  @Test(
+    "Applying a difference to a third value neither loses nor duplicates elements", .tags(.long),
+    arguments: 0..<Effort.rounds(1, long: 8))
   func nothingLost(_ seed: Int) throws {
     var random = SeededRandom(seed: UInt64(7_100 + seed))
     for _ in 0..<200 {

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Differences: what is not a number is the same as itself")
+@Suite("Differences: NaN equals itself")
 struct DifferenceNaNTests {
   private static let nan = ArchiveValue.double(.nan)
   private static let nanDate = ArchiveValue.date(Date(timeIntervalSinceReferenceDate: .nan))
@@ -17,7 +17,7 @@ struct DifferenceNaNTests {
     ]
   }
 
-  @Test("Nothing with NaN inside differs from itself, at any depth")
+  @Test("A value that contains NaN does not differ from itself at any depth")
   func same() throws {
     for nan in [
       Self.nan, .float(.nan), .decimal(.nan), .double(-.nan), .double(Double(nan: 7, signaling: false)), Self.nanDate,
@@ -32,7 +32,7 @@ struct DifferenceNaNTests {
     #expect(JSONMergePatch.patch(from: ["a": [Self.nan]], to: ["a": [Self.nan]]) == [:])
   }
 
-  @Test("A path that names an element by what is not a number is equal to itself")
+  @Test("A path that identifies an element by NaN equals itself")
   func paths() {
     for nan in [Self.nan, .float(.nan), .decimal(.nan), Self.nanDate] {
       let paths = [ValuePath([.key("a"), .element(key: "id", id: nan)]), ValuePath([.value(nan)])]
@@ -40,7 +40,7 @@ struct DifferenceNaNTests {
     }
   }
 
-  @Test("Kinds of numbers that are none stay apart")
+  @Test("A double NaN differs from a float NaN and from 0")
   func kinds() {
     for (one, other) in zip(Self.wrapped(Self.nan), Self.wrapped(.float(.nan))) {
       #expect(!ValueDifference(from: one, to: other).isEmpty)
@@ -50,7 +50,7 @@ struct DifferenceNaNTests {
     }
   }
 
-  @Test("A difference is applied to its own source, NaN or not")
+  @Test("A difference applies to its own source, with or without NaN")
   func applied() throws {
     let plain: [ArchiveValue] = [1, [1, 2, 3], ["b": 2]]
     for (old, sameOld) in zip(Self.wrapped(Self.nan), Self.wrapped(Self.nan)) {
@@ -66,7 +66,7 @@ struct DifferenceNaNTests {
     }
   }
 
-  @Test("Taking NaN out of an array, a set and a map, and putting it in")
+  @Test("Adding or removing NaN in an array, a set, a map or an object is one change")
   func members() throws {
     let pairs: [(ArchiveValue, ArchiveValue)] = [
       ([1, Self.nan, 2], [1, 2]), ([Self.nan, 1, Self.nan], [Self.nan, Self.nan]), (.set([1, Self.nan]), .set([1])),

@@ -46,14 +46,14 @@ private final class PolicyPlain: PolicyCounter {
   }
 }
 
-@Suite("Merge policies in a hierarchy")
+@Suite("Merge policies in a class hierarchy")
 struct HierarchyPolicyTests {
   private func counter<C: PolicyCounter>(_ counter: C, _ change: (C) -> Void) -> C {
     change(counter)
     return counter
   }
 
-  @Test("S-09: policies of fields count for the fields of a superclass and for those of a subclass")
+  @Test("S-09: field policies apply to the fields of the superclass and of the subclass")
   func policies() throws {
     let local = counter(PolicyGauge()) { ($0.name, $0.level, $0.marks) = ("here", 5, [1, 2]) }
     let server = counter(PolicyGauge()) { ($0.name, $0.level, $0.marks) = ("there", 3, [2, 3]) }
@@ -63,7 +63,7 @@ struct HierarchyPolicyTests {
     #expect(local.level == 9 && local.marks == [1, 2, 3, 4])
   }
 
-  @Test("S-10: a class's own code merges its key in objects of subclasses, which may add code for keys of theirs")
+  @Test("S-10: a superclass's merge code also handles its key in subclasses, which can add their own code")
   func code() throws {
     let plain = counter(PolicyPlain()) { ($0.count, $0.unit) = (1, "m") }
     try plain.mergeValues(from: counter(PolicyPlain()) { ($0.count, $0.unit) = (2, "s") })
@@ -75,7 +75,7 @@ struct HierarchyPolicyTests {
     #expect(gauge.count == 13 && gauge.peak == 300)
   }
 
-  @Test("S-10: it does so where the object is known as its superclass, and keeps its identity and its class")
+  @Test("S-10: merging through a superclass reference runs the same code and keeps identity and class")
   func superclass() throws {
     let gauge = counter(PolicyGauge()) { ($0.count, $0.peak, $0.marks) = (1, 7, [1]) }
     let known: PolicyCounter = gauge

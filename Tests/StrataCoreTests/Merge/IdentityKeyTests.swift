@@ -59,7 +59,7 @@ private struct Misspelled: Mergeable {
   static let mergeRules = MergeRules(identity: ["owner", "nmae"])
 }
 
-@Suite("Identities of several keys")
+@Suite("Identities with several keys")
 struct IdentityKeyTests {
   /// Repositories of two owners with equal names. Each may be missing, and has a number of stars.
   private func repos(_ random: inout SeededRandom) -> [Repo] {

@@ -16,7 +16,7 @@ struct JSONPatchLimitTests {
     return error?.limit
   }
 
-  @Test("Copies of the document into itself end at the depth limit, with an error that names the operation")
+  @Test("Copying a document into itself stops at the depth limit, with an error that names the operation")
   func depth() throws {
     let root = ValuePath()
     let patch = JSONPatch((0..<50_000).map { _ in .copy(from: root, to: ValuePath(key: "a")) })
@@ -26,7 +26,7 @@ struct JSONPatchLimitTests {
     #expect(try fine.applied(to: [:]) == (0..<511).reduce([:] as ArchiveValue) { value, _ in ["a": value] })
   }
 
-  @Test("Copies that double the document each time end before they fill the memory")
+  @Test("Copies that repeatedly double the document exceed the count limit")
   func size() throws {
     let doubling = (0..<64).map { JSONPatch.Operation.copy(from: ValuePath(), to: ValuePath(key: String($0))) }
     #expect(limit { try JSONPatch(doubling).applied(to: [:]) } == .count)
@@ -39,7 +39,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try JSONPatch(copies + copies).applied(to: ["a": large]) } == .count)
   }
 
-  @Test("Values are nested as deep as JSON may be, whichever operation puts them there")
+  @Test("Every operation enforces the depth limit on the values it inserts")
   func deepValues() throws {
     for operation in 0..<4 {
       func applied(_ depth: Int) throws -> ArchiveValue {
@@ -60,7 +60,7 @@ struct JSONPatchLimitTests {
     }
   }
 
-  @Test("Moves that nest deeper and deeper are refused")
+  @Test("Moves that nest values ever deeper exceed the depth limit")
   func moves() {
     let document = ArchiveValue.object(ArchiveObject((0..<5000).map { .init(key: String($0), value: [:]) }))
     let patch = JSONPatch(
@@ -68,7 +68,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try patch.applied(to: document) } == .depth)
   }
 
-  @Test("A document beyond the depth is refused, and taken where the limit is raised")
+  @Test("A document beyond the depth limit is rejected; the limit can be raised up to a fixed maximum")
   func deepDocuments() throws {
     let patch = JSONPatch([.add(ValuePath(key: "a"), 1)])
     func document(_ depth: Int) -> ArchiveValue { ["b": Self.nested(depth - 1)] }
@@ -82,7 +82,7 @@ struct JSONPatchLimitTests {
     #expect(limit { try patch.applied(to: document(2100), limits: limits) } == .depth)
   }
 
-  @Test("Documents of the greatest depth are compared, patched and tested on half a stack")
+  @Test("Documents of the maximum depth are compared, patched and tested on a 4 MB stack")
   func smallStack() async throws {
     let (old, new) = (Self.nested(510, [1, .double(.nan)]), Self.nested(510, [2, .double(.nan)]))
     let result: [Bool] = await withCheckedContinuation { continuation in

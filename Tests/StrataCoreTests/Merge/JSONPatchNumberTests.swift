@@ -40,7 +40,7 @@ struct JSONPatchNumberTests {
     } catch let error as ArchiveError where error.code == .mergeFailed { return false }
   }
 
-  @Test("A test takes equal numbers in any spelling, and no others")
+  @Test("A test operation accepts equal numbers in any spelling, and no others")
   func equality() throws {
     for (rank, line) in Self.ladder.enumerated() {
       for (other, spellings) in Self.ladder.enumerated() where abs(rank - other) <= 3 {
@@ -53,7 +53,7 @@ struct JSONPatchNumberTests {
     }
   }
 
-  @Test("The greater number is the greater one by all of its digits")
+  @Test("The policies max and min compare all digits of a number")
   func order() throws {
     func merged(_ policy: MergePolicy, _ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue? {
       try Merger(options: MergeOptions(policy: policy)).merge(["a": server], into: ["a": local]).value["a"]
@@ -71,7 +71,7 @@ struct JSONPatchNumberTests {
     }
   }
 
-  @Test("A number with an exponent of more than 37 digits equals only its own text, and has no order: a conflict")
+  @Test("Numbers with exponents of more than 37 digits equal only identical text, and max and min conflict")
   func longestExponents() throws {
     let zeros = String(repeating: "0", count: 39)
     for (one, two) in [("1e1\(zeros)", "10e1\(zeros)"), ("1e-1\(zeros)", "2e-1\(zeros)"), ("1e1\(zeros)", "1")] {
@@ -85,7 +85,7 @@ struct JSONPatchNumberTests {
     #expect(try passes(Self.number("0e1\(zeros)"), 0))
   }
 
-  @Test("Numbers of all kinds are compared by what JSON has of them")
+  @Test("Numbers of different types are compared by their JSON values")
   func kinds() throws {
     let tenth = try #require(Decimal(string: "0.1"))
     let one: [ArchiveValue] = [
@@ -102,7 +102,7 @@ struct JSONPatchNumberTests {
     #expect(try !passes(true, 1) && !passes("1", 1) && !passes(.null, 0))
   }
 
-  @Test("Tests go into arrays, objects and records, whatever the order of their keys")
+  @Test("Test operations compare arrays, objects and records regardless of key order")
   func nested() throws {
     let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [2.0])]))
     let other = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("b", [2]), ("a", 1.0)]))

@@ -112,10 +112,10 @@ private struct Example: Sendable, CustomTestStringConvertible {
 
 @Suite("JSON patches")
 struct JSONPatchTests {
-  @Test("The examples of RFC 6902, appendix A", arguments: Example.appendix)
+  @Test("The examples of RFC 6902, appendix A, have the documented results", arguments: Example.appendix)
   private func appendix(_ example: Example) throws { try check(example) }
 
-  @Test("The rules of RFC 6902 for each operation", arguments: Example.section4)
+  @Test("Each operation follows the rules of RFC 6902", arguments: Example.section4)
   private func operations(_ example: Example) throws { try check(example) }
 
   private func check(_ example: Example) throws {
@@ -129,7 +129,7 @@ struct JSONPatchTests {
     }
   }
 
-  @Test("Errors name the failed operation, and no values")
+  @Test("Errors name the failed operation and contain no values")
   func errors() throws {
     let patch = JSONPatch([.remove(ValuePath(key: "a")), .test(ValuePath(key: "secret"), "private")])
     let error = #expect(throws: ArchiveError.self) { try patch.applied(to: ["a": 1, "secret": "other"]) }
@@ -137,7 +137,7 @@ struct JSONPatchTests {
   }
 
   @Test(
-    "An operation with a duplicate key is refused, because programs treat it differently",
+    "An operation with a duplicate key is rejected",
     arguments: [
       #"{"op": "remove", "op": "test", "path": "/a", "value": 1}"#, #"{"op": "remove", "path": "/a", "path": "/b"}"#,
       #"{"op": "add", "path": "/a", "value": {"b": 1, "b": 2}}"#,
@@ -164,13 +164,13 @@ struct JSONPatchTests {
     }
   }
 
-  @Test("Pointers that are none", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
+  @Test("Invalid JSON Pointers throw invalidJSON", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
   func noPointers(_ text: String) {
     let error = #expect(throws: ArchiveError.self) { try ValuePath(pointer: text) }
     #expect(error?.code == .invalidJSON)
   }
 
-  @Test("Any keys go through the text of a pointer, those that begin with a combining mark too")
+  @Test("Any key round-trips through a JSON Pointer, including keys that start with a combining mark")
   func pointerText() throws {
     let keys = ["", "/", "~", "~1", "\u{308}", "~\u{308}", "/\u{301}", "a/\u{301}b", "\r\n", "👩‍👩‍👧", "0", "-"]
     for one in keys {
@@ -182,7 +182,7 @@ struct JSONPatchTests {
     }
   }
 
-  @Test("Two spellings of one text are two places")
+  @Test("Keys with different Unicode spellings are different locations")
   func spellings() throws {
     let (one, other) = (ValuePath(key: "\u{fc}"), ValuePath(key: "u\u{308}"))
     #expect(one != other && Set([one, other]).count == 2 && one == ValuePath(key: "\u{fc}"))
@@ -193,7 +193,7 @@ struct JSONPatchTests {
     #expect(try inside.applied(to: document)["u\u{308}"] == ["a": 1])
   }
 
-  @Test("A path in the dotted spelling names a location, too, and a pattern is refused")
+  @Test("A path in dotted notation is accepted as a location, and a pattern is rejected")
   func dottedPaths() throws {
     let patch = JSONPatch([
       .replace("a[1]", "x"), .add("a.-", "y"), .move(from: "a[0]", to: "b.c"),
@@ -211,7 +211,7 @@ struct JSONPatchTests {
     #expect(error?.reason.hasPrefix("the path a[*] must consist of keys and indices") ?? false)
   }
 
-  @Test("Random operations on a long list do to it what they do to an array", .tags(.long))
+  @Test("Random operations on a long list have the same effect as on an array", .tags(.long))
   func longLists() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     var expected = (0..<2500).map { ArchiveValue.integer($0) }
@@ -244,7 +244,8 @@ struct JSONPatchTests {
     #expect(try JSONPatch(operations).applied(to: old) == .array(expected), "\(random)")
   }
 
-  @Test("Random operations on the keys of an object do to it what they do to an object by itself", .tags(.long))
+  @Test(
+    "Random operations on the keys of an object or record have the same effect as on an ArchiveObject", .tags(.long))
   func manyKeys() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     for keyCount in [6, 12, 100] {
@@ -271,7 +272,7 @@ struct JSONPatchTests {
     }
   }
 
-  @Test("Every operation goes through JSON, and so does a patch of records")
+  @Test("Every operation round-trips through JSON, and a patch can be applied to a record")
   func text() throws {
     let (here, there) = (ValuePath("a~/", "0"), ValuePath())
     let patch = JSONPatch([

@@ -38,9 +38,9 @@ private struct Holder: DescribedModel, Equatable {
     Holder.self, version: 1, Field("items", \.items, merge: .byID()), make: { Holder(items: $0) })
 }
 
-@Suite("Merging lists as a whole")
+@Suite("Merging whole lists")
 struct ListMergeTests {
-  @Test("An archive of a list merges into a list of values, and a patch is refused")
+  @Test("An archive of a list merges into an array, and a patch is rejected")
   func archives() throws {
     func item(_ id: Int, _ name: String) -> Item {
       Item(id: id, name: name, stars: 1, tags: [], part: nil, local: "")
@@ -53,7 +53,7 @@ struct ListMergeTests {
     #expect(error?.code == .mergeFailed && list.count == 2)
   }
 
-  @Test("A list merges as the same list in a model does, with and without a base", .tags(.long))
+  @Test("A list merges like the same list in a model, with and without a base", .tags(.long))
   func asInModels() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
@@ -85,7 +85,7 @@ struct ListMergeTests {
     }
   }
 
-  @Test("Options, failures and keys")
+  @Test("List merges apply options, leave the list unchanged on failure, and match elements by any key")
   func options() throws {
     func item(_ id: Int, _ name: String?) -> Item {
       Item(id: id, name: name, stars: 0, tags: [], part: nil, local: "l")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-@Suite("The order of lists that two sides changed")
+@Suite("The order of lists that both sides changed")
 struct ListOrderTests {
   /// All permutations of all subsets of four elements.
   private static let lists: [[Int]] = {
@@ -17,7 +17,7 @@ struct ListOrderTests {
   }()
 
   @Test(
-    "With a base: each surviving element once, and where only one side changed the list, its order", .tags(.long),
+    "With a base, each surviving element occurs once, and an order changed by one side is kept", .tags(.long),
     arguments: 0...4)
   func withBase(count: Int) {
     #expect(Self.lists.count == 65)
@@ -39,7 +39,7 @@ struct ListOrderTests {
     }
   }
 
-  @Test("Without a base: each surviving element once, in the server's order")
+  @Test("Without a base, each surviving element occurs once, in the server's order")
   func withoutBase() {
     for local in Self.lists {
       for server in Self.lists {

@@ -16,7 +16,7 @@ struct MatchingTests {
     return crew
   }
 
-  @Test("MG-11: a reference to another object is no change of an object", arguments: [false, true])
+  @Test("MG-11: pointing a reference to another object changes neither object", arguments: [false, true])
   func reference(knowsBase: Bool) throws {
     let local = crew(), server = crew()
     let (ada, bob) = (local.sailors[0], local.sailors[1])
@@ -27,7 +27,7 @@ struct MatchingTests {
     #expect(report.entries.map(\.path.description) == ["captain"])
   }
 
-  @Test("MG-11, MG-9: JSON that names another object by its identity", arguments: [false, true])
+  @Test("MG-11, MG-9: JSON can point a reference to another object by its identity", arguments: [false, true])
   func referenceInJSON(knowsBase: Bool) throws {
     let local = crew()
     let (ada, bob) = (local.sailors[0], local.sailors[1])
@@ -39,7 +39,7 @@ struct MatchingTests {
     #expect(local.captain?.id == 7 && local.captain?.boss === bob && bob.name == "Bob B.")
   }
 
-  @Test("MG-12: an inserted object refers to those here, changed or not", arguments: [false, true])
+  @Test("MG-12: an inserted object refers to local objects", arguments: [false, true])
   func inserted(knowsBase: Bool) throws {
     let local = crew(), server = crew()
     let ada = local.sailors[0]
@@ -64,7 +64,7 @@ struct MatchingTests {
     #expect(report.entries.count == 1)
   }
 
-  @Test("MG-14: the target's policies hold for classes above and below")
+  @Test("MG-14: the target's policies apply when the source is of a superclass or subclass")
   func classes() throws {
     let cook = Cook(id: 1, name: "a")
     cook.nick = "mine"
@@ -88,7 +88,7 @@ struct MatchingTests {
     #expect(local.captain === cook && cook.name == "d" && cook.nick == "mine")
   }
 
-  @Test("An incoming conditional reference is kept, or reported as lost")
+  @Test("An incoming conditional reference is kept, or reported if only a weak property would hold it")
   func conditional() throws {
     let local = crew()
     try local.mergeValues(fromJSON: json(#"{"guest": {"id": 9, "name": "Guest"}}"#))
@@ -103,7 +103,7 @@ struct MatchingTests {
     #expect(line.result == nil && line.outcome == .local && line.rule.contains("weak") && report.entries.count == 2)
   }
 
-  @Test("MG-13: a thousand conflicts are kept and looked through by their number, not by its square", .tags(.long))
+  @Test("MG-13: a thousand conflicts are kept through a second merge", .tags(.long))
   func manyConflicts() throws {
     let count = Effort.rounds(1000, long: 3000)
     func crew(_ name: String) -> Crew {
@@ -119,7 +119,7 @@ struct MatchingTests {
     #expect(local.mergeConflicts.count == count && local.sailors[7].name == "mine")
   }
 
-  @Test("MG-9: weak references back stay where parts of elements come in")
+  @Test("MG-9: merging partial elements keeps their weak back references")
   func backReferences() throws {
     let local = crew()
     try local.mergeValues(fromJSON: json(#"{"sailors": [{"id": 2, "name": "B"}, {"id": 1, "name": "A"}]}"#))
@@ -130,7 +130,7 @@ struct MatchingTests {
     #expect(sailors.allSatisfy { $0.crew === local } && sailors.map(\.name) == ["Ada", "Bob"])
   }
 
-  @Test("Graphs with a remembered base, shared objects and cycles")
+  @Test("Graphs with shared objects and cycles merge with a remembered base, also after archiving")
   func remembered() throws {
     let local = try Crew(
       fromJSON: json(
@@ -152,7 +152,7 @@ struct MatchingTests {
     #expect(target.sailors[1].name == "new" && target.mergeConflicts.count == opened.mergeConflicts.count)
   }
 
-  @Test("MG-13: complete graphs, chains of diamonds and long lists take time by their size", arguments: [7, 12])
+  @Test("MG-13: merging a ring of objects reports only the changed one", arguments: [7, 12])
   func complete(_ count: Int) throws {
     func clique(_ name: String) -> Crew {
       let crew = Crew(name: "c")
@@ -166,7 +166,7 @@ struct MatchingTests {
     #expect(report.entries.count == 1 && local.sailors[0].name == "mine")
   }
 
-  @Test("Objects that a document nests deeply are matched, and too deep ones are an error")
+  @Test("Deeply nested objects are matched, and objects beyond the depth limit throw")
   func deepDocuments() throws {
     func document(_ depth: Int) -> Data {
       let opening = (0..<depth).map { #"{"id": \#($0), "name": "n", "boss": "# }.joined()
@@ -180,7 +180,7 @@ struct MatchingTests {
     #expect(error?.code == .limitExceeded && sailor.boss === boss)
   }
 
-  @Test("A list of 20,000 linked objects is merged without a deep stack", .tags(.long), .longRunsOnly)
+  @Test("A chain of 20,000 linked objects is merged without deep recursion", .tags(.long), .longRunsOnly)
   func chain() throws {
     func chain(_ texts: (Int) -> String) -> (ChainPart, [ChainPart]) {
       var links: [ChainPart] = []

@@ -33,7 +33,7 @@ extension ArchiveValue {
   }
 }
 
-@Suite("Replaying what servers said", .readsCorpus)
+@Suite("Replaying recorded server responses", .readsCorpus)
 struct MergeCorpusTests {
   private static let mark: ArchiveValue = "edited here"
 
@@ -91,7 +91,7 @@ struct MergeCorpusTests {
   }
 
   @Test(
-    "MG-7, U-1: no edit gets lost without a line in the report, and all else is what the server said", .tags(.long),
+    "MG-7, U-1: each edit is kept or reported, and all other values equal the server's", .tags(.long),
     arguments: Effort.sample(6, of: RecordedSequence.all))
   private func editsSurvive(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
@@ -125,7 +125,7 @@ struct MergeCorpusTests {
   }
 
   @Test(
-    "MG-7: many edits at once, each of which is in the result or in the report", .tags(.long),
+    "MG-7: each of many simultaneous edits is in the result or in the report", .tags(.long),
     arguments: Effort.sample(6, of: RecordedSequence.all))
   private func manyEdits(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
@@ -154,6 +154,6 @@ struct MergeCorpusTests {
     }
   }
 
-  @Test("The sequences are there")
+  @Test("More than 50 recorded sequences are available")
   func areThere() { #expect(RecordedSequence.all.count > 50) }
 }

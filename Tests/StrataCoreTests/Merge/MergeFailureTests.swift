@@ -89,7 +89,7 @@ private final class Board: DescribedModel {
   var snapshot: [String] { [title, last] + pieces.map { "\($0.id) \($0.name) \(ObjectIdentifier($0))" } }
 }
 
-@Suite("All of a merge or nothing, with a failure at any place")
+@Suite("A failure anywhere in a merge leaves the target unchanged")
 struct MergeFailureTests {
   private static let seed = UInt64.random(in: 0 ... .max)
 
@@ -104,7 +104,7 @@ struct MergeFailureTests {
     return options
   }
 
-  @Test("MG-7: a value stays as it was, whichever field fails, with a base and without one", .tags(.long))
+  @Test("MG-7: a value is unchanged whichever field fails, with and without a base", .tags(.long))
   func values() throws {
     var random = SeededRandom(seed: Self.seed)
     let places =
@@ -133,7 +133,7 @@ struct MergeFailureTests {
     #expect(failures > rounds / 10 && failures < rounds * 9 / 10)
   }
 
-  @Test("MG-7: objects stay as they were, and each one itself", .tags(.long))
+  @Test("MG-7: objects keep their values and identities if a merge fails", .tags(.long))
   func objects() throws {
     var random = SeededRandom(seed: Self.seed)
     var failures = 0

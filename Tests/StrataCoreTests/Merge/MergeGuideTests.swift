@@ -80,9 +80,9 @@ extension MergeExamples.Issue: LegacyModel {
   // Legacy.md:end
 }
 
-@Suite("Merging.md and Legacy.md, examples")
+@Suite("Examples in Merging.md, MergingObjects.md and Legacy.md")
 struct MergeGuideTests {
-  @Test("The examples of merging and of old archives are these, and have the documented results")
+  @Test("The examples for merging and for old archives have the documented results")
   func examples() throws {
     func json(_ title: String) -> Data { Data(#"{"number": 7, "title": "\#(title)"}"#.utf8) }
     #expect(try MergeExamples.remember(json("a"), json("a")).title == "My title")
@@ -103,7 +103,7 @@ struct MergeGuideTests {
     #expect(try MergeExamples.open(back).1.number == 7)
   }
 
-  @Test("The example of Docs/MergingObjects.md has the documented results")
+  @Test("The example in Docs/MergingObjects.md has the documented results")
   func objects() throws {
     let crew = ObjectExamples.Crew(), refreshed = ObjectExamples.Crew()
     let (ada, bob) = (ObjectExamples.Sailor(id: 1, name: "Ada"), ObjectExamples.Sailor(id: 2, name: "Bob"))
@@ -116,7 +116,8 @@ struct MergeGuideTests {
     #expect(crew.captain === bob && bob.name == "Bob B." && ada.name == "Ada")
   }
 
-  @Test("The pages have the lines of the examples", arguments: ["Legacy.md", "Merging.md", "MergingObjects.md"])
+  @Test(
+    "Each page contains the lines of its tested examples", arguments: ["Legacy.md", "Merging.md", "MergingObjects.md"])
   func pages(_ name: String) throws {
     let page = try Repository.text("Docs/\(name)")
     let parts = try Repository.examples(name)

@@ -80,7 +80,7 @@ struct MergeHookTests {
     return try lots.merge(.json(Data("[\(text)]".utf8)))
   }
 
-  @Test("M-8: code of elements runs on those that changed, and what it changes has a line", arguments: [false, true])
+  @Test("M-8: hooks run only on changed elements, and the report lists their changes", arguments: [false, true])
   func changedElements(asJSON: Bool) throws {
     var lots = [Lot(id: 1, name: "a", label: "old"), Lot(id: 2, name: "b", label: "old")]
     let server = [
@@ -95,7 +95,9 @@ struct MergeHookTests {
     #expect(!report.isEmpty)
   }
 
-  @Test("V-8: every failure in a list is reported with its path, and the list stays", arguments: [false, true])
+  @Test(
+    "V-8: every validation failure in a list is reported with its path, and the list is unchanged",
+    arguments: [false, true])
   func allFailures(asJSON: Bool) throws {
     var lots = [Lot(id: 1, name: "a", label: ""), Lot(id: 2, name: "b", label: "")]
     let server = [1, 2, 3].map { Lot(id: $0, name: $0 == 2 ? "x" : "", label: "") }
@@ -105,7 +107,7 @@ struct MergeHookTests {
     #expect(lots.map(\.name) == ["a", "b"])
   }
 
-  @Test("M-3: elements that are merged keep their properties that are no fields", arguments: [false, true])
+  @Test("M-3: merged elements keep their non-field properties", arguments: [false, true])
   func otherProperties(asJSON: Bool) throws {
     var lots = [Lot(id: 1, name: "a", label: "", selection: 7), Lot(id: 2, name: "b", label: "", selection: 8)]
     let server = [Lot(id: 2, name: "B", label: ""), Lot(id: 1, name: "A", label: "")]
@@ -115,7 +117,7 @@ struct MergeHookTests {
     #expect(lots.map(\.name) == ["b", "A"] && lots.map(\.selection) == [8, 7])
   }
 
-  @Test("M-8: objects inside are finished before those that hold them, and failures have paths from the root")
+  @Test("M-8: hooks of inner objects run before those of outer ones, and failures have full paths")
   func order() throws {
     func chain(_ names: [String]) -> HookLink {
       let links = names.enumerated().map { HookLink(id: $0, name: $1, next: nil) }
@@ -130,7 +132,7 @@ struct MergeHookTests {
     #expect(local.next?.name == "B" && local.next?.next?.next?.name == "D")
   }
 
-  @Test("A merge encodes the object once, for any source")
+  @Test("A merge encodes the local object once, or at most twice for a merge patch")
   func once() throws {
     func count(_ merge: () throws -> Void) rethrows -> Int {
       Counted.count.withLock { $0 = 0 }

@@ -3,8 +3,8 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("MergeMemory") struct MergeMemoryTests {
-  @Test("A conflict in an excluded field of an object that is shared is not archived", arguments: [false, true])
+@Suite("Merge state: remembered bases and conflicts") struct MergeMemoryTests {
+  @Test("A conflict in an excluded field of a shared object is not archived", arguments: [false, true])
   func excludedFieldOfASharedObject(isRoot: Bool) throws {
     func vault(_ secret: String, _ name: String) -> SecretVault {
       let keeper = SecretKeeper(7, secret, name)
@@ -179,7 +179,7 @@ import Testing
     MergeOptions(policies: ["boxes[*].books": .byID("id", unlisted: .keep), "books": .byID("id", unlisted: .keep)]),
   ]
 
-  @Test("A page leaves the base of other elements and keys unchanged", arguments: pageOptions.indices)
+  @Test("A page leaves the base of unlisted elements and keys unchanged", arguments: pageOptions.indices)
   func pages(_ place: Int) throws {
     let options = Self.pageOptions[place]
     let shelf = try Shelf(fromJSON: Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"]))
@@ -192,7 +192,7 @@ import Testing
     #expect(shelf.boxes[0].books.map(\.name) == ["A", "b"] && shelf.tags == ["x": "A", "y": "b"])
   }
 
-  @Test("An element or key that was removed here stays removed when a later page lists it unchanged")
+  @Test("A locally removed element or key stays removed when a later page lists it unchanged")
   func pagesAndRemovals() throws {
     let whole = Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"])
     let shelf = try Shelf(fromJSON: whole)
@@ -204,7 +204,7 @@ import Testing
     #expect(shelf.books.map(\.id) == [2] && shelf.kept.map(\.id) == [2] && shelf.tags == ["y": "b"])
   }
 
-  @Test("A key that was removed here stays removed, whatever the policy of the merge")
+  @Test("A locally removed key stays removed under any merge policy")
   func pagesOfKeys() throws {
     for policy in [nil, .serverWins, .localWins] as [MergePolicy?] {
       let options = MergeOptions(policy: policy, unlisted: .keep)
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  @Test("Only the fields that keep unlisted elements remember them")
+  @Test("Only fields that keep unlisted elements keep them in the base")
   func wholeLists() throws {
     let whole = Self.shelf([(1, "a"), (2, "b")], ["x": "a", "y": "b"])
     let shelf = try Shelf(fromJSON: whole)
@@ -229,7 +229,7 @@ import Testing
     #expect(base["tags"]?.objectValue?.keys == ["y"])
   }
 
-  @Test("Pages of values and of dictionaries without text keys")
+  @Test("Pages of value types and of dictionaries with non-string keys merge without conflicts")
   func pagesOfValues() throws {
     func json(_ parts: String, _ scores: String) -> Data {
       Data(#"{"title":"t","parts":[\#(parts)],"scores":{\#(scores)}}"#.utf8)
@@ -240,7 +240,7 @@ import Testing
     #expect(doc.parts.map(\.n) == ["A", "b"] && doc.scores == [1: "A", 2: "b"] && report.conflicts.isEmpty)
   }
 
-  @Test("A patch names what it removes, so the base does not keep that")
+  @Test("Elements and keys that a patch removes are also removed from the base")
   func patchesRemove() throws {
     let shelf = try Shelf(fromJSON: Self.shelf([(1, "a"), (2, "b")], ["x": "a"]))
     try shelf.merge(.patch(JSONPatch([.remove("books[0]"), .remove("tags.x")])), options: Self.keep)

@@ -14,7 +14,7 @@ private func merge(
   return (merged["value"], report.entries.first?.outcome)
 }
 
-@Suite("Policies of merging")
+@Suite("Merge policies")
 struct MergePolicyTests {
   private static let plain: [MergePolicy] = [
     .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .byID(), .byID("key"),
@@ -23,7 +23,7 @@ struct MergePolicyTests {
     .lines, .lastWriter(by: "updated_at"), .lastWriter(by: "a|b"), .serverWins.ifPresent,
   ]
 
-  @Test("A policy goes through its text, and so do policies made of several")
+  @Test("A policy round-trips through its text, including combined policies")
   func text() throws {
     let pairs = Self.plain.flatMap { one in
       [one, one.ifPresent, one.ifPresent.ifPresent]
@@ -40,7 +40,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "Texts that are no policy",
+    "Invalid policy texts return nil",
     arguments: [
       "", "nope", "Max", "max ", "max()", "max(1)", "byID(", "byID()", "byID(,keep)", "byID(id,)", "byID(id,nope)",
       "byID(id,keep,keep)", "lastWriter", "lastWriter()", "lastWriter(a,b)", "max|", "|max", "|", "max||min",
@@ -49,14 +49,14 @@ struct MergePolicyTests {
     ])
   func noText(_ text: String) { #expect(MergePolicy(text) == nil) }
 
-  @Test("Every policy that messages name has a text")
+  @Test("Every policy name listed in messages can be parsed")
   func names() {
     for name in MergePolicy.names where !name.contains("policy") && !name.contains("|") {
       #expect(MergePolicy(name) != nil, "\(name)")
     }
   }
 
-  @Test("A counter that both sides clear is clear, and a sum beyond what its type holds is a conflict")
+  @Test("sumOfDeltas: a counter cleared on both sides stays cleared, and an overflow is a conflict")
   func clearedSums() throws {
     let cleared = try merge(.sumOfDeltas, 10, .null, .null)
     #expect(cleared.value == .null && cleared.outcome == nil)
@@ -76,7 +76,7 @@ struct MergePolicyTests {
     #expect(try merge(.sumOfDeltas, .float(1), .float(2), .float(3)).value == .float(4))
   }
 
-  @Test("Of several policies the first merges as it does alone, and the second only where that finds a conflict")
+  @Test("orElse uses the second policy only where the first one finds a conflict")
   func several() throws {
     let (a, ab, ac): (ArchiveValue, ArchiveValue, ArchiveValue) = (["a"], ["a", "b"], ["a", "c"])
     #expect(try merge(.union.orElse(.serverWins), a, ab, ac).value == ["a", "c", "b"])
@@ -91,7 +91,7 @@ struct MergePolicyTests {
     #expect(try merge(.lines.orElse(.max), "a", "b", "c").value == "c")
   }
 
-  @Test("Null and absence clear nothing where a value must be present, whatever follows it")
+  @Test("ifPresent ignores a null or absent server value, whatever policy follows")
   func ifPresent() throws {
     for policy: MergePolicy in [
       .serverWins.ifPresent, .max.ifPresent, .serverWins.ifPresent.orElse(.serverWins),
@@ -112,7 +112,7 @@ struct MergePolicyTests {
     #expect(try merge(.serverWins.ifPresent, 1, 2, 3).value == 3)
   }
 
-  @Test("Sums of numbers of one kind; beyond 64 bits and of anything else it is a conflict")
+  @Test("sumOfDeltas adds numbers of one type; an overflow or another type is a conflict")
   func sums() throws {
     let (big, small) = (ArchiveValue.integer(Int64.max), ArchiveValue.integer(Int64.min))
     #expect(try merge(.sumOfDeltas, 10, 12, 9).value == 11)
@@ -136,7 +136,7 @@ struct MergePolicyTests {
     #expect(try merge(.sumOfDeltas, nil, 2, 3, isBaseKnown: false).value == 3)
   }
 
-  @Test("Greater and smaller values, of one kind only; null is below all for the one and above all for the other")
+  @Test("max and min compare values of one kind and prefer any value to null")
   func order() throws {
     let dates = [0, 5].map { ArchiveValue.date(Date(timeIntervalSince1970: $0)) }
     let pairs: [(ArchiveValue, ArchiveValue)] = [
@@ -164,7 +164,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("Additions at the end: the server's come first, any other change is a conflict")
+  @Test("append places the server's additions first, and any other change is a conflict")
   func append() throws {
     #expect(try merge(.append, ["a"], ["a", "b"], ["a", "c"]).value == ["a", "c", "b"])
     #expect(try merge(.append, ["a"], ["a", "x", "b"], ["a", "x", "c"]).value == ["a", "x", "c", "b"])
@@ -179,7 +179,7 @@ struct MergePolicyTests {
     #expect(try merge(.append, nil, "abc", "abd", isBaseKnown: false).value == "abdabc")
   }
 
-  @Test("Own code decides, keeps or finds a conflict; what it throws is the cause of the failure")
+  @Test("A custom policy can resolve, keep local or conflict, and its error becomes the underlying error")
   func ownCode() throws {
     let joined = MergePolicy.resolving("joined") { sides in
       guard case .string(let own)? = sides.local, case .string(let other)? = sides.server else { return nil }
@@ -236,7 +236,7 @@ private struct Lines: Sendable, CustomTestStringConvertible {
 @Suite("Merging texts line by line")
 struct LineMergeTests {
   @Test(
-    "Edits in different lines come together; in the same or neighbouring lines they are a conflict",
+    "Edits on separate lines are merged; edits on the same or adjacent lines are a conflict",
     arguments: Lines.all)
   private func lines(_ example: Lines) throws {
     for swapped in [false, true] {
@@ -247,7 +247,7 @@ struct LineMergeTests {
     }
   }
 
-  @Test("Long texts with few edits are merged; with more than 4,000 lines that differ it is a conflict")
+  @Test("Long texts with few edits are merged; more than 4,000 differing lines are a conflict")
   func long() throws {
     let lines = (0..<20_000).map { "line \($0)\n" }
     var own = lines, other = lines
@@ -263,7 +263,7 @@ struct LineMergeTests {
     #expect(merged.outcome == .conflict && merged.value == .string(own.joined()))
   }
 
-  @Test("A value that is not a text is a conflict")
+  @Test("Merging a non-string value by lines is a conflict")
   func others() throws {
     #expect(try merge(.lines, "a", 1, "b").outcome == .conflict && merge(.lines, nil, "a", "b").outcome == .conflict)
   }

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-@Suite("Previews of merges")
+@Suite("Merge previews")
 struct MergePreviewTests {
   @Test func valuesStay() throws {
     var item = TodoItem(id: 1, title: "Milk")

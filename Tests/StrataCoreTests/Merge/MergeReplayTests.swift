@@ -37,7 +37,7 @@ private struct TrackedRepository: Equatable {
 }
 
 @Suite(
-  "Refreshing models that remember, with edits in between", .readsCorpus)
+  "Refreshing models that remember their base, with edits in between", .readsCorpus)
 struct MergeReplayTests {
   /// The sequences whose documents have these keys.
   private static func sequences(_ keys: Set<String>) -> [RecordedSequence] {
@@ -51,11 +51,11 @@ struct MergeReplayTests {
   private static let issues = sequences(["number", "title", "state", "comments_url", "user"])
   private static let repositories = sequences(["full_name", "private", "owner", "id"])
 
-  @Test("The sequences are there")
+  @Test("The recorded issue and repository sequences are available")
   func areThere() { #expect(Self.issues.count >= 14 && Self.repositories.count >= 19) }
 
   @Test(
-    "U-1: edits survive every refresh, the server's changes come in, and conflicts stay",
+    "U-1: edits survive every refresh, the server's changes are merged, and conflicts remain",
     arguments: issues + repositories)
   private func replay(_ recording: RecordedSequence) throws {
     let documents = try recording.documents()

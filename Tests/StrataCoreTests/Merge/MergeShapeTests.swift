@@ -63,11 +63,11 @@ private struct TaskStars: Equatable {
   var stars: Int
 }
 
-@Suite("Merging what models may hold")
+@Suite("Merging every kind of model value")
 struct MergeShapeTests {
   private let bern = TodoPlace(city: "Bern", street: "Weg 1")
 
-  @Test("U-1: dictionaries are merged key by key, whatever their keys are")
+  @Test("U-1: dictionaries are merged key by key, whatever their key type")
   func dictionaries() throws {
     let base = MixedBag(byNumber: [1: bern, 2: bern, 3: bern], byName: ["a": bern, "b": bern, "c": bern])
     var local = base, server = base
@@ -108,7 +108,7 @@ struct MergeShapeTests {
   }
 
   @Test(
-    "One case on both sides is merged value by value; of two cases the side that changed it counts, or it is a conflict"
+    "Equal enum cases merge their associated values; different cases take the changed side or conflict"
   )
   func cases() throws {
     let base = MixedBag(payment: .card(number: "1", expiry: nil))
@@ -151,7 +151,7 @@ struct MergeShapeTests {
     #expect(try kept.merge(.model(removed), base: known).conflicts.count == 1 && kept.place?.city == "Thun")
   }
 
-  @Test("Unknown keys of a model are kept, and NaN is not a difference")
+  @Test("Unknown keys of a model are kept, and NaN does not count as a difference")
   func unknown() throws {
     let entries: [(String, ArchiveValue)] = [("name", "a"), ("later", [1, 2])]
     let record = ModelRecord(
@@ -175,7 +175,7 @@ struct MergeShapeTests {
     #expect(local.ratio == 1)
   }
 
-  @Test("MG-3: hooks of nested models merge their keys, in fields and in lists; what one throws ends the merge")
+  @Test("MG-3: merge hooks of nested models handle their keys, and a thrown error fails the merge")
   func hooks() throws {
     let before = MixedBag(
       tallies: [Tally(name: "a", count: 5), Tally(name: "b", count: 1)],
@@ -195,7 +195,7 @@ struct MergeShapeTests {
     #expect(failing == before)
   }
 
-  @Test("MG-5, MG-6: with a base, objects of classes above and below merge what both sides changed")
+  @Test("MG-5, MG-6: with a base, superclass and subclass objects merge the changes of both sides")
   func hierarchy() throws {
     func merged(_ server: Animal, _ base: Animal, _ options: MergeOptions = MergeOptions()) throws -> Dog? {
       let target: Animal = Dog(name: "mine", breed: "Pug")
@@ -217,7 +217,7 @@ struct MergeShapeTests {
       try merged(Animal(name: "theirs"), Animal(name: "a"), MergeOptions(conflicts: .takeServer))?.name == "theirs")
   }
 
-  @Test("References of incoming objects resolve to local objects, and the server's are unchanged")
+  @Test("References of incoming objects resolve to local objects, and the server's objects are unchanged")
   func backReferences() throws {
     let server = TeamProject(id: 1, name: "p")
     let lead = Teammate(id: 1, name: "l")
@@ -238,7 +238,7 @@ struct MergeShapeTests {
     #expect(mine.box?.file === mine.favourite && file.folder === theirs)
   }
 
-  @Test("Many tasks merge copies at once and come to the same")
+  @Test("Concurrent merges of copies give the same result")
   func concurrency() async throws {
     let base = MixedBag(
       byNumber: Dictionary(uniqueKeysWithValues: (0..<50).map { ($0, bern) }),
@@ -262,13 +262,13 @@ struct MergeShapeTests {
   }
 }
 
-@Suite("Remembered state of merges")
+@Suite("Remembered merge state")
 struct RememberedConflictTests {
   private func task(_ title: String, _ stars: Int = 0) -> Data {
     Data(#"{"id": 1, "title": "\#(title)", "stars": \#(stars), "steps": [{"id": 1, "name": "s"}]}"#.utf8)
   }
 
-  @Test("A conflict stays until somebody resolves it, the server decides anew, or both sides agree")
+  @Test("A conflict remains until it is resolved, the server sends a new value, or both sides agree")
   func conflictsStay() throws {
     var task = try TrackedTask(fromJSON: task("a"))
     task.title = "mine"
@@ -294,7 +294,7 @@ struct RememberedConflictTests {
     #expect(ruled.mergeConflicts.isEmpty && ruled.title == "new")
   }
 
-  @Test("A conflict about an element stays too, and ends where both sides removed it")
+  @Test("A conflict about an element remains until it is resolved or both sides have removed the element")
   func elements() throws {
     var task = try TrackedTask(fromJSON: task("a"))
     task.steps = []
@@ -310,7 +310,7 @@ struct RememberedConflictTests {
     #expect(task.steps.isEmpty && task.mergeConflicts.isEmpty)
   }
 
-  @Test("A merge of some keys advances only their base: other changes of the server are merged later")
+  @Test("Merging some keys advances the base only for those keys")
   func someKeys() throws {
     var local = try TrackedTask(fromJSON: task("a"))
     let server = try TrackedTask(fromJSON: task("theirs", 3))
@@ -325,7 +325,7 @@ struct RememberedConflictTests {
     #expect(local.title == "mine" && local.stars == 4)
   }
 
-  @Test("MG-1: an object of another model is merged with the base that is remembered")
+  @Test("MG-1: an object of another model is merged with the remembered base")
   func otherModel() throws {
     var local = try TrackedTask(fromJSON: task("a"))
     local.title = "mine"
@@ -335,7 +335,7 @@ struct RememberedConflictTests {
     #expect(local.title == "mine" && local.mergeConflicts.map(\.path.description) == ["title"])
   }
 
-  @Test("Objects remember as values do")
+  @Test("Class instances remember bases and conflicts like structs")
   func objects() throws {
     func json(_ text: String, _ stars: Int) -> Data { Data(#"{"id": 1, "text": "\#(text)", "stars": \#(stars)}"#.utf8) }
     let note = try TrackedNote(fromJSON: json("a", 0))
@@ -352,7 +352,7 @@ struct RememberedConflictTests {
     #expect(object.text == "both" && object.mergeConflicts.isEmpty)
   }
 
-  @Test("Models that remember stand inside others that do: the outer one's base counts")
+  @Test("For nested models that remember their base, the outermost model's base applies")
   func nested() throws {
     func json(_ title: String, _ stars: Int) -> Data {
       Data(
@@ -371,7 +371,7 @@ struct RememberedConflictTests {
     #expect(box.tasks[0].title == "theirs" && box.mergeConflicts.isEmpty)
   }
 
-  @Test("A conflict whose element is gone cannot be resolved, and the object is as it was")
+  @Test("Resolving a conflict about a removed element throws and leaves the model unchanged")
   func lost() throws {
     let base = TodoItem(id: 1, title: "t", steps: [TodoStep(id: 1, name: "a"), TodoStep(id: 2, name: "b")])
     var local = base, server = base

@@ -10,7 +10,7 @@ private struct Doc: DescribedModel {
     Field("merging", \.merging, default: MergeState()), make: { Doc(title: $0, merging: $1) })
 }
 
-@Suite("Remembered state of merges, damaged")
+@Suite("Damaged merge state")
 struct MergeStateDamageTests {
   private func decode(_ state: ArchiveValue) throws -> Doc {
     let record = ModelRecord(typeName: "DamagedState", modelVersion: 1, fields: [("title", "a"), ("merging", state)])
@@ -18,7 +18,7 @@ struct MergeStateDamageTests {
   }
 
   @Test(
-    "A wrong value in place of a base, conflicts or objects is damage, not an empty state",
+    "A value of the wrong type in a merge state throws damaged instead of decoding as empty",
     arguments: [
       ["base": "text"], ["base": 3], ["base": ["title": "a"]], ["conflicts": "none"], ["conflicts": [:]],
       ["conflicts": 0], ["objects": 3], ["objects": [:]], ["objects": ["text"]], ["conflicts": ["text"]],
@@ -29,7 +29,7 @@ struct MergeStateDamageTests {
     #expect(error?.code == .damaged && error?.codingPath.first == .key("merging"))
   }
 
-  @Test("An absent or null state is empty")
+  @Test("An absent or null merge state decodes as empty")
   func absent() throws {
     for state in [.null, [:], ["base": .null], ["base": .null, "conflicts": .null, "objects": .null]] as [ArchiveValue]
     {

@@ -9,13 +9,13 @@ private struct CountedItem {
   var merging = MergeState()
 }
 
-@Suite("Merging that remembers its base")
+@Suite("Merging with a remembered base")
 struct MergeStateTests {
   private func json(_ title: String, stars: Int = 0) -> Data {
     Data(#"{"id": 1, "title": "\#(title)", "stars": \#(stars), "steps": [{"id": 1, "name": "s"}]}"#.utf8)
   }
 
-  @Test("The base is what the server had the last time, from the first JSON on")
+  @Test("The base is the server's last state, starting with the first JSON")
   func remembers() throws {
     var task = try TrackedTask(fromJSON: json("a"))
     task.title = "mine"
@@ -42,7 +42,7 @@ struct MergeStateTests {
     #expect(task.title == "mine")
   }
 
-  @Test("Unresolved conflicts survive in the archive, and so does the base, through versions")
+  @Test("Unresolved conflicts and the base survive archiving and version upgrades")
   func archived() throws {
     var task = try TrackedTask(fromJSON: json("a"))
     task.title = "mine"
@@ -86,7 +86,7 @@ struct MergeStateTests {
   }
 
   @Test(
-    "MG-16: a conflict of an older version stays as it was archived and says so, whatever is merged and archived since")
+    "MG-16: a conflict from an older version stays outdated through later merges and archives")
   func outdated() throws {
     var task = try ofVersion1()
     #expect(task.merging.base?["title"] == "theirs")
@@ -100,7 +100,7 @@ struct MergeStateTests {
     #expect(task.mergeConflicts.map(\.isOutdated) == [true, true])
   }
 
-  @Test("MG-16: a conflict of an older version is resolved with the local value or a new one")
+  @Test("MG-16: a conflict from an older version is resolved only with the local value or a new one")
   func outdatedResolved() throws {
     var task = try ofVersion1()
     let (summary, stars) = (task.mergeConflicts[0], task.mergeConflicts[1])
@@ -120,7 +120,7 @@ struct MergeStateTests {
   }
 
   @Test(
-    "MG-16: a base that cannot be upgraded leaves its conflicts outdated, and an update that changes nothing does not")
+    "MG-16: a base that cannot be upgraded makes its conflicts outdated; re-archiving does not")
   func outdatedOrNot() throws {
     var task = try TrackedTask(fromJSON: json("a"))
     task.title = "mine"
@@ -135,7 +135,7 @@ struct MergeStateTests {
     #expect(broken.mergeConflicts.map(\.isOutdated) == [true])
   }
 
-  @Test("An edit that the server accepted is in the base: counters that come back count once")
+  @Test("An accepted edit becomes part of the base, so counters are not counted twice")
   func accepted() throws {
     var item = try CountedItem(fromJSON: Data(#"{"count": 10}"#.utf8))
     item.count = 12

@@ -77,7 +77,7 @@ private struct Adder: DescribedModel, KeyMerging, Equatable {
 
 @Suite("Merging")
 struct MergeTests {
-  @Test("A hook sees the whole source, other keys take it: 5 and 3 make 8 (MG-3)")
+  @Test("A hook merges its own key from the whole source; other keys take the source's value (MG-3)")
   func hook() throws {
     var adder = Adder(name: nil, count: 5)
     let report = try adder.mergeValues(from: Adder(name: "n", count: 3))
@@ -85,7 +85,7 @@ struct MergeTests {
     #expect(report.changedKeys == ["name", "count"])
   }
 
-  @Test("Null overwrites by default, and policies say otherwise (MG-2, U-1)")
+  @Test("Null overwrites a value by default, and field policies override this (MG-2, U-1)")
   func policies() throws {
     var ticket = Ticket.sample()
     var source = Ticket.sample()
@@ -106,7 +106,7 @@ struct MergeTests {
     #expect(report.changedKeys == ["body", "labels", "main", "total"])
   }
 
-  @Test("A policy for the call wins, and only the keys asked for are merged (MG-1, MG-8)")
+  @Test("A call's policy takes precedence, and only the requested keys are merged (MG-1, MG-8)")
   func perCall() throws {
     var ticket = Ticket.sample()
     var source = Ticket.sample()
@@ -120,7 +120,7 @@ struct MergeTests {
     #expect(error?.code == .unknownKey)
   }
 
-  @Test("JSON touches only the keys that the server sent; null is a value (MG-4, X-3)")
+  @Test("JSON changes only the keys it contains, and null is a value (MG-4, X-3)")
   func json() throws {
     var ticket = Ticket.sample()
     let body =
@@ -132,7 +132,7 @@ struct MergeTests {
     #expect(try ticket.mergeValues(fromJSON: Data("{}".utf8)).mergedKeys.isEmpty)
   }
 
-  @Test("A partial nested object merges key by key where the field asks for it (U-16)")
+  @Test("A partial nested object is merged key by key if its field is declared recursive (U-16)")
   func nested() throws {
     var ticket = Ticket.sample()
     try ticket.mergeValues(fromJSON: Data(#"{"main": {"name": "renamed"}}"#.utf8))
@@ -140,7 +140,7 @@ struct MergeTests {
   }
 
   @Test(
-    "All or nothing: a bad value leaves the target as it was (MG-7)",
+    "A bad value fails the merge and leaves the target unchanged (MG-7)",
     arguments: [
       #"{"title": "new", "total": "x"}"#, #"{"title": "new", "id": true}"#, #"{"title": "new", "id": null}"#,
       #"{"title": "new", "labels": [{"id": 9}]}"#, #"{"title": "new", "user": "ada"}"#, "[]", "", "{\"title\": \"new\"",
@@ -152,7 +152,7 @@ struct MergeTests {
     #expect(ticket == .sample())
   }
 
-  @Test("A hook that throws leaves the target as it was")
+  @Test("A hook that throws leaves the target unchanged")
   func failingHook() {
     var adder = Adder(name: "a", count: 5)
     let error = #expect(throws: ArchiveError.self) { try adder.mergeValues(from: Adder(name: "b", count: -1)) }
@@ -161,7 +161,7 @@ struct MergeTests {
     #expect(adder == Adder(name: "a", count: 5))
   }
 
-  @Test("An object keeps its identity, and its constants")
+  @Test("An object keeps its identity, and changing a constant throws")
   func object() throws {
     let counter = Counter(id: 1, name: "a", count: 1)
     let same = counter
@@ -174,7 +174,7 @@ struct MergeTests {
     #expect(same.count == 2)
   }
 
-  @Test("Another model's object: only the keys that both declare (MG-5, MG-6)")
+  @Test("Merging another model's object uses only the keys that both declare (MG-5, MG-6)")
   func otherModel() throws {
     var adder = Adder(name: "a", count: 5)
     try adder.merge(.model(Label(id: 1, name: "label", local: true)))

@@ -17,7 +17,7 @@ struct MergerTests {
     #expect(twoWays.value == ["a": 2, "b": 1, "gone": 1, "mine": 1])
   }
 
-  @Test("Two spellings of one text are two keys of a dictionary")
+  @Test("Dictionary keys with different Unicode spellings are different keys")
   func spellings() throws {
     func document(_ first: ArchiveValue, _ second: ArchiveValue) -> ArchiveValue {
       .object(ArchiveObject([.init(key: "\u{E9}", value: first), .init(key: "e\u{301}", value: second)]))
@@ -30,14 +30,14 @@ struct MergerTests {
     #expect(both.objectValue?.entries.map(\.value) == [5, 3])
   }
 
-  @Test("An empty dictionary takes entries whose keys are not text")
+  @Test("An empty dictionary accepts entries with non-string keys")
   func emptyDictionaries() throws {
     let numbers = ArchiveValue.map([.init(key: 1, value: "a")])
     #expect(try Merger().merge(numbers, into: [:]).value == numbers)
     #expect(try Merger().merge([:], into: numbers, base: [:]).value == numbers)
   }
 
-  @Test("The error of a policy is the cause of mergeFailed at every depth", arguments: [true, false])
+  @Test("A policy's error becomes the underlying error of mergeFailed at every depth", arguments: [true, false])
   func failingPolicies(isRoot: Bool) {
     struct Refused: Error {}
     let merger = Merger(options: MergeOptions(policy: .resolving("refused") { _ in throw Refused() }))
@@ -48,7 +48,7 @@ struct MergerTests {
     #expect(error?.codingPath == (isRoot ? [] : [.key("a")]))
   }
 
-  @Test("A reference outside of a graph names nothing, and is an error")
+  @Test("A reference that resolves to no object throws notEncodable")
   func bareReferences() {
     let lists: [ArchiveValue] = [
       .reference(0), ["l": [.reference(0)]], .map([.init(key: .reference(1), value: 1)]), .set([.reference(-1)]),
@@ -69,7 +69,7 @@ struct MergerTests {
     }
   }
 
-  @Test("An absent key removes a key of the base, or has no effect, at every depth")
+  @Test("An absent key removes a key of the base unless unlisted elements are kept, at every depth")
   func absence() throws {
     let base: ArchiveValue = ["a": 1, "in": ["b": 1, "c": 1]]
     let server: ArchiveValue = ["in": ["c": 2]]
@@ -86,7 +86,7 @@ struct MergerTests {
   }
 
   @Test(
-    "MG-9: a record that lacks keys leaves them alone, in lists too, and what is new takes the defaults of its model")
+    "MG-9: absent keys of a record stay unchanged, also in lists, and new records take the model's defaults")
   func partialRecords() throws {
     func part(_ fields: [(String, ArchiveValue)], version: Int = 2) -> ArchiveValue {
       .record(ModelRecord(typeName: "MergerPart", modelVersion: version, fields: fields))
@@ -133,7 +133,7 @@ struct MergerTests {
     #expect(error?.code == .missingValue)
   }
 
-  @Test("A conflict keeps the local value, takes the server's, or fails with the paths and no values")
+  @Test("A conflict keeps the local value, takes the server's, or throws an error with paths but no values")
   func conflicts() throws {
     let base: ArchiveValue = ["a": ["b": 1], "secret": "x"]
     let (local, server): (ArchiveValue, ArchiveValue) = (
@@ -148,7 +148,7 @@ struct MergerTests {
     #expect(error?.description.contains("-x") == false)
   }
 
-  @Test("Dictionaries whose keys are no strings are merged key by key, as objects are")
+  @Test("Dictionaries with non-string keys are merged key by key, like objects")
   func maps() throws {
     func map(_ entries: KeyValuePairs<Int, ArchiveValue>) -> ArchiveValue {
       .map(entries.map { .init(key: .integer($0.key), value: $0.value) })
@@ -183,7 +183,7 @@ struct MergerTests {
     #expect(try merge(nil, local, server).value == whole)
   }
 
-  @Test("A number that is none is what it was, and no difference")
+  @Test("An unchanged NaN does not count as a difference")
   func notANumber() throws {
     let nan: ArchiveValue = .double(.nan)
     let base: ArchiveValue = ["a": nan, "b": 1]
@@ -195,7 +195,7 @@ struct MergerTests {
     #expect(try ValueDifference(from: base, to: ["a": 3, "b": 1]).applied(to: base) == ["a": 3, "b": 1])
   }
 
-  @Test("Whole documents may be arrays or single values")
+  @Test("A whole document can be an array or a single value")
   func roots() throws {
     let options = MergeOptions(policies: [".": .byID()])
     let base: ArchiveValue = [["id": 1, "a": 1], ["id": 2, "a": 1]]
@@ -210,7 +210,7 @@ struct MergerTests {
   }
 }
 
-@Suite("Paths and reports of merging")
+@Suite("Merge paths and reports")
 struct MergeReportTests {
   private func policy(_ selector: ValuePath, decides document: ArchiveValue) throws -> Bool {
     func leaves(_ value: ArchiveValue, _ new: ArchiveValue) -> ArchiveValue {
@@ -227,7 +227,7 @@ struct MergeReportTests {
     return merged.report.conflicts.isEmpty
   }
 
-  @Test("A pattern names keys, any key and any element; a backslash makes a special character part of the key")
+  @Test("A path pattern matches keys, any key or any element; a backslash escapes special characters")
   func selectors() throws {
     let yes: [(ValuePath, ArchiveValue)] = [
       ("a", ["a": 1]), ("*", ["a": 1]), ("a.b", ["a": ["b": 1]]), ("a.*", ["a": ["b": 1]]), ("*.b", ["a": ["b": 1]]),
@@ -248,7 +248,7 @@ struct MergeReportTests {
         == ["l": [["id": 1, "name": 2, "n": 2]]], "the last one that matches counts")
   }
 
-  @Test("Paths as text: keys with dots, elements in brackets, and what divides them escaped")
+  @Test("The text of a path has dots between keys, brackets around elements, and escaped separators")
   func paths() {
     func text(_ components: ValuePath.Component...) -> String { ValuePath(components).description }
     #expect(ValuePath().description == ".")
@@ -259,7 +259,7 @@ struct MergeReportTests {
     #expect(text(.value(.string(String(repeating: "x", count: 300)))) == "[(string)]")
   }
 
-  @Test("Reports have the outcome of each path, and values only on request")
+  @Test("Reports contain the outcome of each path, and values only on request")
   func reports() throws {
     let options = MergeOptions(policies: ["both": .sumOfDeltas])
     let (_, report) = try Merger(options: options).merge(
@@ -294,7 +294,7 @@ struct MergeReportTests {
     #expect(added.table(showsValues: true).contains("—") && added.table(showsValues: true).contains("…"))
   }
 
-  @Test("Records whose superclasses are of different versions need their model, as those of different versions do")
+  @Test("Merging records with different superclass versions without their model throws unsupportedVersion")
   func superclasses() throws {
     func dog(_ version: Int, _ name: ArchiveValue) -> ArchiveValue {
       var record = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", name), ("age", 3)])
@@ -306,7 +306,7 @@ struct MergeReportTests {
     #expect(try Merger().merge(dog(2, "b"), into: dog(2, "a")).value == dog(2, "b"))
   }
 
-  @Test("Control characters shift no column and break no line of a table")
+  @Test("Control characters do not break the columns or rows of a report table")
   func controlCharacters() throws {
     let options = MergeOptions(policy: .resolving("a\tb") { $0.server })
     let report = try Merger(options: options).merge(

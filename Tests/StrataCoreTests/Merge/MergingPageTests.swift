@@ -29,16 +29,16 @@ private struct MergingPageRow: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("The tables of Docs/Merging.md")
+@Suite("The tables in Docs/Merging.md")
 struct MergingPageTests {
-  @Test("There are tables for every policy that has a name")
+  @Test("The page has rows for all 18 named policies")
   func complete() {
     let policies = Set(MergingPageRow.all.map(\.policy))
     #expect(policies.count == 18 && MergingPageRow.all.count > 45)
     #expect(policies.allSatisfy { MergePolicy($0)?.description == $0 })
   }
 
-  @Test("The rows of the table are true", arguments: MergingPageRow.all)
+  @Test("Merging the values of each table row gives the documented result", arguments: MergingPageRow.all)
   fileprivate func row(_ row: MergingPageRow) throws {
     let policy = try #require(MergePolicy(row.policy))
     let isUnknown = row.cells[0] == "unknown"
@@ -51,7 +51,7 @@ struct MergingPageTests {
     #expect(report.entries.map(\.outcome.rawValue).joined(separator: ", ") == row.cells[4])
   }
 
-  @Test("The laws in the table are those that policies claim")
+  @Test("The table of laws matches the claims of each policy")
   func laws() throws {
     let text = try Repository.text("Docs/Merging.md")
     let section = try #require(text.components(separatedBy: "### Laws").last?.components(separatedBy: "\n## ").first)

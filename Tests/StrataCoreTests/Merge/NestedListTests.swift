@@ -109,13 +109,13 @@ private struct Hall {
 
 private func body(_ text: String) -> Data { Data(text.utf8) }
 
-@Suite("Lists in lists, sets and dictionaries of models")
+@Suite("Nested lists, sets and dictionaries of models")
 struct NestedListTests {
   private let board = Slab(
     rows: [[Stone(id: 1, name: "a", note: "x"), Stone(id: 2, name: "b")], [Stone(id: 3, name: "c", note: "z")]],
     tray: [Stone(id: 4, name: "d", note: "n"), Stone(id: 5, name: "e")])
 
-  @Test("A model is found by its identity in any of the lists, and keeps absent keys")
+  @Test("A model is matched by identity across nested lists and keeps the values of absent keys")
   func moved() throws {
     var value = board
     let report = try value.merge(
@@ -130,14 +130,14 @@ struct NestedListTests {
         && lines.contains("rows[id=9] server"))
   }
 
-  @Test("An identity that is repeated is matched in its own list")
+  @Test("A repeated identity is matched within its own list")
   func repeated() throws {
     var value = Slab(rows: [[Stone(id: 1, name: "a", note: "one")], [Stone(id: 1, name: "b", note: "two")]])
     try value.merge(.json(body(#"{"rows": [[{"id": 1, "name": "A"}], [{"id": 1, "name": "B"}]]}"#)))
     #expect(value.rows == [[Stone(id: 1, name: "A", note: "one")], [Stone(id: 1, name: "B", note: "two")]])
   }
 
-  @Test("With a base both sides edit models in one list, and one of them moves them")
+  @Test("With a base, edits on both sides are merged even if the server moves models between lists")
   func threeSides() throws {
     var local = board, server = board
     local.rows[0][0].note = "mine"
@@ -148,7 +148,7 @@ struct NestedListTests {
     #expect(local.rows[1] == [Stone(id: 2, name: "b"), Stone(id: 1, name: "a", note: "mine")])
   }
 
-  @Test("A model that was edited here does not go with its place")
+  @Test("Removing a list that contains an edited model is a conflict")
   func editedAndGone() throws {
     var local = board, server = board
     local.rows[1][0].note = "mine"
@@ -182,7 +182,7 @@ struct NestedListTests {
     #expect(local.tray == [Stone(id: 4, name: "theirs", note: "mine"), Stone(id: 7), Stone(id: 8)])
   }
 
-  @Test("Dictionaries in a list, and the key of a policy")
+  @Test("Models in nested dictionaries are matched by identity, and in nested lists by the policy's key")
   func dictionaries() throws {
     var value = Slab(
       named: [["a": Stone(id: 1, name: "one", note: "n")], ["b": Stone(id: 2)]],
@@ -192,7 +192,7 @@ struct NestedListTests {
     #expect(value.byName == [[Stone(id: 1, name: "k", note: "n")]])
   }
 
-  @Test("Unlisted elements are kept, and the report has an entry, unless a call, a path or a model specifies otherwise")
+  @Test("Unlisted elements are kept and reported unless the options, a path policy or a model source removes them")
   func unlisted() throws {
     let before = Slab(tray: [Stone(id: 1), Stone(id: 2)], counts: ["a": 1, "b": 2])
     let part = body(#"{"tray": [{"id": 1}], "counts": {"a": 5}}"#)
@@ -216,7 +216,7 @@ struct NestedListTests {
     #expect(value.counts == ["a": 1])
   }
 
-  @Test("Elements whose identity is not in JSON keep it if the document has the same content")
+  @Test("Elements whose identity is missing in JSON keep it if their content matches")
   func hidden() throws {
     let tickets = [Seat(name: "a"), Seat(name: "b", seats: 2)]
     var value = Slab(tickets: tickets)
@@ -226,7 +226,7 @@ struct NestedListTests {
     #expect(!tickets.map(\.id).contains(value.tickets[1].id))
   }
 
-  @Test("A container of one's own is merged by its shape, and one without a shape is an error of the declaration")
+  @Test("A custom container is merged by its declared shape; without a shape, the schema is invalid")
   func containers() throws {
     var quarry = Quarry(stones: Pile(elements: [Stone(id: 1, name: "a", note: "n"), Stone(id: 2)]))
     try quarry.merge(.json(body(#"{"stones": [{"id": 1, "name": "b"}]}"#)))
@@ -235,7 +235,7 @@ struct NestedListTests {
     #expect(error.code == .invalidSchema && error.codingPath == [.key("seats")] && error.reason.contains(".array(of:)"))
   }
 
-  @Test("A document that has one element twice gives the second a new identity, with a base too")
+  @Test("If a document repeats an element, the second one gets a new identity, with and without a base")
   func hiddenTwice() throws {
     let seats = [Seat(name: "a")]
     for base in [nil, Slab(tickets: seats)] {
@@ -246,7 +246,7 @@ struct NestedListTests {
     }
   }
 
-  @Test("Lists that are empty, and null for one, with and without a base")
+  @Test("Empty lists are merged with and without a base, and null for a list throws")
   func empty() throws {
     var value = board
     try value.merge(.json(body(#"{"rows": [], "tray": []}"#)))
@@ -259,7 +259,7 @@ struct NestedListTests {
     #expect(throws: ArchiveError.self) { try value.merge(.json(body(#"{"rows": null}"#))) }
   }
 
-  @Test("Conflicts in lists of lists are remembered and resolved")
+  @Test("Conflicts in nested lists are remembered and can be resolved")
   func resolving() throws {
     var value = try Remembering(fromJSON: body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "b"}]]}"#))
     value.rows[1][0].name = "mine"
@@ -275,9 +275,9 @@ struct NestedListTests {
   }
 }
 
-@Suite("Objects that become objects of a subclass")
+@Suite("Objects replaced by instances of a subclass")
 struct ReplacedObjectTests {
-  @Test("Every reference resolves to the new object, which has the fields of both classes")
+  @Test("All references resolve to the replacement, which has the fields of both classes")
   func replaced() throws {
     let pack = Pack()
     let dog = Hound(id: 1)
@@ -305,14 +305,14 @@ struct ReplacedObjectTests {
     first.friend = nil
   }
 
-  @Test("The object that a mapping supplies for an absent one is a separate object")
+  @Test("A new object gets the object that its JSON mapping supplies for an absent key")
   func missing() throws {
     let post = Post()
     try post.merge(.json(body(#"{"inner": {"text": "t"}}"#)))
     #expect(post.inner?.guardian?.id == 9 && post.inner?.text == "t")
   }
 
-  @Test("The object that a constant refers to keeps its class, with a line in the report")
+  @Test("An object that a constant refers to keeps its class, and the report says so")
   func constants() throws {
     let office = Yard()
     let dog = Hound(id: 1)
@@ -323,7 +323,7 @@ struct ReplacedObjectTests {
       report.entries.contains { $0.rule.contains("has the class Whelp, but a constant refers to the local object") })
   }
 
-  @Test("The root cannot change its class; a model of a subclass is merged by the keys that both have")
+  @Test("The root cannot change its class, and merging a subclass model uses only the shared keys")
   func root() throws {
     let hound = Hound(id: 1)
     let document = body(#"{"kind": "Whelp", "id": 1, "age": 5}"#)

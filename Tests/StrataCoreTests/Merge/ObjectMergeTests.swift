@@ -11,7 +11,7 @@ struct ObjectMergeTests {
     return project
   }
 
-  @Test("MG-7, U-16: instances stay themselves, new ones come in and belong here")
+  @Test("MG-7, U-16: instances keep their identity, and new ones refer to the local graph")
   func identity() throws {
     let local = project(["a", "b", "c"])
     let (first, second) = (local.members[0], local.members[1])
@@ -27,7 +27,7 @@ struct ObjectMergeTests {
     #expect(try local.mergeValues(from: server).isEmpty)
   }
 
-  @Test("With a base, edits on both sides of one instance come together")
+  @Test("With a base, edits on both sides are merged into the existing instances")
   func threeWays() throws {
     let base = project(["a", "b"])
     let local = project(["a", "b"])
@@ -38,7 +38,7 @@ struct ObjectMergeTests {
     #expect(local.members.map(\.name) == ["A", "mine"] && local.members[1] === member && report.conflicts.isEmpty)
   }
 
-  @Test("A failure leaves every instance as it was")
+  @Test("A failed merge leaves every instance unchanged")
   func atomic() throws {
     let local = project(["a", "b"])
     let members = local.members

@@ -24,7 +24,7 @@ struct ObjectSetTests {
     .array(ids.map { .array($0.map { ["id": .integer($0)] }) })
   }
 
-  @Test("A set of objects is the same in any order of its members")
+  @Test("A set of objects is matched regardless of the order of its members")
   func order() throws {
     let server = Self.groups([[2, 1], [3]])
     for base in [nil, Circle(groups: [[Peer(1), Peer(2)]], added: [[Peer(2), Peer(1)]])] {
@@ -34,7 +34,7 @@ struct ObjectSetTests {
     }
   }
 
-  @Test("A set of objects that the server removed goes, whatever the order of its members in the base")
+  @Test("A set of objects that the server removed is removed locally, whatever the member order in the base")
   func removal() throws {
     var circle = Circle(added: [[Peer(1), Peer(2)], [Peer(3)]])
     let base = Circle(added: [[Peer(2), Peer(1)], [Peer(3)]])

@@ -18,7 +18,7 @@ struct PatchGrowthTests {
     .record(ModelRecord(typeName: "R", modelVersion: 1, object: object(value).objectValue ?? ArchiveObject()))
   }
 
-  @Test("A patch with an operation for each element of a list")
+  @Test("A patch can replace, test and extend each element of a long list")
   func lists() throws {
     let old = ArchiveValue.array((0..<Self.count).map { .integer($0) })
     let operations = (0..<Self.count).map { place in
@@ -35,7 +35,7 @@ struct PatchGrowthTests {
     #expect(nested == ["list": .array((0..<Self.count).map { ["id": .integer($0), "more": [.integer($0)]] })])
   }
 
-  @Test("A patch that takes out and puts in at the front of a list")
+  @Test("A patch can remove, insert and rotate elements at the front of a long list")
   func listFronts() throws {
     let first = ValuePath(key: "0")
     let old = ArchiveValue.array((0..<Self.count).map { .integer($0) })
@@ -48,7 +48,7 @@ struct PatchGrowthTests {
     #expect(try JSONPatch(rotations).applied(to: old) == old)
   }
 
-  @Test("A patch with operations for each key of an object and of a record")
+  @Test("A patch can replace, test, remove and add each key of a large object or record")
   func keyed() throws {
     for make in [Self.object, Self.record] {
       let old = make { .integer($0) }
@@ -63,7 +63,7 @@ struct PatchGrowthTests {
     }
   }
 
-  @Test("Differences of objects, records and maps, and what they make")
+  @Test("Applying a difference of large objects, records or maps yields the new value")
   func differences() throws {
     func map(_ value: (Int) -> ArchiveValue?) -> ArchiveValue {
       .map((0..<Self.count).compactMap { key in value(key).map { .init(key: .integer(key), value: $0) } })
@@ -81,7 +81,7 @@ struct PatchGrowthTests {
     }
   }
 
-  @Test("Keys in another order differ in nothing")
+  @Test("Reordering keys is not a difference")
   func order() {
     let old = Self.object { .integer($0) }
     let new = ArchiveValue.object(ArchiveObject((old.objectValue?.entries ?? []).reversed()))
@@ -89,7 +89,7 @@ struct PatchGrowthTests {
     #expect(JSONMergePatch.patch(from: old, to: new) == [:])
   }
 
-  @Test("A dictionary of many keys in a model that remembers its base")
+  @Test("A dictionary with many keys is merged with the remembered base")
   func rememberedKeys() throws {
     func numbers(_ first: Int) -> [String: Int] {
       Dictionary(uniqueKeysWithValues: Self.keys.enumerated().map { ($1, $0 == 0 ? first : $0) })
@@ -101,7 +101,7 @@ struct PatchGrowthTests {
     #expect(model.numbers["key 0"] == -2 && model.numbers["key 1"] == -1 && model.numbers.count == Self.count)
   }
 
-  @Test("Of long lists of different lengths only what differs is replaced")
+  @Test("Differences of long lists contain only the changed elements")
   func longLists() throws {
     let old = ArchiveValue.array((0..<20_000).map { .integer($0) })
     var elements = old.arrayValue ?? []

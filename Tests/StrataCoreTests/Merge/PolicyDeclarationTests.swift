@@ -132,10 +132,10 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite("Declarations of policies")
+@Suite("Merge policy declarations")
 struct PolicyDeclarationTests {
   @Test(
-    "MG-19: a policy that can do nothing for its field is an error of the declaration", arguments: FieldKindCase.all)
+    "MG-19: a policy that cannot apply to its field's type throws invalidSchema", arguments: FieldKindCase.all)
   func fields(_ kind: FieldKindCase) {
     for policy in FieldKindCase.special {
       let fits = kind.fitting.contains(policy.description)
@@ -153,13 +153,13 @@ struct PolicyDeclarationTests {
     for policy in FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
   }
 
-  @Test("A field of unknown content accepts every policy", arguments: FieldKindCase.unknown)
+  @Test("A field whose content type is unknown accepts every policy", arguments: FieldKindCase.unknown)
   func unknown(_ kind: FieldKindCase) {
     for policy in FieldKindCase.special + FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
   }
 
   @Test(
-    "A refused policy results in a conflict for any changes, and an accepted one decides some",
+    "A rejected policy only produces conflicts, and an accepted policy resolves at least one change",
     arguments: FieldKindCase.all.filter { !$0.samples.isEmpty })
   func evidence(_ kind: FieldKindCase) throws {
     // Arrays of any elements can be merged by identity. Elements without the key are matched by content.
@@ -206,7 +206,7 @@ struct PolicyDeclarationTests {
 
   // MARK: Times
 
-  @Test("A time must have an order where the model declares it; elsewhere what holds the model may have it")
+  @Test("The key of lastWriter must have an ordered type if the model declares it")
   func times() {
     func check<T>(_ type: T.Type) -> ArchiveError? {
       problem([FieldInfo("at", T.self), FieldInfo("title", String.self, merge: .lastWriter(by: "at"))])
@@ -243,7 +243,7 @@ struct PolicyDeclarationTests {
     static func make(case name: String, payload: CasePayload) throws -> Self? { nil }
   }
 
-  @Test("The rules of a type name a key that it has, and a default that some field of it can follow")
+  @Test("Merge rules must name a declared identity and a default policy that applies to some field")
   func rules() {
     func check(_ fields: FieldInfo...) -> ArchiveError? {
       archiveError { try ModelSchema(Ruled.self, name: "Ruled", version: 1, fields: fields).check() }
@@ -288,7 +288,7 @@ struct PolicyDeclarationTests {
     static let fields = Fields(WrongHolder.self, version: 1, Field("wrong", \.wrong), make: { WrongHolder(wrong: $0) })
   }
 
-  @Test("The first encoding, decoding or merge throws, also for a nested model")
+  @Test("An invalid policy throws at the first encoding, decoding or merge, also in a nested model")
   func first() throws {
     let shape = RecordShape(typeName: "Wrong", modelVersion: 1, keys: ["pieces"])
     let record = ModelRecord(shape: shape, values: [.array([])])
@@ -327,7 +327,7 @@ struct PolicyDeclarationTests {
       Rope.self, version: 1, Field("knots", \.knots, merge: .byID("id")), make: { Rope(knots: $0) })
   }
 
-  @Test("Models that hold themselves and each other are checked, by many tasks at once")
+  @Test("Recursive and mutually recursive models can be checked by concurrent tasks")
   func circles() async throws {
     let knot = Knot(id: 1, knots: [Knot(id: 2, rope: Rope(knots: [Knot(id: 3)]))])
     try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -16,7 +16,7 @@ struct PresenceTests {
       guests: [Contact(3, "Cid", mail: "cid@x", note: "g")], parcel: .box(weight: 1, note: "p", to: bern))
   }
 
-  @Test("MG-9: parts of nested models, with and without a base", arguments: [false, true])
+  @Test("MG-9: merging partial nested models keeps absent keys, with and without a base", arguments: [false, true])
   func nested(knowsBase: Bool) throws {
     var local = house
     let base = knowsBase ? house : nil
@@ -28,7 +28,7 @@ struct PresenceTests {
     #expect(report.entries.map(\.path.description).sorted() == ["address.city", "owner.name"])
   }
 
-  @Test("MG-9: parts of elements and of dictionaries' values", arguments: [false, true])
+  @Test("MG-9: merging partial elements and dictionary values keeps absent keys", arguments: [false, true])
   func collections(knowsBase: Bool) throws {
     var local = house
     let base = knowsBase ? house : nil
@@ -55,7 +55,7 @@ struct PresenceTests {
     #expect(local == before)
   }
 
-  @Test("MG-9: parts of the values of a case", arguments: [false, true])
+  @Test("MG-9: merging partial associated values of an enum case keeps absent values", arguments: [false, true])
   func cases(knowsBase: Bool) throws {
     var local = house
     let base = knowsBase ? house : nil
@@ -74,7 +74,7 @@ struct PresenceTests {
     #expect(local.parcel == .letter && report.conflicts.map(\.path.description) == ["parcel"])
   }
 
-  @Test("MG-9: lists of models do not reset what JSON does not hold")
+  @Test("MG-9: merging lists of models does not reset fields that JSON does not contain")
   func lists() throws {
     var mine = house.members
     let fresh = [try Contact(fromJSON: json(#"{"id": 1, "name": "Ada B."}"#)), Contact(2, "Bob", mail: "bob@x")]
@@ -85,7 +85,7 @@ struct PresenceTests {
   }
 
   @Test(
-    "MG-10: null clears at any depth, also where the base is known, and the base follows", arguments: [false, true])
+    "MG-10: null removes a value at any depth, also with a known base, and updates the base", arguments: [false, true])
   func null(_ isPatch: Bool) throws {
     let whole = #"{"title": "t", "address": {"city": "Bern", "zip": "3000", "lines": {"a": "1", "b": "2"}}}"#
     var local = try Household(fromJSON: json(whole))
@@ -108,7 +108,7 @@ struct PresenceTests {
     #expect(report.isEmpty && report.conflicts.isEmpty && local.address?.zip == nil && local.address?.city == "mine")
   }
 
-  @Test("MG-11: another identity is another value: nothing of the old one stays in it", arguments: [false, true])
+  @Test("MG-11: a different identity replaces the whole object and keeps no old values", arguments: [false, true])
   func identity(knowsBase: Bool) throws {
     var local = house
     try local.merge(.json(json(#"{"owner": {"id": 2, "name": "Bob"}}"#)), base: knowsBase ? house : nil)
@@ -119,7 +119,7 @@ struct PresenceTests {
     #expect(edited.owner?.mail == "edited" && report.conflicts.map(\.path.description) == ["owner"])
   }
 
-  @Test("MG-14: the policies of the target hold, whatever type the source has")
+  @Test("MG-14: the target's policies apply, whatever the type of the source")
   func otherType() throws {
     var local = house
     local.nick = "mine"
@@ -133,7 +133,7 @@ struct PresenceTests {
     #expect(local.owner == Contact(5, "E"))
   }
 
-  @Test("MG-15: nothing local becomes a base")
+  @Test("MG-15: local values never become part of the base")
   func firstPart() throws {
     var local = Household(title: "mine", nick: "mine", motto: "mine")
     try local.mergeValues(fromJSON: json(#"{"title": "server"}"#))
@@ -143,7 +143,7 @@ struct PresenceTests {
     #expect(report.conflicts.map(\.path.description) == ["motto"])
   }
 
-  @Test("MG-18: the server's unknown fields come in with a line, at the root too")
+  @Test("MG-18: the server's unknown fields at the root are merged and reported")
   func unknown() throws {
     func record(_ title: String, _ later: ArchiveValue?) throws -> Household {
       var fields: [(key: String, value: ArchiveValue)] = [("title", .string(title))]
@@ -161,7 +161,7 @@ struct PresenceTests {
     #expect(edited.unknownFields["later"] == 5)
   }
 
-  @Test("A remembered base has the fields that archives leave out, and archives do not")
+  @Test("A remembered base contains the fields that archives exclude, but an archive does not")
   func excluded() throws {
     var local = try Household(fromJSON: json(#"{"title": "a"}"#))
     var server = local
@@ -184,7 +184,7 @@ struct PresenceTests {
     #expect(try archived.mergeValues(from: server).conflicts.isEmpty && archived.cache == "server's")
   }
 
-  @Test("NaN is what it was, in arrays too")
+  @Test("An unchanged NaN in an array does not count as a difference")
   func notANumber() throws {
     var base = house
     base.ratios = [1, .nan]
@@ -199,7 +199,7 @@ struct PresenceTests {
     #expect(local.ratios[0] == 2)
   }
 
-  @Test("An enum at the root is merged as one value")
+  @Test("Merging an enum at the root handles another case, a conflict and partial associated values")
   func rootCase() throws {
     var local = Shipment.letter
     try local.mergeValues(from: .box(weight: 1, note: nil, to: nil))
@@ -210,7 +210,7 @@ struct PresenceTests {
     #expect(local == .box(weight: 1, note: "n", to: nil))
   }
 
-  @Test("A resolved conflict that keeps the local value keeps the one of now")
+  @Test("Resolving a conflict with the local value keeps the current local value")
   func resolvingLocal() throws {
     var local = try Household(fromJSON: json(#"{"title": "a"}"#))
     local.title = "mine"

@@ -81,7 +81,7 @@ final class Warehouse {
   init() {}
 }
 
-@Suite("One object, named often")
+@Suite("Objects referenced many times")
 struct RepeatedObjectTests {
   private func thread(_ count: Int, _ author: Writer) -> Discussion {
     let thread = Discussion()
@@ -91,7 +91,7 @@ struct RepeatedObjectTests {
 
   /// All 20,000 comments refer to one author. Comparing all mentions for each of them would take 400 million steps.
   @Test(
-    "MG-13: an author whom each of 20,000 comments names is merged once", .tags(.long), arguments: [true, false],
+    "MG-13: an author referenced by 20,000 comments is merged once", .tags(.long), arguments: [true, false],
     [true, false])
   func mentions(knowsBase: Bool, namesEditor: Bool) throws {
     let count = Effort.rounds(2_000, long: 20_000)
@@ -107,7 +107,7 @@ struct RepeatedObjectTests {
     #expect(report.entries.count == 1)
   }
 
-  @Test("MG-13: 20,000 objects here for one of the server's: one line, and one object afterwards", .tags(.long))
+  @Test("MG-13: 20,000 local copies of one server object are updated with one report entry", .tags(.long))
   func duplicates() throws {
     let count = Effort.rounds(2_000, long: 20_000)
     func json(_ name: String) -> Data {
@@ -121,7 +121,7 @@ struct RepeatedObjectTests {
     #expect(local.comments.allSatisfy { $0.author?.name == "Ada L." })
   }
 
-  @Test("MG-16: objects here for one that differ have a line each")
+  @Test("MG-16: local copies of one object that differ have separate report entries")
   func differentDuplicates() throws {
     let local = Discussion()
     local.comments = (0..<3).map { Remark(id: $0, author: Writer(id: 1, name: "n\($0 / 2)", mail: "m")) }
@@ -132,7 +132,7 @@ struct RepeatedObjectTests {
     #expect(lines.sorted() == ["author.mail m", "author.name n0", "author.name n1"])
   }
 
-  @Test("MG-11: elements with one label are matched in their order, whatever the hash seed", arguments: 1...20)
+  @Test("MG-11: elements with the same label are matched in order", arguments: 1...20)
   func labels(count: Int) throws {
     func drawer(_ counts: (Int) -> Int) -> Drawer {
       let drawer = Drawer()
@@ -147,7 +147,7 @@ struct RepeatedObjectTests {
     #expect(zip(local.things, things).allSatisfy { $0 === $1 } && zip(local.pair, things).allSatisfy { $0 === $1 })
   }
 
-  @Test("MG-12: members of sets are objects here", arguments: [true, false])
+  @Test("MG-12: members of merged sets are local objects", arguments: [true, false])
   func sets(knowsBase: Bool) throws {
     func meeting(_ names: [String]) -> Meeting {
       let meeting = Meeting()
@@ -162,7 +162,7 @@ struct RepeatedObjectTests {
     #expect(server.people.allSatisfy { one in !local.people.contains { $0 === one } })
   }
 
-  @Test("MG-9: code of an object's own gets a whole object, made of the part and of what is here")
+  @Test("MG-9: an object's merge hook receives a whole object, combined from the partial and the local one")
   func hooks() throws {
     let local = Warehouse(), ada = Writer(id: 1, name: "Ada", mail: "a@x")
     let stock = Stock(id: 7)
@@ -174,7 +174,7 @@ struct RepeatedObjectTests {
     #expect(stock.supplier === ada && ada.name == "A" && ada.mail == "a@x")
   }
 
-  @Test("A policy of a call applies to an object at each of its paths")
+  @Test("A call's path policies apply to an object at each of its paths")
   func selectors() throws {
     func crew() -> Crew {
       let crew = Crew(name: "c")
@@ -217,7 +217,7 @@ struct RepeatedObjectTests {
   }
 
   @Test(
-    "MG-9: duplicate keys are refused at every depth where they are read",
+    "MG-9: duplicate keys are rejected at every depth where fields read them",
     arguments: [
       #"{"comments": [{"id": 1, "author": {"id": 1, "name": "a", "name": "b"}}]}"#,
       #"{"comments": [{"id": 1, "id": 2}]}"#, #"{"comments": [], "comments": []}"#,
@@ -243,7 +243,7 @@ struct RepeatedObjectTests {
     #expect(try local.comments.count == 1 && Discussion(fromJSON: Data(text.utf8)).comments.count == 1)
   }
 
-  @Test("Duplicate keys in a list of models", arguments: [#"[{"id": 1, "name": "a", "name": "b"}]"#])
+  @Test("Duplicate keys in a list of models are rejected", arguments: [#"[{"id": 1, "name": "a", "name": "b"}]"#])
   func duplicateKeysOfLists(text: String) throws {
     var list: [Contact] = []
     #expect(throws: ArchiveError.self) { try list.merge(.json(Data(text.utf8))) }

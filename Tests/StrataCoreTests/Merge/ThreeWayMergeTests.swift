@@ -9,7 +9,7 @@ struct ThreeWayMergeTests {
     steps: [TodoStep(id: 1, name: "a"), TodoStep(id: 2, name: "b"), TodoStep(id: 3, name: "c")],
     place: TodoPlace(city: "Bern", street: "Weg 1"), extra: ["a": 1, "b": 2])
 
-  @Test("U-1, U-16: what only one side changed counts, in nested models, lists and dictionaries too")
+  @Test("U-1, U-16: one side's changes are merged, also in nested models, lists and dictionaries")
   func bothSides() throws {
     var local = base, server = base
     local.title = "edited"
@@ -47,7 +47,7 @@ struct ThreeWayMergeTests {
     #expect(outcomes["draft"] == .local && outcomes["extra.b"] == .server && outcomes["extra.a"] == .local)
   }
 
-  @Test("A change on both sides is a conflict: the local value is kept, and the report has all three")
+  @Test("A change on both sides is a conflict that keeps the local value and reports all three values")
   func conflict() throws {
     var local = base, server = base
     local.title = "mine"
@@ -75,7 +75,7 @@ struct ThreeWayMergeTests {
   }
 
   @Test(
-    "A deletion and an edit of the same element, by each policy",
+    "The unlisted rule decides between a deletion and an edit of the same element",
     arguments: [
       (Unlisted.keep, [1, 2, 3]), (.remove, [2]), (.removeUnlessEdited, [2, 3]),
     ])
@@ -98,7 +98,7 @@ struct ThreeWayMergeTests {
     #expect(removed.steps.last == server.steps[2])
   }
 
-  @Test("Moves and insertions of both sides survive")
+  @Test("Moves and insertions from both sides are kept")
   func order() throws {
     var local = base, server = base
     local.steps = [base.steps[2], base.steps[0], base.steps[1]]
@@ -108,7 +108,7 @@ struct ThreeWayMergeTests {
     #expect(local.steps.map(\.id) == [3, 1, 7, 2, 8])
   }
 
-  @Test("The rules of a type: the last writer's text counts, whole lists by identity")
+  @Test("Type rules apply: the last writer's text wins, and whole lists are merged by identity")
   func rules() throws {
     let old = Date(timeIntervalSince1970: 0)
     func note(_ text: String, _ title: String, _ time: Double) -> DatedMemo {
@@ -125,7 +125,7 @@ struct ThreeWayMergeTests {
     #expect(report.entries.contains { $0.path.description == "notes[id=1].text" && $0.rule == "lastWriter(changed)" })
   }
 
-  @Test("Policies for paths win over those of fields, and those of a call reach into nested models")
+  @Test("Path policies override field policies, and a call's policy applies to nested models")
   func policies() throws {
     var local = base, server = base
     local.steps[0].name = "mine"
@@ -142,7 +142,7 @@ struct ThreeWayMergeTests {
     #expect(other.steps[0].name == "theirs" && other.place == TodoPlace(city: "theirs", street: "there"))
   }
 
-  @Test("Base, local and server of different versions are upgraded first")
+  @Test("Base, local and server values of different versions are upgraded before the merge")
   func versions() throws {
     let old = ModelRecord(typeName: "TodoItem", modelVersion: 1, fields: [("id", 1), ("summary", "server's")])
     let archive = try ArchiveEncoder().encode(old)
@@ -168,7 +168,7 @@ struct ThreeWayMergeTests {
     #expect(local == before)
   }
 
-  @Test("Patches of both kinds: absent is left alone, null clears, a value sets")
+  @Test("Merge patches and JSON patches change only the values that they name")
   func patches() throws {
     var task = base
     try task.merge(.mergePatch(Data(#"{"title": "p", "place": {"street": null}, "extra": {"a": null}}"#.utf8)))

@@ -61,7 +61,7 @@ private struct NewPalette: DescribedModel {
   }
 }
 
-@Suite("Cases in containers that this program does not know")
+@Suite("Unknown enum cases in containers")
 struct UnknownCaseContainerTests {
   private static let new = NewPalette(
     list: [.red, .blue, .green], set: [.blue, .green], named: ["a": .blue, "b": .green], counts: [.blue: 1, .red: 2],
@@ -71,13 +71,13 @@ struct UnknownCaseContainerTests {
     list: [.red, .green], set: [.green], named: ["b": .green], counts: [.red: 2], rows: [[], nil, [.red]],
     nested: ["x": ["b": .red], "y": [:]], maybe: [], tones: [.low])
 
-  @Test("JSON and archives are read without them")
+  @Test("Decoding JSON or an archive omits elements with unknown cases")
   func reading() throws {
     #expect(try Palette(fromJSON: Self.new.jsonData()) == Self.read)
     #expect(try ArchiveDecoder().decode(Palette.self, from: ArchiveEncoder().encode(Self.new)) == Self.read)
   }
 
-  @Test("a merge leaves elements out and keeps the entries whose values it does not know")
+  @Test("A merge omits unknown elements and keeps local entries whose incoming values are unknown")
   func merging() throws {
     let local = Palette(
       list: [.green], named: ["a": .red, "b": .red, "c": .red], nested: ["x": ["a": .green], "y": ["a": .red]],
@@ -104,7 +104,7 @@ struct UnknownCaseContainerTests {
     }
   }
 
-  @Test("a model inside decides for its own fields")
+  @Test("A nested model applies its own setting for unknown cases")
   func models() throws {
     let json = Data(#"{"strict": [{"id": 1, "colours": ["blue"]}]}"#.utf8)
     #expect(throws: ArchiveError.self) { try Palette(fromJSON: json) }
@@ -113,7 +113,7 @@ struct UnknownCaseContainerTests {
     #expect(palette.strict == [Strict(id: 1)])
   }
 
-  @Test("what a state remembers has no mark of a case, so that a later program sees it as news")
+  @Test("The remembered base contains no unknown cases")
   func remembered() throws {
     var local = Remembering(palette: ["a": .red])
     local = try Remembering(fromJSON: local.jsonData())

@@ -54,7 +54,7 @@ private final class Chamber: DescribedModel {
     Field("name", \.name, default: ""), make: { Chamber(state: $0, name: $1) })
 }
 
-@Suite("Merging: a case that this program does not know replaces nothing")
+@Suite("Merging: unknown enum cases replace no values")
 struct UnknownCaseMergeTests {
   private static let local = Errand(
     title: "t", state: .closed, priority: .merged, owner: Bearer(id: 1, role: .closed, note: "o"),
@@ -79,7 +79,7 @@ struct UnknownCaseMergeTests {
     return merged
   }
 
-  @Test("JSON: at every depth the local value stays, and what is new has the default")
+  @Test("JSON with unknown cases keeps local values at every depth, and new elements get the default")
   func json() throws {
     var ticket = Self.local
     let report = try ticket.merge(.json(Self.json))
@@ -96,7 +96,7 @@ struct UnknownCaseMergeTests {
     #expect(again == Self.merged)
   }
 
-  @Test("Policies that take the server's value, and a base, change nothing about that")
+  @Test("Unknown cases keep the local value even with serverWins policies or a base")
   func policies() throws {
     for options in [MergeOptions(policy: .serverWins), MergeOptions(policies: ["state": .serverWins])] {
       var ticket = Self.local
@@ -114,7 +114,9 @@ struct UnknownCaseMergeTests {
     #expect(ticket == Self.merged)
   }
 
-  @Test("Merge patches, patches, records and archives", arguments: ["merge patch", "patch", "record", "archive"])
+  @Test(
+    "Merge patches, JSON patches, records and archives with unknown cases keep local values",
+    arguments: ["merge patch", "patch", "record", "archive"])
   func forms(form: String) throws {
     let record = ModelRecord(
       typeName: "UnknownTicket", modelVersion: 1,
@@ -140,7 +142,7 @@ struct UnknownCaseMergeTests {
     #expect(ticket == expected)
   }
 
-  @Test("Objects stay as they are in that field")
+  @Test("An object keeps a field's value if the incoming case is unknown")
   func objects() throws {
     let room = Chamber(state: .closed, name: "a")
     let report = try room.mergeValues(fromJSON: Data(#"{"state": "foo", "name": "b"}"#.utf8))
@@ -148,7 +150,7 @@ struct UnknownCaseMergeTests {
     #expect(report.entries.map(\.path.description).contains("state"))
   }
 
-  @Test("The server's earlier value stays in the base, and a later case is compared with it")
+  @Test("The base keeps the server's last known case, and later cases are compared with it")
   func remembered() throws {
     var model = try Remembering(fromJSON: Data(#"{"state": "closed"}"#.utf8))
     try model.mergeValues(fromJSON: Data(#"{"state": "foo", "note": "n"}"#.utf8))
@@ -162,7 +164,7 @@ struct UnknownCaseMergeTests {
     #expect(model.state == .open && report.conflicts.map(\.path.description) == ["state"])
   }
 
-  @Test("Reading takes the default, from JSON and from archives")
+  @Test("Decoding JSON or an archive replaces unknown cases with the default")
   func reading() throws {
     let ticket = try Errand(fromJSON: Self.json)
     #expect(ticket.state == .open && ticket.priority == nil && ticket.others.map(\.role) == [.open, .open, .open])

@@ -92,7 +92,9 @@ struct AdapterCorpusTests {
     ]
   }()
 
-  @Test("J-32: models of real documents are read, and written back as they were read", .tags(.long), arguments: kinds)
+  @Test(
+    "J-32: encoding a model decoded from a real document reproduces the document's values", .tags(.long),
+    arguments: kinds)
   private func documents(kind: Kind) throws {
     var count = 0
     let paths = kind.folders.flatMap { Corpus.jsonFiles(in: "json/\($0)") }
@@ -111,10 +113,10 @@ struct AdapterCorpusTests {
 
 // MARK: Sequences of responses for one thing
 
-@Suite("JSON merging of real responses", .readsCorpus)
+@Suite("Merging recorded JSON responses", .readsCorpus)
 struct MergeSequenceTests {
   @Test(
-    "X-3, MG-1: each response merged into the one before gives what the server said last", .tags(.long),
+    "X-3, MG-1: merging successive responses yields the server's latest state", .tags(.long),
     arguments: Effort.sample(6, of: RecordedSequence.all))
   private func merging(sequence: RecordedSequence) throws {
     let steps = try sequence.documents()
@@ -168,6 +170,6 @@ struct MergeSequenceTests {
     }
   }
 
-  @Test("The sequences are there, and most have a model")
+  @Test("More than 50 recorded sequences are available")
   func sequencesAreThere() { #expect(RecordedSequence.all.count > 50) }
 }

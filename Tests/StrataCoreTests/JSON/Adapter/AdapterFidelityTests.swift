@@ -26,7 +26,7 @@ private struct Reserved: Equatable {
 
 @Suite("Fidelity of the JSON adapter")
 struct AdapterFidelityTests {
-  @Test("KV-5, J-28, U-25: true stays true, integers stay integers, in the article's own object")
+  @Test("KV-5, J-28, U-25: the sample object round-trips with booleans and integers unchanged")
   func article() throws {
     let text =
       #"{"canUpdate":true,"childs":["daughter","son","musuco","musume"],"degree":3.0,"identifier":1122,"name":"HOGEMOGE","number":5}"#
@@ -37,7 +37,7 @@ struct AdapterFidelityTests {
   }
 
   @Test(
-    "KV-1, KV-8: only declared fields are set, by whatever names; names of the language's own are fields like others")
+    "KV-1, KV-8: only declared fields are decoded, and their names can be reserved words")
   func reserved() throws {
     let adapter = try JSONAdapter<Reserved>()
     let read = try adapter.decode(
@@ -48,7 +48,7 @@ struct AdapterFidelityTests {
     #expect(try adapter.decode(adapter.encode(read)) == read)
   }
 
-  @Test("KV-3, KV-4, KV-7, KV-10: a plain struct, all declared fields, renames as data, nil as null")
+  @Test("KV-3, KV-4, KV-7, KV-10: a struct encodes all declared fields, applies renames and writes nil as null")
   func plainStruct() throws {
     let adapter = try JSONAdapter<Exact>(.identity.merging(["text": "caption"]))
     #expect(
@@ -57,7 +57,7 @@ struct AdapterFidelityTests {
     #expect(try adapter.decode(json(#"{"caption": "c"}"#)) == Exact(text: "c"))
   }
 
-  @Test("X-5, U-25: decimals have the digits of the text, not those of a binary number")
+  @Test("X-5, U-25: Decimal fields keep the exact digits of the JSON text")
   func decimals() throws {
     let adapter = try JSONAdapter<Price>()
     for digits in ["0.8333333", "19.99", "0.1", "1234567.891"] {
@@ -67,7 +67,7 @@ struct AdapterFidelityTests {
     }
   }
 
-  @Test("KV-6: an 8-bit integer is no boolean")
+  @Test("KV-6: an 8-bit integer is not treated as a boolean")
   func smallIntegers() throws {
     let adapter = try JSONAdapter<Reserved>()
     #expect(try adapter.encodeValue(Reserved(small: 1))["small"] == .int(1))
@@ -75,7 +75,7 @@ struct AdapterFidelityTests {
   }
 
   @Test(
-    "X-7, X-2: bad text is an error with a code, the same everywhere, and a merge leaves the target as it was",
+    "X-7, X-2: malformed JSON throws invalidJSON, and a merge leaves the target unchanged",
     arguments: [
       ("{", .invalidJSON), (#"{"number": NaN}"#, .invalidJSON),
       (#"{"name": "\ud800"}"#, .invalidJSON), ("", .invalidJSON), (#"{"number": 5, }"#, .invalidJSON),
@@ -89,7 +89,7 @@ struct AdapterFidelityTests {
     #expect(subject == before)
   }
 
-  @Test("X-7: invalid UTF-8, a hundred thousand levels, and a key that stands twice")
+  @Test("X-7: invalid UTF-8, 100,000 nesting levels and duplicate keys are rejected")
   func hostile() throws {
     let adapter = try JSONAdapter<Subject>()
     let bytes = Data(#"{"name": ""#.utf8) + [0xC3, 0x28] + Data(#""}"#.utf8)
@@ -103,7 +103,7 @@ struct AdapterFidelityTests {
     #expect(archiveError { try narrow.decode(Data(#"{"childs": [1]}"#.utf8)) }?.code == .limitExceeded)
   }
 
-  @Test("X-7, U-4: the work on errors does not grow with every level, however deep the models nest")
+  @Test("X-7, U-4: error handling in deeply nested models does not take exponential time")
   func deepErrors() throws {
     var text = #"{"login": 3}"#
     for _ in 0..<170 { text = #"{"login": "a", "groups": [{"name": "g", "owner": \#(text)}]}"# }
@@ -114,7 +114,7 @@ struct AdapterFidelityTests {
     #expect(try JSONAdapter<Nest>().decode(json(text)).depth == 255)
   }
 
-  @Test("M-7, X-2: what is missing, null or of another type has the whole path; the target of a merge is untouched")
+  @Test("M-7, X-2: errors for missing, null or mistyped values have the full path; the merge target is unchanged")
   func badValues() throws {
     let adapter = try JSONAdapter<[Subject]>()
     let good = #"{"canUpdate": true, "childs": [], "degree": 3, "identifier": 1, "name": "n", "number": 5}"#
@@ -145,9 +145,9 @@ private struct Nest {
 @Model(version: 1)
 private struct Price { var amount: Decimal }
 
-@Suite("JSON adapter Concurrency")
+@Suite("JSON adapter concurrency")
 struct AdapterConcurrencyTests {
-  @Test("X-1, J-33, U-5: a hundred tasks share one adapter, one cluster, one encoder and one decoder")
+  @Test("X-1, J-33, U-5: 100 concurrent tasks can share an adapter, a cluster, an encoder and a decoder")
   func shared() async throws {
     let adapter = try JSONAdapter<[Member]>().using(JSONAdapter<Member>(JSONMapping.model.merging(["name": "n"])))
     let groups = try JSONAdapter<Friend>()

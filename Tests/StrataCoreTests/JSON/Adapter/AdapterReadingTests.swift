@@ -52,13 +52,13 @@ struct AdapterReadingTests {
 
   private func member(_ text: String) throws -> Member { try #require(members).decode(json(text)) }
 
-  @Test("J-4: keys that no field reads are ignored, whatever their value, nested ones too")
+  @Test("J-4: unknown keys are ignored at any depth, whatever their values")
   func unknownKeys() throws {
     let read = try member(#"{"username": "a", "x": null, "nested": {"name": "b", "y": [1]}, "z": {"username": 1}}"#)
     #expect(read == Member(name: "a", nestedName: "b"))
   }
 
-  @Test("J-5: a path through null gives null; through anything but an object it fails, with its whole path")
+  @Test("J-5: a path through null yields nil; a path through any other non-object throws with the full path")
   func walking() throws {
     #expect(try member(#"{"nested": null}"#).nestedName == nil)
     // Null replaces the default. An absent key keeps it.
@@ -72,7 +72,7 @@ struct AdapterReadingTests {
     }
   }
 
-  @Test("J-6, U-18, X-3: absent keeps the default and asks no transformer; null is a value")
+  @Test("J-6, U-18, X-3: an absent key keeps the default and skips the transformer; null is a value")
   func absence() throws {
     #expect(try member("{}") == Member())
     let adapter = try JSONAdapter<Nulls>()
@@ -83,13 +83,13 @@ struct AdapterReadingTests {
     #expect(try member(#"{"username": null}"#).name == nil)
   }
 
-  @Test("M-7, KV-9, U-2: null for what is no optional is an error with a path, and never a crash")
+  @Test("M-7, KV-9, U-2: null for a non-optional field throws typeMismatch with the path")
   func nullPolicy() throws {
     let error = archiveError { try JSONAdapter<Nulls>().decode(json(#"{"plain": null}"#)) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key("plain")])
   }
 
-  @Test("J-7, U-18: several paths: what is there, null apart from absent; none counts as absent")
+  @Test("J-7, U-18: a field with several paths distinguishes null from absent, and is absent if all paths are")
   func severalPaths() throws {
     let adapter = try JSONAdapter<Spot>()
     #expect(
@@ -101,7 +101,7 @@ struct AdapterReadingTests {
     #expect(error?.codingPath == [.key("span")] && error?.jsonPath == [.key("at")])
   }
 
-  @Test("J-8: several paths without a transformer are an object of what is there")
+  @Test("J-8: several paths without a transformer decode to an object of the values that are present")
   func untransformedPaths() throws {
     let adapter = try JSONAdapter<Exact>(["anything": .paths("a.b", "c")])
     let value = try adapter.decode(json(#"{"a": {"b": 1}, "c": null}"#))
@@ -114,14 +114,14 @@ struct AdapterReadingTests {
     #expect(try text(special.encodeValue(found)) == #"{"a=b]":1,"c.d[0]":2}"#)
   }
 
-  @Test("J-9: a document that is no object", arguments: ["null", "[]", "3", #""x""#])
+  @Test("J-9: decoding a model from a non-object throws typeMismatch", arguments: ["null", "[]", "3", #""x""#])
   func topLevel(document: String) throws {
     let error = archiveError { try member(document) }
     #expect(error?.code == .typeMismatch && error?.typeName == "Member" && error?.codingPath == [])
     #expect(error?.reason.contains("Member") == true)
   }
 
-  @Test("J-9, J-11, U-13: arrays are all or nothing in their order, or skip elements and give the error of each")
+  @Test("J-9, J-11, U-13: decodeArray throws at the first bad element, or skips bad elements and reports each error")
   func arrays() throws {
     let adapter = try #require(members)
     let document = try json(#"[{"username": "a"}, "x", {"count": "y"}, {"username": "b"}]"#)
@@ -136,7 +136,7 @@ struct AdapterReadingTests {
     #expect(archiveError { try adapter.decodeArray(json("null"), onInvalid: { _ in }) }?.code == .typeMismatch)
   }
 
-  @Test("U-11: results that are wrapped, and root arrays by index")
+  @Test("U-11: models and arrays are decoded at a path, including array indices")
   func wrapped() throws {
     let adapter = try #require(members)
     let document = try json(#"{"data": {"items": [{"username": "a"}], "item": {"count": true}}}"#)
@@ -157,13 +157,13 @@ struct AdapterReadingTests {
     #expect(try JSONAdapter<Exact>(["number": .readOnly("[1]")]).decode(json("[5, 6]")).number == 6)
   }
 
-  @Test("J-13, J-17: transformers of the field first, then the type's own form: models, dates, URLs, UUIDs, optionals")
+  @Test("J-13, J-17: nested models in arrays are decoded, and a null optional model is nil")
   func selection() throws {
     let friend = try JSONAdapter<Friend>().decode(json(#"{"login": "a", "groups": [{"name": "g", "owner": null}]}"#))
     #expect(friend.name == "a" && friend.groups.map(\.name) == ["g"] && friend.groups[0].owner == nil)
   }
 
-  @Test("J-13: the field's own transformer counts, then the mapping's for its type, then the type's own form")
+  @Test("J-13: a field's transformer overrides the mapping's, which overrides the type's default form")
   func precedence() throws {
     let document = try json(#"{"at": 5, "when": 7.5, "url": "http://a.b"}"#)
     let mapping = JSONMapping<Timed>.model.transforming(by: ReversibleTransformer.secondsSince1970)
@@ -174,7 +174,7 @@ struct AdapterReadingTests {
     #expect(plain.at == timed.at && plain.when == timed.when)
   }
 
-  @Test("J-14, M-2: a computed property takes part as a declared field alone, in the form of its type")
+  @Test("J-14, M-2: a computed property takes part only if it is declared as a field")
   func computed() throws {
     let adapter = try JSONAdapter<Linked>()
     let linked = try adapter.decode(json(#"{"host": "a.b", "name": "x", "link": "http://c.d/"}"#))
@@ -183,7 +183,7 @@ struct AdapterReadingTests {
     #expect(archiveError { try adapter.decode(json(#"{"host": "a.b", "link": 3}"#)) }?.codingPath == [.key("link")])
   }
 
-  @Test("J-16, J-17: a nested model of null is nil; of anything but an object it is an error")
+  @Test("J-16, J-17: a nested model is nil for null, and throws typeMismatch for any other non-object")
   func nestedModels() throws {
     let adapter = try JSONAdapter<Group>()
     #expect(try adapter.decode(json(#"{"name": "g", "owner": null}"#)).owner == nil)
@@ -193,7 +193,7 @@ struct AdapterReadingTests {
     }
   }
 
-  @Test("J-10, J-12: what the model's own code throws is the error, with the path, unchanged beneath")
+  @Test("J-10, J-12: an error thrown by the model's own code becomes the underlying error, with its path")
   func ownErrors() throws {
     let error = archiveError { try JSONAdapter<[Picky]>().decode(json(#"[{"number": 1}, {"number": 13}]"#)) }
     #expect(error?.code == .rejected && error?.codingPath == [.index(1)] && error?.typeName == "Picky")
@@ -204,13 +204,13 @@ struct AdapterReadingTests {
     #expect(all?.all.map(\.codingPath) == [[.index(0)], [.index(1), .key("number")]])
   }
 
-  @Test("U-9: nothing in a document chooses a type: names of types are keys like others")
+  @Test("U-9: type names in a document are ordinary keys and never select a type")
   func closedWorld() throws {
     let document = try json(#"{"username": "a", "$class": "Group", "@type": "Friend", "__proto__": {}, "isa": "x"}"#)
     #expect(try #require(members).decode(document) == Member(name: "a"))
   }
 
-  @Test("J-19: models that hold each other are read as deep as the document goes")
+  @Test("J-19: recursive models are decoded and encoded to the depth of the document")
   func recursion() throws {
     let adapter = try JSONAdapter<Friend>()
     let document = try json(
@@ -221,7 +221,7 @@ struct AdapterReadingTests {
   }
 
   @Test(
-    "J-15, U-10, KV-2, X-5: types are exact",
+    "J-15, U-10, KV-2, X-5: a value of the wrong type is rejected without coercion",
     arguments: [
       (#"{"text": 666}"#, "text"), (#"{"flag": "Potentially"}"#, "flag"), (#"{"flag": 1}"#, "flag"),
       (#"{"number": true}"#, "number"), (#"{"number": 3.9}"#, "number"), (#"{"number": "3"}"#, "number"),
@@ -236,7 +236,7 @@ struct AdapterReadingTests {
     #expect(error?.description.contains("Potentially") == false)
   }
 
-  @Test("J-15, X-5: integers keep all digits, and an untyped field takes anything")
+  @Test("J-15, X-5: integers keep all digits, and an untyped field accepts any value")
   func numbers() throws {
     let exact = try JSONAdapter<Exact>().decode(
       json(
@@ -250,7 +250,7 @@ struct AdapterReadingTests {
     )
   }
 
-  @Test("J-15, U-10: coercion is named for each field, and goes no further")
+  @Test("J-15, U-10: coercion applies only to the fields and forms that declare it")
   func coercion() throws {
     let adapter = try JSONAdapter<Lenient>()
     let read = try adapter.decode(
@@ -268,7 +268,7 @@ struct AdapterReadingTests {
     }
   }
 
-  @Test("J-18, E-3, T-4: a transformer's failure is the error, with input, paths and its own error unchanged")
+  @Test("J-18, E-3, T-4: a failing transformer reports its input, its path and the underlying error")
   func transformerFailure() throws {
     let error = archiveError { try member(#"{"count": "many"}"#) }
     #expect(error?.code == .rejected && error?.codingPath == [.key("count")] && error?.input as? String == "many")
@@ -278,7 +278,7 @@ struct AdapterReadingTests {
     #expect(mismatch?.code == .typeMismatch && mismatch?.input as? ArchiveValue == 666)
   }
 
-  @Test("E-8, U-4: the whole path, of properties and of JSON, through models, arrays and dictionaries")
+  @Test("E-8, U-4: errors contain the full property and JSON paths through models, arrays and dictionaries")
   func paths() throws {
     let adapter = try JSONAdapter<[String: Team]>()
     let error = archiveError {
@@ -290,7 +290,7 @@ struct AdapterReadingTests {
     #expect(error?.description.contains("in JSON at a.members[1].nested.name") == true)
   }
 
-  @Test("U-4, V-8: all errors at once, in the order of the schema, through nested models")
+  @Test("U-4, V-8: collectAll reports all errors in schema order, including those of nested models")
   func collecting() throws {
     let document = try json(
       #"{"ratio": "x", "text": 1, "number": 2.5, "anything": 1}"#)
@@ -307,14 +307,14 @@ struct AdapterReadingTests {
       archiveError { try JSONAdapter<Spot>().decode(json("{}"), errors: .collectAll) }?.all.map(\.key) == ["name"])
   }
 
-  @Test("U-13: a field can leave invalid elements out")
+  @Test("U-13: skippingInvalid omits the invalid elements of an array field")
   func skippingElements() throws {
     let team = try JSONAdapter<Team>().decode(json(#"{"numbers": [1, "x", 2.5, 3, null]}"#))
     #expect(team.numbers == [1, 3])
     #expect(archiveError { try JSONAdapter<Team>().decode(json(#"{"numbers": 1}"#)) }?.code == .typeMismatch)
   }
 
-  @Test("U-11: alternative keys, every element, dots and @ in keys, the whole object")
+  @Test("U-11: paths support alternative keys, every element, dots and @ in keys, and the whole object")
   func alternatives() throws {
     let adapter = try JSONAdapter<Alternatives>()
     let document = try json(
@@ -329,7 +329,7 @@ struct AdapterReadingTests {
     #expect(error?.code == .missingValue && error?.jsonPath == [.key("labels"), .index(1)])
   }
 
-  @Test("U-11: places in arrays, both ways")
+  @Test("U-11: array indices in paths are read and written")
   func indices() throws {
     let adapter = try JSONAdapter<Point>()
     let document = try json(#"{"coordinates": [8.5, 47.25]}"#)
@@ -342,7 +342,7 @@ struct AdapterReadingTests {
     #expect(archiveError { try adapter.decode(json(#"{"coordinates": {"0": 1}}"#)) }?.code == .typeMismatch)
   }
 
-  @Test("P-10, P-11: models by an adapter as transformers; nulls stay in place")
+  @Test("P-10, P-11: an adapter works as a transformer for a model or an array, and nulls keep their positions")
   func modelTransformers() throws {
     let adapter = try #require(members)
     let one = ReversibleTransformer.model(adapter)
@@ -358,7 +358,7 @@ struct AdapterReadingTests {
     #expect(error?.path == [.index(1)])
   }
 
-  @Test("U-21: an object keyed by identifiers becomes an array of what knows its identifier")
+  @Test("U-21: an object keyed by identifier decodes as an array whose elements contain the identifier")
   func keyedElements() throws {
     let adapter = try JSONAdapter(
       JSONMapping<Team>(["members": .path("by_name", .keyedElements("username"))]))
@@ -369,7 +369,7 @@ struct AdapterReadingTests {
     #expect(try adapter.encodeValue(team)["by_name"]?["a"]?["count"] == "1")
   }
 
-  @Test("J-31, U-20: a nested model by a mapping of this adapter's own")
+  @Test("J-31, U-20: using(_:) decodes and encodes nested models with a custom mapping")
   func using() throws {
     let nested = try JSONAdapter<Member>(["name": "n"])
     let adapter = try JSONAdapter<Team>().using(nested)

@@ -52,7 +52,7 @@ struct AdapterWritingTests {
     try text(#require(adapter).encodeValue(ticket, nulls: nulls))
   }
 
-  @Test("J-22, U-3: fields by call: some of them, all but some; no empty container remains")
+  @Test("J-22, U-3: a call can include or exclude fields, and no empty container is written")
   func selection() throws {
     let adapter = try #require(adapter)
     let ticket = Report(id: 1, title: "t", author: "a")
@@ -67,7 +67,7 @@ struct AdapterWritingTests {
     #expect(error?.code == .unknownKey && error?.codingPath == [.key("titel")])
   }
 
-  @Test("J-23: containers appear as needed and are shared")
+  @Test("J-23: nested containers are created on demand and shared between fields")
   func containers() throws {
     let ticket = Report(title: "t", author: "a", site: URL(string: "http://s.t"), token: "x")
     #expect(
@@ -75,7 +75,7 @@ struct AdapterWritingTests {
         == #"{"title":"t","user":{"login":"a","site":"http://s.t"},"token":"x","tags":[]}"#)
   }
 
-  @Test("J-24, U-3: a nil is null or left out, and leaves no empty container; a field can say so itself")
+  @Test("J-24, U-3: nil is written as null or omitted, by call, adapter or field, without empty containers")
   func nulls() throws {
     #expect(
       try written(Report()) == #"{"title":"","user":{"login":null,"site":null},"token":null,"tags":[]}"#)
@@ -86,7 +86,7 @@ struct AdapterWritingTests {
     #expect(try omitting.encodeValue(Report(), nulls: .null)["token"] == .null)
   }
 
-  @Test("J-24: what a transformer makes nil is null or left out like any other, and leaves no empty container")
+  @Test("J-24: a nil produced by a transformer is null or omitted like any other, without empty containers")
   func transformedNulls() throws {
     let blank = ReversibleTransformer<String?, String?>({ $0 }, reverse: { $0 == "" ? nil : $0 })
     let adapter = try JSONAdapter(
@@ -99,7 +99,7 @@ struct AdapterWritingTests {
     #expect(try text(adapter.encodeValue(child, nulls: .omit)) == #"{"n":"x","a":{"child":{"numbers":[]}}}"#)
   }
 
-  @Test("J-27: what a call or a field leaves out stays out, whatever becomes of nulls")
+  @Test("J-27: excluded fields are never written, whether nulls are written or omitted")
   func leftOut() throws {
     let adapter = try #require(adapter)
     for nulls in [JSONNulls.null, .omit] {
@@ -108,7 +108,7 @@ struct AdapterWritingTests {
     }
   }
 
-  @Test("U-3: what only the server sets is read and not written, and the other way round")
+  @Test("U-3: read-only fields are not written, and write-only fields are not read")
   func direction() throws {
     let adapter = try #require(adapter)
     let ticket = try adapter.decode(json(#"{"id": 7, "token": "secret", "title": "t"}"#))
@@ -117,7 +117,7 @@ struct AdapterWritingTests {
     #expect(try adapter.encodeValue(Report(id: 7, token: "x"))["token"] == "x")
   }
 
-  @Test("J-26: several paths on writing; a nil has nulls or nothing at them")
+  @Test("J-26: a field with several paths writes each part; nil writes a null at each path, or nothing")
   func severalPaths() throws {
     let adapter = try JSONAdapter<Spot>()
     #expect(
@@ -129,7 +129,7 @@ struct AdapterWritingTests {
     #expect(try text(adapter.encodeValue(Spot(name: "x"), nulls: .omit)) == #"{"name":"x"}"#)
   }
 
-  @Test("J-28, X-5: only the types of JSON come out, booleans as true and false")
+  @Test("J-28, X-5: every field type is encoded as standard JSON and decodes to an equal value")
   func forms() throws {
     let adapter = try JSONAdapter<Kinds>()
     let value = try adapter.encodeValue(Kinds())
@@ -143,7 +143,7 @@ struct AdapterWritingTests {
     #expect(try adapter.decode(adapter.encode(keyed)) == keyed)
   }
 
-  @Test("J-29: what cannot be written fails with its path, and so does a transformer")
+  @Test("J-29: values that JSON cannot represent and failing transformers throw with their path")
   func failures() throws {
     let error = archiveError { try JSONAdapter<[Exact]>().encode([Exact(), Exact(ratio: .nan)]) }
     #expect(error?.code == .notEncodable && error?.codingPath == [.index(1), .key("ratio")])
@@ -157,7 +157,7 @@ struct AdapterWritingTests {
     }
   }
 
-  @Test("J-30: arrays in their order")
+  @Test("J-30: encodeArray keeps the order of the elements")
   func arrays() throws {
     let adapter = try #require(adapter)
     let data = try adapter.encodeArray([Report(title: "a"), Report(title: "b")], nulls: .omit)
@@ -165,7 +165,7 @@ struct AdapterWritingTests {
     #expect(try adapter.encodeArray([]) == Data("[]".utf8))
   }
 
-  @Test("J-32, M-2: round trips give the same JSON, nulls and nested ones too")
+  @Test("J-32, M-2: decoding and encoding returns the same JSON, including nested nulls")
   func roundTrips() throws {
     let adapter = try JSONAdapter<Member>()
     for document in [
@@ -176,7 +176,7 @@ struct AdapterWritingTests {
     }
   }
 
-  @Test("X-4: equal models become equal bytes, with the keys in the order of the schema")
+  @Test("X-4: equal models are encoded as identical bytes")
   func determinism() throws {
     let adapter = try JSONAdapter<Kinds>()
     let keys = (0..<50).map { ("k\($0)", $0.isMultiple(of: 2)) }
@@ -185,7 +185,7 @@ struct AdapterWritingTests {
     #expect(try adapter.encode(first) == adapter.encode(second))
   }
 
-  @Test("U-22: unknown keys are ignored, refused, or kept, archived and written again")
+  @Test("U-22: unknown keys are ignored, rejected, or captured, archived and written again")
   func unknownKeys() throws {
     let document = try json(#"{"title": "t", "later": {"a": [1, null]}, "user": {"login": "a", "id": 3}, "x": null}"#)
     let keeping = try JSONAdapter<Report>(unknownKeys: .capture)
@@ -216,7 +216,7 @@ struct AdapterWritingTests {
     #expect(archiveError { try JSONAdapter<Spot>(unknownKeys: .capture) }?.code == .invalidMapping)
   }
 
-  @Test("J-1, M-5: merging with an adapter's mapping touches what the document holds, all or nothing")
+  @Test("J-1, M-5: merging with a custom mapping changes only the document's keys, or nothing if it fails")
   func merging() throws {
     let adapter = try JSONAdapter<Report>(["title": "name", "author": "by", "id": .path("n").lenient(.numericString)])
     var ticket = Report(id: 1, title: "t", author: "a", tags: ["x"])
@@ -230,7 +230,7 @@ struct AdapterWritingTests {
     #expect(error?.codingPath == [.key("id")] && error?.jsonPath == [.key("n")] && ticket == before)
   }
 
-  @Test("J-6, X-3: merging keeps absent, null and value apart, with transformers and null policies")
+  @Test("J-6, X-3: merging distinguishes absent, null and value, with transformers and null policies")
   func mergingStates() throws {
     let adapter = try JSONAdapter<Report>(["title": .path("t").null(.useDefault), "due": .path("d", .secondsSince1970)])
     var ticket = Report(title: "x", due: Date(timeIntervalSince1970: 1))
@@ -246,7 +246,7 @@ struct AdapterWritingTests {
 @Suite("JSON merge patch")
 struct MergePatchTests {
   @Test(
-    "U-3: the examples of RFC 7396, appendix A",
+    "U-3: the examples of RFC 7396, appendix A, have the documented results",
     arguments: [
       (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
       (#"{"a":"b"}"#, #"{"a":null}"#, "{}"), (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
@@ -261,7 +261,7 @@ struct MergePatchTests {
     #expect(try JSONMergePatch.apply(json(patch), to: json(original)) == json(result))
   }
 
-  @Test("U-3: only what changed, null for what is gone, objects key by key, arrays whole")
+  @Test("U-3: a merge patch contains only changes: null for removed keys, objects key by key, arrays whole")
   func changes() throws {
     let adapter = try JSONAdapter<Plant>()
     let old = Plant(name: "a", note: "n", child: Branch(leaf: "l", numbers: [1, nil]), table: ["x": Branch()])
@@ -276,7 +276,7 @@ struct MergePatchTests {
         == #"{"child":{"numbers":[1]},"table":{"y":{"leaf":"z","numbers":[]},"x":null},"note":null}"#)
   }
 
-  @Test("U-3: a patch applied to the old JSON gives the new JSON")
+  @Test("U-3: applying a merge patch to the old JSON yields the new JSON")
   func law() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")

@@ -44,7 +44,7 @@ private enum Step: Equatable {
   case doneBy(fullName: String)
 }
 
-@Suite("Conventions for a model and all models inside")
+@Suite("JSON conventions for a model and its nested models")
 struct ConventionTests {
   private static let text = """
     {"ticket_id":1,"opened_at":90.0,"closed_at":null,"meta":{"HTMLPage":"x"},\
@@ -72,7 +72,7 @@ struct ConventionTests {
     #expect(written == Self.text)
   }
 
-  @Test("A field that declares a path keeps it and takes the transformer of the convention")
+  @Test("A field with a declared path keeps it and uses the convention's transformer")
   func declaredPaths() throws {
     let visits = try JSONAdapter<Visit>(
       convention: .snakeCase.transforming(by: ReversibleTransformer<Double, Date>.secondsSince1970))

@@ -23,7 +23,7 @@ private struct Note: DescribedModel, Equatable {
 
 @Suite("JSON mapping")
 struct MappingTests {
-  @Test("J-1: fields that a mapping does not name take no part, either way")
+  @Test("J-1: fields that the mapping omits are neither read nor written")
   func explicit() throws {
     let adapter = try JSONAdapter<Page>(["title": "headline"])
     let page = try adapter.decode(json(#"{"headline": "x", "id": 7}"#))
@@ -31,7 +31,7 @@ struct MappingTests {
     #expect(try text(adapter.encodeValue(page)) == #"{"headline":"x"}"#)
   }
 
-  @Test("J-1, H-7, U-19: identity, snake case and own lines compose")
+  @Test("J-1, H-7, U-19: identity and snake_case mappings can be combined with custom entries")
   func conventions() throws {
     #expect(JSONMapping<Page>.identity.fields.keys.sorted() == ["createdAt", "htmlURL", "id", "isLocked", "title"])
     let snake = try JSONAdapter<Page>(.snakeCase.merging(["title": "meta.title"]).removing("isLocked", "nothing"))
@@ -48,7 +48,7 @@ struct MappingTests {
         == #"{"id":1,"created_at":"2011-01-26T19:01:12Z","html_url":"http://a.b","meta":{"title":"t"}}"#)
   }
 
-  @Test("H-5, H-6: of two mappings the one that is merged in wins; removing what is not there changes nothing")
+  @Test("H-5, H-6: merging mappings overrides existing entries, and removing an unknown field has no effect")
   func composition() {
     let mapping = JSONMapping<Page>(["id": "a", "title": "b"])
     let merged = mapping.merging(["title": "c"])
@@ -57,14 +57,14 @@ struct MappingTests {
     #expect(mapping.removing("x").fields.count == 2 && mapping.removing("id", "title").fields.isEmpty)
   }
 
-  @Test("J-1: a model takes over what another one's mapping says of the fields that both have")
+  @Test("J-1: a mapping can include another model's entries for the fields that both models declare")
   func including() throws {
     let mapping = JSONMapping<Page>(["id": "number"]).including(JSONMapping<Note>(["title": "name", "votes": "v"]))
     #expect(mapping.fields.keys.sorted() == ["id", "title"])
     #expect(try JSONAdapter(mapping).decode(json(#"{"number": 3, "name": "n"}"#)) == Page(id: 3, title: "n"))
   }
 
-  @Test("J-2, E-2, U-4: every mistake of a mapping is found when the adapter is made, all in one error")
+  @Test("J-2, E-2, U-4: creating an adapter reports all mapping mistakes in one error")
   func mistakes() throws {
     let error = archiveError {
       try JSONAdapter<Page>([
@@ -83,7 +83,7 @@ struct MappingTests {
   }
 
   @Test(
-    "J-25, U-11: paths in each other's way are refused before anything is written",
+    "J-25, U-11: conflicting write paths are rejected when the adapter is created",
     arguments: [
       ["id": "user", "title": "user"], ["id": "user", "title": "user.login"], ["id": "user.login", "title": "user"],
       ["id": "a[0]", "title": "a.b"], ["id": "a[1]"], ["id": "a[0]", "title": "a[2]"], ["id": "labels[*].name"],
@@ -96,7 +96,7 @@ struct MappingTests {
   }
 
   @Test(
-    "J-2: null as a default that is not there, coercion that means nothing, an empty list, a table with two meanings")
+    "J-2: inapplicable options, empty path lists and ambiguous value tables throw invalidMapping")
   func otherMistakes() {
     let fields: [JSONField] = [
       .path("x").lenient(.numericString), .firstOf(), .paths(), .path("x").skippingInvalid,
@@ -109,14 +109,14 @@ struct MappingTests {
     #expect(archiveError { try JSONAdapter<Label>(["name": .path("x").null(.useDefault)]) }?.code == .invalidMapping)
   }
 
-  @Test("J-2: mistakes of models inside are found too")
+  @Test("J-2: mapping mistakes in nested models are reported")
   func nestedMistakes() {
     let error = archiveError { try JSONAdapter<[String: [Holder]]>() }
     #expect(error?.code == .invalidMapping && error?.typeName == "Wrong" && error?.codingPath == [.key("b")])
     #expect(archiveError { try Wrong(fromJSON: json("{}")) }?.code == .invalidMapping)
   }
 
-  @Test("J-1: fields can be named by properties, and one that is no field is a mistake")
+  @Test("J-1: a mapping can name fields by key path; a key path to a non-field throws invalidMapping")
   func keyPaths() throws {
     let adapter = try JSONAdapter(JSONMapping<Note>.identity.setting(\.votes, "meta.votes"))
     #expect(try adapter.decode(json(#"{"meta": {"votes": 3}}"#)).votes == 3)
@@ -124,7 +124,7 @@ struct MappingTests {
       archiveError { try JSONAdapter(JSONMapping<Note>.identity.setting(\.double, "x")) }?.code == .invalidMapping)
   }
 
-  @Test("J-3, J-33: several named mappings for one type, each made once and used often")
+  @Test("J-3, J-33: a type can have several adapters with different mappings, each reusable")
   func several() throws {
     let first = try JSONAdapter(Page.self, ["title": "name"])
     let second = try JSONAdapter(Page.self, ["title": "label.text"])
@@ -136,7 +136,7 @@ struct MappingTests {
     #expect(try text(second.encodeValue(Page(title: "x"))) == #"{"label":{"text":"x"}}"#)
   }
 
-  @Test("J-13: a transformer for all fields of a type")
+  @Test("J-13: a mapping's transformer applies to all fields of its type")
   func perType() throws {
     let adapter = try JSONAdapter(JSONMapping<Page>.identity.transforming(by: ReversibleTransformer.secondsSince1970))
     #expect(try adapter.decode(json(#"{"createdAt": 5}"#)).createdAt == Date(timeIntervalSince1970: 5))

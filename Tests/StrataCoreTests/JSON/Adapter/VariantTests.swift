@@ -83,7 +83,7 @@ struct VariantTests {
       .model("blob", JSONAdapter<Blob>()) { $0 })
   }
 
-  @Test("J-20, J-21, U-20: the tag says which model reads, the object's own type which one writes; arrays are mixed")
+  @Test("J-20, J-21, U-20: a cluster reads variants by tag and writes them by type, also in mixed arrays")
   func cluster() throws {
     let document = try json(#"[{"type": "circle", "radius": 2.0}, {"type": "blob", "area": 5.5}]"#)
     let read = try shapes().decodeArray(document)
@@ -92,7 +92,7 @@ struct VariantTests {
     #expect(try text(shapes().encodeValue(Circle())) == #"{"type":"circle","radius":1.0}"#)
   }
 
-  @Test("J-20: no tag, an unknown tag, no object, no variant: errors")
+  @Test("J-20: missing or unknown tags, non-objects, unregistered types and empty clusters throw")
   func errors() throws {
     let shapes = try shapes()
     #expect(archiveError { try shapes.decode(json(#"{"radius": 1}"#)) }?.code == .missingValue)
@@ -117,7 +117,7 @@ struct VariantTests {
   }
 
   @Test(
-    "A cluster refuses a key that stands twice, the tag above all, with line and column",
+    "A cluster rejects duplicate keys, including the tag, and reports the line number",
     arguments: [
       #"{"type": "circle", "type": "blob", "radius": 2.0, "area": 5.5}"#,
       #"{"type": "circle", "radius": 2.0, "radius": 3.0}"#,
@@ -128,7 +128,7 @@ struct VariantTests {
     #expect(archiveError { try shapes().decodeArray(Data("[\(document)]".utf8)) }?.code == .invalidJSON)
   }
 
-  @Test("U-20, U-13: unknown tags fail, take a fallback, or are skipped")
+  @Test("U-20, U-13: unknown tags throw, use a fallback variant, or are skipped")
   func unknownTags() throws {
     let document = try json(#"[{"type": "circle"}, {"type": "x", "area": 3.0}, {"type": "blob", "area": "x"}]"#)
     #expect(archiveError { try shapes().decodeArray(document) }?.codingPath == [.index(1)])
@@ -139,7 +139,7 @@ struct VariantTests {
     #expect(failures.map(\.code) == [.unknownCase, .typeMismatch])
   }
 
-  @Test("U-20: only a document with an unknown tag is skipped; an unknown case inside a known variant is an error")
+  @Test("U-20: only documents with an unknown tag are skipped; an unknown case inside a known variant throws")
   func unknownCaseInVariant() throws {
     let payments = try JSONCluster<Charge>(
       by: .key("kind"), unknown: .skip, .model("pay", JSONAdapter<Charge>()) { $0 })
@@ -152,7 +152,7 @@ struct VariantTests {
     #expect(archiveError { try payments.decode(json(#"{"kind": "new"}"#)) }?.code == .unknownCase)
   }
 
-  @Test("U-20: a nested cluster determines itself how its unknown tags are handled")
+  @Test("U-20: a nested cluster applies its own setting for unknown tags")
   func unknownTagInside() throws {
     let document = try json(
       #"[{"type": "round", "kind": "circle"}, {"type": "x"}, {"type": "round", "kind": "oval"}, {"type": "blob"}]"#)
@@ -180,7 +180,7 @@ struct VariantTests {
     }
   }
 
-  @Test("The output of nested clusters is read again, wherever the two tags are")
+  @Test("Nested clusters decode their own output for every combination of tag locations")
   func nested() throws {
     for place in [Discriminator.key("kind"), .sibling("kind", content: "value"), .sibling("kind", content: "payload")] {
       let inner = try JSONCluster<any Shape>(by: place, .model("circle", JSONAdapter<Circle>()) { $0 })
@@ -193,7 +193,7 @@ struct VariantTests {
     }
   }
 
-  @Test("U-20: tags deep in the document, among fields of the model, beside the payload, or worked out")
+  @Test("U-20: a tag can be nested, held by a model field, next to the payload, or computed")
   func discriminators() throws {
     let deep = try JSONCluster<any Shape>(
       by: .key("meta.kind"), .model("square", JSONAdapter<Square>()) { $0 },
@@ -218,7 +218,7 @@ struct VariantTests {
     #expect(try text(custom.encodeValue(Circle())) == #"{"radius":1.0}"#)
   }
 
-  @Test("J-21, J-34: classes with a common superclass that knows nothing of them")
+  @Test("J-21, J-34: a cluster decodes subclasses that their superclass does not list")
   func classes() throws {
     let creams = try JSONCluster<IceCream>(
       by: .key("flavor"), .model("chocolate", JSONAdapter<Chocolate>()) { $0 })
@@ -235,7 +235,7 @@ struct VariantTests {
       by: .key("type"), .cluster("group", try looping.get()), .model("circle", JSONAdapter<Circle>()) { $0 })
   }
 
-  @Test("J-20: a document is asked again where a variant has variants; without end is an error")
+  @Test("J-20: a variant can be another cluster, and endless recursion throws invalidMapping")
   func dispatch() throws {
     let round = try JSONCluster<any Shape>(by: .key("kind"), .model("circle", JSONAdapter<Circle>()) { $0 })
     let outer = try JSONCluster<any Shape>(
@@ -249,7 +249,7 @@ struct VariantTests {
     #expect(archiveError { try endless.encode(Blob()) }?.code == .notEncodable)
   }
 
-  @Test("J-20, U-20: enums with the tag among their associated values, under several names")
+  @Test("J-20, U-20: an enum's tag can be among its associated values, with several names for a case")
   func internalTags() throws {
     let adapter = try JSONAdapter<[Charge]>()
     let payments: [Charge] = [.cash, .card(number: "1", expiry: nil), .wire(Account(iban: "CH")), .split(1, 2)]
@@ -272,7 +272,7 @@ struct VariantTests {
     }
   }
 
-  @Test("U-20: enums with the tag beside their value, and an unknown case")
+  @Test("U-20: an enum's tag can be next to its value, and an unknown tag decodes as the unknown case")
   func adjacentTags() throws {
     let adapter = try JSONAdapter<[Event]>()
     let events: [Event] = [.opened(by: "a"), .moved(Account(iban: "CH")), .number(3), .other]
@@ -284,7 +284,7 @@ struct VariantTests {
     #expect(try adapter.decode(json(#"[{"event": "later", "payload": 1}]"#)) == [.other])
   }
 
-  @Test("U-20: a tag in the parent and its payload under a sibling key")
+  @Test("U-20: an enum's tag and payload can be sibling keys in the parent object")
   func tagInParent() throws {
     let adapter = try JSONAdapter<Delivery>()
     let document = try json(
@@ -294,7 +294,7 @@ struct VariantTests {
     #expect(try adapter.encodeValue(delivery) == document)
   }
 
-  @Test("An enum without a declaration has its case as the only key; a tag for a missing case is a mistake")
+  @Test("An enum without a declared tagging uses its case as the only key; a tag for a missing case throws")
   func externalTags() throws {
     let adapter = try JSONAdapter<Untouched>()
     #expect(try text(adapter.encodeValue(.on(level: 2))) == #"{"on":{"level":2}}"#)
