@@ -80,7 +80,7 @@ struct ValuePathTests {
     #expect(ValuePath(named).matches(named) && !ValuePath(named).matches(path) && ("." as ValuePath).matches([]))
   }
 
-  @Test("Values can be read and set by keys and indices, but not by a pattern or at the root")
+  @Test("Values can be read and set at paths of keys and indices, and setting a pattern or the root throws")
   func values() throws {
     var value: ArchiveValue = ["a": [1, ["b": 2]]]
     #expect(value["a[1].b" as ValuePath] == 2 && value["a[2]" as ValuePath] == nil && value["a.b" as ValuePath] == nil)
