@@ -119,7 +119,7 @@ import StrataTestSupport
     #expect(archiveError(.limitExceeded) { _ = try reader.read(JSONWriter().write(value)) }?.limit == .values)
   }
 
-  @Test("X-33: the budget is a free amount plus a share per byte, and a stream gets the free amount once")
+  @Test("X-33: the work budget is a free amount plus a share per byte, and a stream gets the free amount once")
   func ratio() throws {
     func left(_ budget: WorkBudget) -> Int {
       var (low, high) = (0, 1 << 40)

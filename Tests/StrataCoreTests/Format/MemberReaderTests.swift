@@ -140,7 +140,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("A damaged end member is not an end")
+  @Test("A stream with a damaged end member has no end stamp")
   func damagedEnd() throws {
     let first = try member(sampleBody(9), kind: .member)
     let end = try member([], kind: .end)

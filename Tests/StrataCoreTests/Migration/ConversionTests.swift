@@ -17,7 +17,7 @@ struct ConversionTests {
   static let wide = ArchiveValue.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
 
   @Test(
-    "Values that convert without loss are converted",
+    "Values that can be converted without loss are converted",
     arguments: [
       ("9007199254740992", .toDouble, .double(9_007_199_254_740_992)), ("0.1", .toDouble, .double(0.1)),
       ("-1.50e3", .toDouble, .double(-1500)), ("1e22", .toDouble, .double(1e22)),
@@ -60,7 +60,7 @@ struct ConversionTests {
   }
 
   @Test(
-    "Values that would not convert without loss throw migrationFailed",
+    "Values that cannot be converted without loss throw migrationFailed",
     arguments: [
       ("1234567890123456789012345678901234567891", .toDecimal), ("1e999", .toDecimal), ("1e-999", .toDecimal),
       ("", .toDecimal),

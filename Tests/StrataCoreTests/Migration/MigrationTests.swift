@@ -138,7 +138,7 @@ struct MigrationTests {
     #expect(throws: Never.self) { try migration.validate(upTo: version) }
   }
 
-  @Test("Steps can change array elements by index, and wildcard or empty paths are rejected")
+  @Test("Steps can change array elements by index, and wildcard or root paths are rejected")
   func indices() throws {
     func record(_ version: Int, _ fields: KeyValuePairs<String, ArchiveValue>) -> ModelRecord {
       ModelRecord(typeName: "T", modelVersion: version, fields: fields.map { ($0.key, $0.value) })

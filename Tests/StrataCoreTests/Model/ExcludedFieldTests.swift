@@ -84,7 +84,7 @@ struct ExcludedFieldTests {
     #expect(try archived(album).wrapper.photo.seen == 0)
   }
 
-  @Test("A default value keeps its excluded fields when a merge or a null uses it")
+  @Test("A default value keeps its excluded fields when a merge or a null value applies it")
   func defaults() throws {
     let record = ModelRecord(typeName: Shelf.schema.name, modelVersion: 1, fields: [("title", "x")])
     var merged = Shelf(title: "a")

@@ -389,7 +389,7 @@ struct RefusedValueTests {
     return error?.failures ?? []
   }
 
-  @Test("S-29: a validation failure has the rejected value as its input")
+  @Test("S-29: a validation failure has the rejected value as its input, but not in its message")
   func inputs() throws {
     #expect(try failures(#"{"name": "secret", "stars": 9}"#).map { $0.input as? ArchiveValue } == ["secret", 9])
     #expect(try failures(#"{"name": "bad"}"#).map { $0.input as? ArchiveValue } == ["bad", .null])

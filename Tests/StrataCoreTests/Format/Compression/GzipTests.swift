@@ -30,7 +30,7 @@ struct GzipTests {
     #expect(try inflate(member(noise)).body == noise)
   }
 
-  @Test("A compression level outside −1 to 9 is nil")
+  @Test("Creating a compression level outside −1 to 9 returns nil")
   func levels() {
     #expect(CompressionLevel(rawLevel: -2) == nil)
     #expect(CompressionLevel(rawLevel: 10) == nil)
