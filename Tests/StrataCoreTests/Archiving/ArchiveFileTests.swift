@@ -17,7 +17,7 @@ private struct Library: DescribedModel, Equatable, Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("name", to: "title")))
 }
 
-@Suite("A file of one value")
+@Suite("ArchiveFile")
 struct ArchiveFileTests {
   private let scratch: Scratch
   private let url: URL
@@ -45,7 +45,7 @@ struct ArchiveFileTests {
     #expect(try names() == ["library.strata"])
   }
 
-  @Test("A file that another writer created after load() found none is not replaced")
+  @Test("save() throws fileInUse if another writer created the file after load() found none")
   func createdByAnother() throws {
     let file = ArchiveFile<Library>(url)
     #expect(try file.load() == nil)
@@ -59,7 +59,7 @@ struct ArchiveFileTests {
   }
 
   @Test(
-    "The file of the older version stays beside the first one of the new version, loaded before or not",
+    "The first save of a newer version keeps the older version's file, with or without a prior load()",
     arguments: [true, false])
   func previous(loads: Bool) throws {
     try ArchiveFile<OldLibrary>(url).save(OldLibrary(name: "old"))
@@ -85,7 +85,7 @@ struct ArchiveFileTests {
     #expect(try file.load()?.value == Library(title: "newer"))
   }
 
-  @Test("A damaged file gives way to the one of the older version, and is kept when it is replaced")
+  @Test("load() falls back from a damaged file to the previous version, and save() keeps the damaged file")
   func damage() throws {
     try ArchiveFile<OldLibrary>(url).save(OldLibrary(name: "old"))
     let file = ArchiveFile<Library>(url)
@@ -118,7 +118,7 @@ struct ArchiveFileTests {
     #expect(code { _ = try file.load() } == .truncated)
   }
 
-  @Test("A save of another writer is noticed, and a file of another type is left alone")
+  @Test("save() throws fileInUse after another writer's save, and typeMismatch for a file of another type")
   func others() throws {
     let (one, other) = (ArchiveFile<Library>(url), ArchiveFile<Library>(url))
     try one.save(Library(title: "a"))

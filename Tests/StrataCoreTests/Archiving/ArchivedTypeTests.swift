@@ -40,9 +40,9 @@ private final class Pot: DescribedModel {
     Pot.self, name: "TypePot", version: 9, Field("name", \.name, default: ""), make: { Pot(name: $0) })
 }
 
-@Suite("Decoding an archive of another type names both types")
+@Suite("Errors for archives of another type")
 struct ArchivedTypeTests {
-  @Test("The error for a different type has both names")
+  @Test("Decoding an archive of another type names both types in the error")
   func types() throws {
     func message<T: Archivable>(_ type: T.Type, _ data: Data) -> String? {
       #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(type, from: data) }?.reason
@@ -77,7 +77,7 @@ struct ArchivedTypeTests {
     #expect(inner?.reason.contains("FormatNote where the type FormatOther is expected") == true)
   }
 
-  @Test("A higher version of another model is no newer version of this one")
+  @Test("A higher version of a different model throws unknownType, not newerModel")
   func versions() throws {
     let data = try ArchiveEncoder().encode(StrangeSlip(text: "a"))
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(OlderSlip.self, from: data) }
@@ -93,7 +93,7 @@ struct ArchivedTypeTests {
     #expect(refused?.code == .newerModel)
   }
 
-  @Test("Objects of another class")
+  @Test("Decoding objects of another class names both classes in the error")
   func classes() throws {
     let one = Cat(name: "a")
     let shared = try ArchiveEncoder().encode([one, one])
@@ -109,7 +109,7 @@ struct ArchivedTypeTests {
       "\(single?.description ?? "")")
   }
 
-  @Test("A stream of another type")
+  @Test("Reading a stream of another type names both types in the error")
   func streams() throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: url) }  // a temporary file

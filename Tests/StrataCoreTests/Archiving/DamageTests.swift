@@ -16,7 +16,7 @@ struct DamageTests {
     ]
   }
 
-  @Test("X-7: every truncation is an error")
+  @Test("X-7: every truncation throws an error")
   func truncations() throws {
     for (name, data) in try Self.small() {
       for length in 0..<data.count {
@@ -29,7 +29,7 @@ struct DamageTests {
     }
   }
 
-  @Test("Every single-bit flip is an error or gives the very same value")
+  @Test("Every single-bit flip throws an error or leaves the value unchanged")
   func flips() throws {
     for (name, data) in try Self.small() {
       let value = try ArchiveDecoder().decodeValue(from: data)
@@ -46,7 +46,7 @@ struct DamageTests {
     }
   }
 
-  @Test("Every change of a byte of the body is an error or a value, and never a trap", .tags(.long))
+  @Test("Changing any byte of the body throws an error or returns a value, but never traps", .tags(.long))
   func bodies() throws {
     let body = try ArchiveEncoder().encodeBody(Self.people)
     var accepted = 0
@@ -61,7 +61,7 @@ struct DamageTests {
     #expect(accepted > 0, "some changes only change a value")
   }
 
-  @Test("Random bodies neither trap nor hang", arguments: [UInt64.random(in: .min ... .max)])
+  @Test("Decoding random bodies neither traps nor hangs", arguments: [UInt64.random(in: .min ... .max)])
   func random(seed: UInt64) {
     print("seed: \(seed)")
     var random = SeededRandom(seed: seed)
@@ -74,7 +74,7 @@ struct DamageTests {
   }
 
   @Test(
-    "X-7: claims without bytes after them are refused at once",
+    "X-7: malformed bodies are rejected, for example a declared count without enough bytes",
     arguments: [
       [0x9B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9A, 0xFF, 0xFF, 0xFF, 0xFF],
       [0xBB, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x7B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -90,7 +90,7 @@ struct DamageTests {
   }
 
   @Test(
-    "X-7: deep nesting in bytes is refused without using up the stack",
+    "X-7: 100,000 nested levels throw limitExceeded without overflowing the stack",
     arguments: [[0x81], [0xA1, 0x61, 0x61], [0xD9, 1, 2, 0x81]] as [[UInt8]])
   func deep(unit: [UInt8]) {
     let body = Data([0xD9, 1, 0] + (0..<100_000).flatMap { _ in unit } + [0x80])
@@ -98,7 +98,7 @@ struct DamageTests {
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("X-7: each limit has its own error")
+  @Test("X-7: the error names the exceeded limit")
   func limits() throws {
     let data = try ArchiveEncoder().encode(
       ArchiveValue.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))
@@ -115,7 +115,9 @@ struct DamageTests {
     #expect(error { $0.inflatedSize = 1000 } == .inflatedSize)
   }
 
-  @Test("Other files are distinguished from damaged ones", arguments: ["", "{}", "\u{1F}\u{8B}", "bplist00"])
+  @Test(
+    "Data that is not an archive throws notAnArchive or truncated, not damaged",
+    arguments: ["", "{}", "\u{1F}\u{8B}", "bplist00"])
   func other(text: String) {
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeValue(from: Data(text.utf8)) }
     #expect(error?.code == .notAnArchive || error?.code == .truncated)

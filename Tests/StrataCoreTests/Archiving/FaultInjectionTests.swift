@@ -81,7 +81,7 @@ private enum WritingScenario: String, CaseIterable, Sendable {
   }
 }
 
-@Suite("Every call to the system fails once")
+@Suite("Fault injection: each system call fails once")
 struct FaultInjectionTests {
   private static let faults: [SystemCall.Outcome] = [
     .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
@@ -89,7 +89,8 @@ struct FaultInjectionTests {
 
   /// After each fault the file has its old or new content, acknowledged models are kept, and the next writer succeeds.
   @Test(
-    "X-30, X-31: the old state or the new one", .tags(.long), arguments: WritingScenario.allCases, SystemCall.allCases)
+    "X-30, X-31: after a failed system call, the file has its old or its new content", .tags(.long),
+    arguments: WritingScenario.allCases, SystemCall.allCases)
   fileprivate func faults(scenario: WritingScenario, call: SystemCall) throws {
     for fault in Effort.sample(2, of: Self.faults) {
       for number in stride(from: 0, to: 1000, by: Effort.faultStep(4, long: 3)) {
@@ -145,7 +146,7 @@ struct TemporaryFileTests {
     return name
   }
 
-  @Test("X-30: what a killed writer left is removed by the next writer of the same file, and nothing else is")
+  @Test("X-30: the next writer of a file removes only the temporary files that a killed writer left")
   func abandoned() throws {
     try SessionStream.with { stream in
       let name = try temporary(stream)
@@ -172,7 +173,7 @@ struct TemporaryFileTests {
     }
   }
 
-  @Test("A temporary folder that holds a folder stays: the library makes none in it")
+  @Test("A temporary folder that contains a folder is kept, because the library never creates one")
   func foreignFolder() throws {
     try SessionStream.with { stream in
       let name = try temporary(stream)
@@ -184,7 +185,7 @@ struct TemporaryFileTests {
     }
   }
 
-  @Test("A temporary folder is removed, and that of a writer that is alive stays")
+  @Test("Other writers keep a temporary folder that is in use, and its owner removes it")
   func folders() throws {
     try SessionStream.with { stream in
       try TemporaryFiles.withFolder(beside: stream.url) { first in
@@ -201,7 +202,7 @@ struct TemporaryFileTests {
     }
   }
 
-  @Test("X-31: that of a writer that is alive stays")
+  @Test("X-31: other writers keep the temporary file of a running writer")
   func live() throws {
     try SessionStream.with { stream in
       var first = try ArchiveStreamWriter<Address>(creating: stream.url)
@@ -218,7 +219,7 @@ struct TemporaryFileTests {
     }
   }
 
-  @Test("A folder that may be written and not read; permissions and groups that cannot be kept")
+  @Test("Writing succeeds in an unreadable folder, and if the owner or permissions cannot be kept")
   func odd() throws {
     try SessionStream.with { stream in
       try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)

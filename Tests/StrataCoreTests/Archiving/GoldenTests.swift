@@ -91,19 +91,23 @@ struct GoldenTests {
     try JSONReader().read(Data(contentsOf: Repository.fixtures.appending(path: "archives/\(name).json")))
   }
 
-  @Test("Every released archive holds what stands beside it", arguments: names.filter { $0 != "stream" })
+  @Test(
+    "Every released archive decodes to the content of the JSON file beside it",
+    arguments: names.filter { $0 != "stream" })
   func values(name: String) throws {
     try record(name)
     let value = try ArchiveDecoder().decodeValue(from: archive(name))
     #expect(try JSONReader().read(JSONWriter().write(Self.plain(value))) == expected(name))
   }
 
-  @Test("Every released version of the person opens as today's", arguments: ["person-v1", "person-v2", "person-v3"])
+  @Test(
+    "Every released version of Person decodes as the current version",
+    arguments: ["person-v1", "person-v2", "person-v3"])
   func upgrades(name: String) throws {
     #expect(try ArchiveDecoder().decode(Person.self, from: archive(name)) == MigrationTests.new)
   }
 
-  @Test("Typed archives hold the same models")
+  @Test("Released archives decode to the expected models")
   func typed() throws {
     #expect(try ArchiveDecoder().decode(Everything.self, from: archive("everything-v1")) == RoundTripTests.nested())
     #expect(
@@ -113,7 +117,7 @@ struct GoldenTests {
     #expect(try ArchiveDecoder().decode(Person.self, from: archive("person-v4")).name == "ADA")
   }
 
-  @Test("A graph has the identity that it was written with")
+  @Test("Decoding the released graph restores the identity of its objects")
   func graph() throws {
     let family = try ArchiveDecoder().decode(GoldenGraphs.Parent.self, from: archive("family-v1"))
     #expect(family.name == "Ada" && family.children.map(\.name) == ["Ben", "Cleo"])
@@ -123,7 +127,7 @@ struct GoldenTests {
     family.children[0].sibling = nil
   }
 
-  @Test("A set of objects is ordered by what they hold")
+  @Test("The released archive with a set and a dictionary of objects decodes with all references")
   func club() throws {
     let club = try ArchiveDecoder().decode(GoldenGraphs.Club.self, from: archive("club-v1"))
     #expect(club.members.map(\.name) == ["Kim", "Kim", "Kim", "Kim"])
@@ -132,7 +136,7 @@ struct GoldenTests {
     #expect(club.years[2001]?.name == "Ada" && club.years[-1]?.mentor?.name == "Ben")
   }
 
-  @Test("The released stream holds its models")
+  @Test("The released stream decodes to its models")
   func stream() async throws {
     try record("stream")
     var streets: [String] = []
@@ -141,7 +145,7 @@ struct GoldenTests {
     #expect(streets == ["Street 0", "Street 1", "Street 2"])
   }
 
-  @Test("Bodies that are written today equal those of the released archives", arguments: names)
+  @Test("Encoding the same content today gives the stamps and bodies of the released archives", arguments: names)
   func bodies(name: String) throws {
     // Compressed bytes depend on the system's zlib; bodies don't.
     let (today, released) = try (Self.members(Self.make(name)), Self.members(archive(name)))
@@ -162,7 +166,7 @@ struct GoldenTests {
   }
 
   @Test(
-    "Damaged archives give their error",
+    "Each damaged or foreign archive throws its expected error code",
     arguments: [
       ("truncated", ArchiveError.Code.truncated), ("flipped", .damaged), ("newer-format", .newerFormat),
       ("newer-model", .newerModel), ("plain-gzip", .notAnArchive), ("empty", .notAnArchive),

@@ -13,7 +13,7 @@ private struct PlainSlip: Codable {
   var text = ""
 }
 
-@Suite("Opening another format names it")
+@Suite("Errors for data in another format")
 struct OtherFormatTests {
   private static let json = "the data looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
   private static let list = "the data looks like a property list; read it with KeyedArchive or PropertyListReader"
@@ -31,7 +31,7 @@ struct OtherFormatTests {
     ("XML list without declaration", Data("<!DOCTYPE plist>".utf8), xml),
   ]
 
-  @Test("On every road", arguments: cases)
+  @Test("Every way to open JSON, XML or a property list as an archive names the right reader", arguments: cases)
   func formats(name: String, data: Data, advice: String) throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
     try data.write(to: url)
@@ -60,14 +60,14 @@ struct OtherFormatTests {
   }
 
   @Test(
-    "Other formats are reported as before",
+    "Data of an unrecognized format is reported as missing the gzip header",
     arguments: ["hello", "nothing", "-", "12", "2019-03-04", "{ a = 1; }", "<html>", "nullable", "%PDF-1.7", "bplis"])
   func others(text: String) {
     let error = #expect(throws: ArchiveError.self) { try Stamp(of: Data(text.utf8)) }
     #expect(error?.reason == "the data is not an archive: the gzip header is missing")
   }
 
-  @Test("The error of reading an archive as JSON or as a property list names the right reader")
+  @Test("Reading an archive as JSON, or JSON as a keyed archive, names the actual format")
   func backwards() throws {
     let data = try ArchiveEncoder().encode(Slip(text: "a"))
     let text = #expect(throws: ArchiveError.self) { try Slip(fromJSON: data) }

@@ -93,7 +93,7 @@ private func isPart(_ part: [StreamBlob], of whole: [StreamBlob]) -> Bool {
   return true
 }
 
-@Suite("Streams: models that hold the bytes of streams")
+@Suite("Streams: models that contain the bytes of streams")
 struct StreamContentTests {
   /// A stream that becomes the content of a model.
   private static func inner(hasLinks: Bool) throws -> Data {
@@ -101,7 +101,9 @@ struct StreamContentTests {
       .bytes
   }
 
-  @Test("X-37: behind a byte that flipped, no content is taken for a model", .tags(.long), arguments: [true, false])
+  @Test(
+    "X-37: after a flipped byte, an embedded stream is never read as members of the outer stream", .tags(.long),
+    arguments: [true, false])
   func flips(hasLinks: Bool) throws {
     let inner = try Self.inner(hasLinks: hasLinks)
     let host = try BlobStream(
@@ -120,7 +122,9 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: recovering cuts whatever a killed writer left of content", .tags(.long), arguments: [true, false])
+  @Test(
+    "X-37: recovering cuts an incomplete session that contains embedded streams", .tags(.long),
+    arguments: [true, false])
   func cuts(hasLinks: Bool) throws {
     let inner = try Self.inner(hasLinks: hasLinks)
     let host = try BlobStream([[.named("a")], [StreamBlob(bytes: inner), .named("b")]], hasLinks: hasLinks)
@@ -135,7 +139,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: beside a writer, the end of content is not the end of the stream", arguments: [true, false])
+  @Test("X-37: while a writer appends, readers ignore the end member of an embedded stream", arguments: [true, false])
   func live(hasLinks: Bool) throws {
     let inner = try Self.inner(hasLinks: hasLinks)
     try SessionStream.with { stream in
@@ -155,7 +159,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: a file that breaks off where the end of content is has no end", arguments: [true, false])
+  @Test("X-37: a file cut right after an embedded stream is an unfinished stream", arguments: [true, false])
   func brokenOff(hasLinks: Bool) throws {
     let inner = try Self.inner(hasLinks: hasLinks)
     let host = try BlobStream([[.named("a")], [StreamBlob(bytes: inner), .named("b")]], hasLinks: hasLinks)
@@ -184,7 +188,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: salvage writes what nothing shows to belong to the stream to a file of its own")
+  @Test("X-37: salvage writes members that may not belong to the stream to a separate file")
   func unproven() throws {
     let inner = try Self.inner(hasLinks: true)
     let host = try BlobStream(
@@ -209,7 +213,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: the example of Docs/Reliability.md reads what was cut off, what is missing and what is unproven")
+  @Test("X-37: the example in Docs/Reliability.md recovers and salvages a stream")
   func example() throws {
     typealias Issue = StreamBlob
     func print(_ text: Any) { Swift.print("example: \(text)") }
@@ -237,7 +241,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: a program that knows no links appends to a stream with links")
+  @Test("X-37: a session without links can follow one with links")
   func mixed() throws {
     let sessions: [[StreamBlob]] = [[.named("a"), .named("b")], [.named("c")]]
     let new = try BlobStream(sessions, hasLinks: true)
@@ -262,7 +266,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: members that were written for another place are damage, and salvage finds them")
+  @Test("X-37: members at the wrong offset throw, and skipping damage still reads each of them once")
   func moved() throws {
     let host = try BlobStream([[.named("a")], [.named("b")], [.named("c")]], hasLinks: true)
     try SessionStream.with { stream in
@@ -277,7 +281,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("Docs/Format.md: the link of a member")
+  @Test("The member link in Docs/Format.md matches the encoded bytes")
   func documented() throws {
     let bytes = Data(count: 137) + Data([0xED, 0x04, 0x5D, 0x7B, 0x31, 0, 0, 0])
     let header = try GzipHeader.bytes(for: Stamp(typeName: "Value"), link: StreamLink(after: bytes.bytes))
@@ -286,7 +290,7 @@ struct StreamContentTests {
     for part in [link[..<4], link[4..<12], link[12...]] { #expect(text.contains("    " + part.joined(separator: " "))) }
   }
 
-  @Test("X-37: random streams with the bytes of streams in them", .tags(.long))
+  @Test("X-37: random damage and cuts of streams with embedded streams never yield wrong models", .tags(.long))
   func random() throws {
     let seed = UInt64.random(in: 0..<1 << 48)
     var (invented, refused, wrong, rounds) = (0, 0, 0, 0)
@@ -376,10 +380,10 @@ struct StreamContentTests {
   }
 }
 
-@Suite("Streams: what a loss of power leaves")
+@Suite("Streams: power failures")
 struct StreamPowerTests {
   @Test(
-    "X-30: sectors of a session that were not written are cut, and nothing else is", .tags(.long),
+    "X-30: recovering after a power failure cuts only the incomplete session", .tags(.long),
     arguments: [true, false])
   func sectors(hasLinks: Bool) throws {
     let host = try BlobStream(

@@ -16,7 +16,7 @@ private struct Word: DescribedModel, Validating, PostDecoding, Equatable {
 
 @Suite("Streams: an invalid member does not affect the next one")
 struct StreamFailureTests {
-  @Test("A member that breaks a rule and is then damaged is passed over by itself")
+  @Test("Skipping damage drops only the member that has an invalid and a damaged model")
   func skipped() throws {
     try withFolder { folder in
       let url = folder.appending(path: "words.strata")

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Streams: an error is not an end")
+@Suite("Streams: recovery")
 struct StreamRecoveryTests {
   /// A stream of six sessions, with the size after each.
   private func whole(_ stream: SessionStream) throws -> (bytes: Data, sizes: [Int]) {
@@ -11,7 +11,7 @@ struct StreamRecoveryTests {
     return (try stream.bytes, sizes)
   }
 
-  @Test("X-30: whatever breaks off after the last end is cut, and kept until there is a new end", .tags(.long))
+  @Test("X-30: recovering cuts an incomplete session and keeps its bytes until the writer finishes", .tags(.long))
   func cuts() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -29,7 +29,9 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: zeros after a member that broke off are what a loss of power leaves", arguments: [1, 7, 4096, 70_000])
+  @Test(
+    "X-30: recovering cuts an incomplete session that ends in zeros, as after a power failure",
+    arguments: [1, 7, 4096, 70_000])
   func zeros(count: Int) throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -41,7 +43,7 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: a byte that flipped anywhere before is damage, and nothing is cut", .tags(.long))
+  @Test("X-30: recovering throws and cuts nothing if a byte before the last end is damaged", .tags(.long))
   func flips() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -65,7 +67,7 @@ struct StreamRecoveryTests {
   }
 
   @Test(
-    "X-30: a damaged end, all of which is there, is no end that broke off", .tags(.long),
+    "X-30: recovering throws and cuts nothing if the last session is complete but damaged", .tags(.long),
     arguments: Effort.sample(2, of: 0..<8))
   func damagedEnd(bit: Int) throws {
     try SessionStream.with { stream in
@@ -85,7 +87,7 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: a member that is missing before a tail that broke off is damage")
+  @Test("X-30: recovering throws and cuts nothing if a session before the incomplete one is missing")
   func missingBefore() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -99,7 +101,7 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: a disk that fails while recovering cuts nothing, whichever read it is")
+  @Test("X-30: recovering cuts nothing if any read fails")
   func failingDisk() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -125,7 +127,7 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: a limit is not an end")
+  @Test("X-30: recovering throws and cuts nothing if a member exceeds a limit")
   func limit() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -140,7 +142,7 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: a writer that goes away unfinished leaves what was cut off beside the file")
+  @Test("X-30: a writer released before finish() leaves the cut bytes in a .cut file")
   func abandoned() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -159,14 +161,14 @@ struct StreamRecoveryTests {
   }
 }
 
-@Suite("Streams: two writers and readers beside them")
+@Suite("Streams: concurrent writers and readers")
 struct StreamSharingTests {
   private func code(_ body: () throws -> Void) -> ArchiveError.Code? {
     do { try body() } catch { return (error as? ArchiveError)?.code }
     return nil
   }
 
-  @Test("X-31: the second writer has its own error, and the first one loses nothing", arguments: [false, true])
+  @Test("X-31: a second writer throws fileInUse, and the first one loses no models", arguments: [false, true])
   func second(isNew: Bool) throws {
     try SessionStream.with { stream in
       _ = try stream.sessions(2)
@@ -185,7 +187,7 @@ struct StreamSharingTests {
     }
   }
 
-  @Test("X-31: a writer waits as long as it was told")
+  @Test("X-31: writers that wait for the file append one after the other")
   func waiting() async throws {
     try await SessionStream.with { stream in
       _ = try stream.sessions(1)
@@ -202,7 +204,7 @@ struct StreamSharingTests {
     }
   }
 
-  @Test("X-31: a writer notices that its file is another one at the end")
+  @Test("X-31: finish() throws fileInUse if the file was replaced in the meantime")
   func replaced() throws {
     try SessionStream.with { stream in
       _ = try stream.sessions(1)
@@ -218,7 +220,7 @@ struct StreamSharingTests {
     }
   }
 
-  @Test("X-31: a new stream does not take the place of one that was made meanwhile")
+  @Test("X-31: finish() throws fileInUse if another writer created the stream in the meantime")
   func madeMeanwhile() throws {
     try SessionStream.with { stream in
       var first = try ArchiveStreamWriter<Address>(creating: stream.url)
@@ -234,7 +236,7 @@ struct StreamSharingTests {
     }
   }
 
-  @Test("X-31: bytes that another program appended are never taken back")
+  @Test("X-31: a writer never removes bytes that another program appended")
   func foreignBytes() throws {
     try SessionStream.with { stream in
       _ = try stream.sessions(1)
@@ -258,7 +260,7 @@ struct StreamSharingTests {
     }
   }
 
-  @Test("X-31: readers beside a writer see the last complete end")
+  @Test("X-31: while a writer appends, readers see only the finished sessions")
   func readers() throws {
     try SessionStream.with { stream in
       let sizes = try stream.sessions(3)
@@ -284,7 +286,7 @@ struct StreamSharingTests {
 
 @Suite("Streams: salvage")
 struct SalvageTests {
-  @Test("X-32: a damaged member leaves the others readable, and the gap is told")
+  @Test("X-32: skipping damage reads all undamaged sessions and reports the gap")
   func members() throws {
     try SessionStream.with { stream in
       let sizes = try stream.sessions(6)
@@ -311,7 +313,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("X-32: what is intact of a damaged stream makes a stream of its own", arguments: [0, 1, 3, 5])
+  @Test("X-32: salvage copies the intact members of a damaged stream to a new stream", arguments: [0, 1, 3, 5])
   func streams(session: Int) throws {
     try SessionStream.with { stream in
       let sizes = try stream.sessions(6)
@@ -337,7 +339,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("X-32: bytes that are missing or doubled in the middle")
+  @Test("X-32: skipping damage reads a stream in which a session is missing or repeated")
   func missing() throws {
     try SessionStream.with { stream in
       let sizes = try stream.sessions(4)
@@ -352,7 +354,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("The salvaged part of a truncated array or dictionary has its own count")
+  @Test("The stamp of a salvaged partial array or dictionary counts only the salvaged elements")
   func countsOfContainers() throws {
     try SessionStream.with { stream in
       let output = stream.folder.appending(path: "rescued.strata")
@@ -371,7 +373,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("An archive is not salvaged into the file of its unproven members, nor into itself")
+  @Test("Salvage throws if one of its output files is the input")
   func unprovenInput() throws {
     try SessionStream.with { stream in
       let input = stream.folder.appending(path: "out.unproven")
@@ -385,7 +387,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("X-32: of an archive that breaks off, what is complete before the break")
+  @Test("X-32: salvaging a truncated archive keeps the complete values before the cut")
   func values() throws {
     try SessionStream.with { stream in
       let value: ArchiveValue = [
@@ -426,7 +428,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("X-30: a disk that fails is no damage, and is not passed over")
+  @Test("X-30: salvage throws fileSystem if a read fails, and creates no output")
   func failingDisk() throws {
     try SessionStream.with { stream in
       _ = try stream.sessions(3)

@@ -34,7 +34,7 @@ struct StreamTests {
     }
   }
 
-  @Test("The plain sequence gives the same models, and an error as its last element", arguments: [0, 1, 10, 300])
+  @Test("`results` yields the same models, and an error as the last element", arguments: [0, 1, 10, 300])
   func results(left: Int) async throws {
     try await withStream { url in
       try write(0..<1000, to: url)
@@ -54,7 +54,7 @@ struct StreamTests {
     }
   }
 
-  @Test("Appending leaves the bytes before it as they are")
+  @Test("Appending leaves the existing bytes unchanged")
   func appending() async throws {
     try await withStream { url in
       try write(0..<10, to: url)
@@ -68,7 +68,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A writer that does not finish leaves the file as it was")
+  @Test("A writer that does not finish leaves the file unchanged")
   func unfinished() async throws {
     try await withStream { url in
       try write(0..<10, to: url)
@@ -87,7 +87,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A cut stream is noticed, and recovered when asked")
+  @Test("A truncated stream throws, and appending to it requires `recovering: true`")
   func cut() async throws {
     try await withStream { url in
       try write(0..<10, to: url)
@@ -105,7 +105,9 @@ struct StreamTests {
     }
   }
 
-  @Test("A-7, X-8: a newer stream is refused and stays as it is, cut or not", arguments: [true, false])
+  @Test(
+    "A-7, X-8: a stream of a newer model version throws newerModel and stays unchanged, truncated or not",
+    arguments: [true, false])
   func newer(isCut: Bool) async throws {
     struct Newer: DescribedModel {
       var street: String
@@ -128,7 +130,7 @@ struct StreamTests {
     }
   }
 
-  @Test("Every single-bit flip is an error or the very same models", .tags(.long))
+  @Test("Every single-bit flip throws an error or leaves the models unchanged", .tags(.long))
   func flips() async throws {
     try await withStream { url in
       try write(0..<3, to: url)
@@ -143,7 +145,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A model that cannot be archived leaves the stream usable")
+  @Test("A stream writer remains usable after a model fails to encode")
   func failing() async throws {
     struct Deep: Archivable {
       var levels: Int
@@ -170,7 +172,7 @@ struct StreamTests {
     }
   }
 
-  @Test("Files are replaced as a whole and read back")
+  @Test("Encoding to a URL replaces the file, and decoding from the URL returns the new value")
   func files() async throws {
     try await withStream { url in
       try ArchiveEncoder().encode(address(1), to: url)

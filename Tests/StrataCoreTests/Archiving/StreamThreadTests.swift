@@ -57,7 +57,7 @@ private struct Witness: Archivable {
     return outcome
   }
 
-  @Test("The bytes do not depend on the number of threads, nor do the models that are read", .tags(.long))
+  @Test("The bytes written and the models read do not depend on the number of threads", .tags(.long))
   func bytes() throws {
     for seed in 0..<UInt64(Effort.rounds(3, long: 40)) {
       var random = SeededRandom(seed: seed)
@@ -124,7 +124,7 @@ private struct Witness: Archivable {
     return file
   }
 
-  @Test("Damage gives the same models, error, gaps and report with any number of threads", .tags(.long))
+  @Test("A damaged stream yields the same models, error, gaps and report with any number of threads", .tags(.long))
   func damage() throws {
     var errors = 0, gaps = 0
     for seed in 0..<UInt64(Effort.rounds(60, long: 300)) {
@@ -156,7 +156,7 @@ private struct Witness: Archivable {
     #expect(errors > 20 && gaps > 20)
   }
 
-  @Test("The work that a stream may cause does not depend on the number of threads", arguments: [1, 4, 16, 40, 64])
+  @Test("The work limits of a stream do not depend on the number of threads", arguments: [1, 4, 16, 40, 64])
   func budget(ratio: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "stream")
@@ -197,7 +197,7 @@ private struct Witness: Archivable {
     }
   }
 
-  @Test("Models that are decoded ahead see the task-local values of their reader", arguments: [1, 2, 6])
+  @Test("Models decoded ahead see the task-local values of the reading task", arguments: [1, 2, 6])
   func taskLocals(threads: Int) throws {
     try Self.withWitnesses { url in
       try Witness.$tenant.withValue("tenant") {
@@ -208,7 +208,7 @@ private struct Witness: Archivable {
     }
   }
 
-  @Test("Models are decoded ahead, a few members of them, and none any more once the iterator is gone")
+  @Test("The iterator decodes a few members ahead, and stops when it is released")
   func ahead() async throws {
     // Keeps the threads of Swift's pool free for decoding ahead.
     try await withCheckedThrowingContinuation { continuation in
@@ -239,7 +239,7 @@ private struct Witness: Archivable {
     }
   }
 
-  @Test("A task that was cancelled decodes nothing ahead, and reads on")
+  @Test("A cancelled task continues to read, but decodes nothing ahead")
   func cancellation() async throws {
     try await Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -264,7 +264,7 @@ private struct Witness: Archivable {
   }
 
   #if os(Linux)
-    @Test("The models of a pipe come before its next member is there")
+    @Test("Models read from a pipe are returned before the next member arrives")
     func pipe() throws {
       try Self.withWitnesses { url in
         let bytes = try Data(contentsOf: url)

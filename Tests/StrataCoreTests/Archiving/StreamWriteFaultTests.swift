@@ -40,7 +40,7 @@ private enum Beginning: CaseIterable, Sendable {
   }
 }
 
-@Suite("Streams: an error while writing")
+@Suite("Streams: write errors")
 struct StreamWriteFaultTests {
   /// Models of which ten fill a member.
   private static let models: [Address] = (0..<24).map { number in
@@ -95,7 +95,7 @@ struct StreamWriteFaultTests {
     }
   }
 
-  @Test("X-36: a full disk takes no model with it that was accepted", arguments: [false, true])
+  @Test("X-36: a full disk loses no model that `append` accepted", arguments: [false, true])
   func fullDisk(isNew: Bool) throws {
     for application in [Application.retries, .carriesOn] {
       try SessionStream.with { stream in
@@ -111,7 +111,7 @@ struct StreamWriteFaultTests {
     }
   }
 
-  @Test("X-36: after every fault, the file has the models that were acknowledged, once, and no others", .tags(.long))
+  @Test("X-36: after every fault, the file contains each acknowledged model once, and no others", .tags(.long))
   func faults() throws {
     let faults: [(outcomes: [SystemCall.Outcome], isLasting: Bool)] = [
       ([.fails(EIO)], false), ([.fails(ENOSPC)], false), ([.isShort], false), ([.isShort, .fails(ENOSPC)], false),
@@ -155,7 +155,7 @@ struct StreamWriteFaultTests {
   }
 
   @Test(
-    "X-36: a writer whose failed write cannot be taken back refuses every call, and finishing says what may be there")
+    "X-36: after a failed write that cannot be undone, every call to the writer throws")
   func unrestored() throws {
     for beginning in [Beginning.replaced, .grown] {
       try SessionStream.with { stream in
@@ -219,7 +219,7 @@ struct StreamWriteFaultTests {
   }
 
   @Test(
-    "X-36: on several threads, cancellation and errors of the system leave the old stream or the whole new one",
+    "X-36: on several threads, cancellation and system errors leave the old stream or the complete new one",
     .tags(.long))
   func brokenOff() throws {
     let models = Self.models + Self.models + Self.models
@@ -261,7 +261,7 @@ struct StreamWriteFaultTests {
     #expect(finished > 10 && failed > 10)
   }
 
-  @Test("X-36: on several threads, a full disk takes no model with it that was accepted", arguments: [2, 4])
+  @Test("X-36: on several threads, a full disk loses no model that `append` accepted", arguments: [2, 4])
   func fullDiskOnThreads(threads: Int) throws {
     try SessionStream.with { stream in
       // Enough members that some are written while models are appended.

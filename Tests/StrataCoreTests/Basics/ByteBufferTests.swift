@@ -2,9 +2,9 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Bytes")
+@Suite("Byte buffers")
 struct ByteBufferTests {
-  @Test("A string is made exactly of what is valid UTF-8", .tags(.long))
+  @Test("Bytes become a string exactly if they are valid UTF-8", .tags(.long))
   func validation() {
     // A byte of each class that the rules of UTF-8 distinguish, and its neighbors.
     let classes: [UInt8] = [
@@ -37,7 +37,7 @@ struct ByteBufferTests {
     }
   }
 
-  @Test("A repeated string of any length becomes a reference, and another one does not")
+  @Test("Repeated strings of any length are encoded as references, and similar strings are not")
   func uniqueStrings() throws {
     for length in 3..<80 {
       let text = String(repeating: "abcdefghijklmnop", count: 5).prefix(length)

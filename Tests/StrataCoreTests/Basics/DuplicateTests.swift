@@ -23,7 +23,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: duplicates are found, however they are written and ordered", .tags(.long),
+    "X-33: duplicate elements and keys are rejected in any encoding and order", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 10))
   func duplicates(round: Int) throws {
     let seed = UInt64.random(in: 0..<1 << 32)

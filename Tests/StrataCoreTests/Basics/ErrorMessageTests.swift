@@ -9,9 +9,9 @@ private struct Page: DescribedModel, Equatable {
     Page.self, name: "MessagePage", version: 1, Field("url", \.url), make: { Page(url: $0) })
 }
 
-@Suite("Texts of errors")
+@Suite("Error messages")
 struct ErrorMessageTests {
-  @Test("An error of a file names it, without its folders, and speaks of no member")
+  @Test("An error from reading a file names the file, but no folder and no member")
   func files() throws {
     try withFolder { folder in
       let url = folder.appending(path: "a bug.strata")
@@ -52,7 +52,7 @@ struct ErrorMessageTests {
     }
   }
 
-  @Test("A text that is not a URL has another error than a value that is not a text, with a remedy")
+  @Test("For a URL field, an invalid string and a value of another type throw different errors")
   func urls() throws {
     for text in ["https://example.com/a b", "https://exa mple.com", ""] {
       for read in [
@@ -70,7 +70,7 @@ struct ErrorMessageTests {
     #expect(number?.reason.contains("the value must be a URL; found integer") == true)
   }
 
-  @Test("A message has the two ends of a long path, and the error all of it")
+  @Test("The message shortens a long path, and the error keeps the full path")
   func longPaths() throws {
     let text =
       String(repeating: #"{"children":["#, count: 240) + #"{"x":"one"}"# + String(repeating: "]}", count: 240)
@@ -82,7 +82,7 @@ struct ErrorMessageTests {
     #expect("\(short)".contains("[19]") && !"\(short)".contains("…"))
   }
 
-  @Test("Records, values and objects print as what they hold")
+  @Test("Records and values print their content")
   func printed() {
     let record = ModelRecord(typeName: "Bug", modelVersion: 1, fields: [("id", 3), ("list", [1, ["a": .null]])])
     #expect("\(record)" == #"Bug@1(id: 3, list: [1, ["a": null]])"#)

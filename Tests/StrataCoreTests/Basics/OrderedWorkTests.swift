@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "Results are in the order of the jobs, and no more jobs run at once than there are threads", arguments: 1...5)
+    "Results arrive in the order of the jobs, and at most one job per thread runs at a time", arguments: 1...5)
   func order(threads: Int) throws {
     let running = Running()
     let work = OrderedWork<Int>(threads: threads)
@@ -49,7 +49,7 @@ import Testing
     #expect(running.counts.withLock { $0.most } <= threads)
   }
 
-  @Test("A source makes the jobs, one at a time, until it has no more", arguments: 1...5)
+  @Test("The source is called for one job at a time until it returns nil", arguments: 1...5)
   func source(threads: Int) throws {
     let running = Running()
     let next = StrataCore.Mutex(0)
@@ -73,7 +73,7 @@ import Testing
     #expect(try work.first() == 100)
   }
 
-  @Test("A job that fails is run again by the next call, and those behind it stay", arguments: [1, 3])
+  @Test("The next call retries a failed job, and the jobs after it are kept", arguments: [1, 3])
   func failure(threads: Int) throws {
     let work = OrderedWork<Int>(threads: threads)
     let attempts = StrataCore.Mutex(0)
@@ -93,7 +93,7 @@ import Testing
     #expect(try work.first() == (threads > 1 ? 7 : nil))
   }
 
-  @Test("Nothing is begun after a stop, and a source is not called until a result is wanted again")
+  @Test("After stop(), no job starts until the next result is requested")
   func stop() throws {
     let made = StrataCore.Mutex(0)
     let work = OrderedWork<Int>(threads: 4) {
@@ -112,7 +112,7 @@ import Testing
     #expect(try work.first() == before + 1)
   }
 
-  @Test("The jobs in the queue are few, and fewer where they are heavy")
+  @Test("The queue holds only a few jobs, and fewer if they are heavy")
   func room() {
     func count(_ weight: Int, threads: Int) -> Int {
       let work = OrderedWork<Int>(threads: threads)

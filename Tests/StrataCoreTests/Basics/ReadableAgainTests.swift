@@ -29,7 +29,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: values that repeat are read again from an archive", .tags(.long), arguments: Content.allCases)
+  @Test("X-33: an archive of highly repetitive values can be decoded", .tags(.long), arguments: Content.allCases)
   func archive(content: Content) throws {
     let value = content.value(content == .rows ? Effort.rounds(600, long: 6_000) : Effort.rounds(15_000, long: 150_000))
     let archive = try ArchiveEncoder().encode(value)
@@ -37,7 +37,8 @@ import StrataTestSupport
   }
 
   /// A stream shares one allowance for small files among all its members.
-  @Test("X-33: values that repeat are read again from a stream", .tags(.long), arguments: [Content.numbers, .records])
+  @Test(
+    "X-33: a stream of highly repetitive values can be decoded", .tags(.long), arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
     try withFolder { folder in
       let url = folder.appending(path: "stream.strata")
@@ -57,7 +58,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: a body alone, which cannot be filled, is refused before a decoder would refuse it", .tags(.long),
+    "X-33: encodeBody throws limitExceeded for a body that needs padding to be decodable", .tags(.long),
     .longRunsOnly)
   func body() throws {
     let value = Content.texts.value(400_000)
@@ -71,7 +72,7 @@ import StrataTestSupport
 
   /// For any limits, either the encoder throws or the decoder succeeds.
   @Test(
-    "X-33: an encoder refuses what a decoder with its limits would refuse", .tags(.long),
+    "X-33: an encoder rejects exactly the values that a decoder with the same limits would reject", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 8))
   func limits(round: Int) throws {
     let seed = UInt64.random(in: 0..<1 << 32)

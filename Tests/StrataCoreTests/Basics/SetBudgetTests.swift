@@ -34,7 +34,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: elements and keys that hash alike take linear work", .tags(.long),
+    "X-33: decoding set elements or map keys with colliding hashes takes linear work", .tags(.long),
     arguments: Effort.sample(1, of: Lookalikes.allCases), Effort.isLong ? [false, true] : [true])
   func lookalikes(kind: Lookalikes, asMap: Bool) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes, asMap = asMap as Bool] in
@@ -45,7 +45,8 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: unknown fields of a model take no more", .tags(.long), arguments: Effort.sample(1, of: Lookalikes.allCases))
+    "X-33: decoding an unknown field with colliding hashes takes linear work", .tags(.long),
+    arguments: Effort.sample(1, of: Lookalikes.allCases))
   func unknownFields(kind: Lookalikes) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes] in
       Child.limit()
@@ -68,7 +69,8 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: sets and keys of a program's own types end with an error", .longRunsOnly, .tags(.long),
+    "X-33: decoding a Swift Set or Dictionary with too many colliding hashes throws limitExceeded", .longRunsOnly,
+    .tags(.long),
     arguments: Lookalikes.allCases)
   func typed(kind: Lookalikes) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes] in
@@ -83,7 +85,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: sets and maps of keyed archives take linear work", .tags(.long),
+    "X-33: reading keyed archives with colliding hashes takes linear work", .tags(.long),
     arguments: Effort.sample(1, of: Lookalikes.allCases), Effort.isLong ? [false, true] : [true])
   func keyed(kind: Lookalikes, asMap: Bool) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes, asMap = asMap as Bool] in
@@ -94,7 +96,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: a set that is like another in all but its hash is itself")
+  @Test("X-33: duplicates among elements and keys with colliding hashes are rejected")
   func duplicates() throws {
     func read(_ write: (inout HostileBody) -> Void) throws -> ArchiveValue {
       var body = HostileBody()
@@ -182,7 +184,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: sets and keys inside each other are hashed once", .tags(.long),
+    "X-33: nested sets and keys are hashed only once", .tags(.long),
     arguments: Effort.sample(1, of: Nesting.allCases))
   func nested(nesting: Nesting) async {
     await #expect(processExitsWith: .success) { [nesting = nesting as Nesting] in

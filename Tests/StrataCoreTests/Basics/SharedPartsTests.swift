@@ -28,7 +28,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: values that share parts are compared and hashed in linear time", .tags(.long),
+    "X-33: values with shared parts are compared and hashed in linear time", .tags(.long),
     arguments: Effort.sample(1, of: Form.allCases))
   func comparing(form: Form) async {
     await #expect(processExitsWith: .success) { [form = form as Form] in
@@ -42,7 +42,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: records in another order of keys are compared in linear time", .tags(.long), .longRunsOnly)
+  @Test("X-33: records with different key orders are compared in linear time", .tags(.long), .longRunsOnly)
   func comparingOtherOrder() async {
     await #expect(processExitsWith: .success) {
       Child.limit()
@@ -58,7 +58,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: writers refuse values that would be written as many times their parts", .tags(.long),
+    "X-33: writers throw limitExceeded for values whose shared parts would multiply in the output", .tags(.long),
     arguments: Effort.sample(1, of: Form.allCases))
   func writing(form: Form) async {
     await #expect(processExitsWith: .success) { [form = form as Form] in
@@ -75,7 +75,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: shared objects and long texts are no way around the limit of writers")
+  @Test("X-33: repeated shared objects and long strings count toward the output limit")
   func writingReferences() async {
     await #expect(processExitsWith: .success) {
       Child.limit()
@@ -89,7 +89,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: the limit on what is written can be set")
+  @Test("X-33: the limit on the output size can be changed")
   func outputSize() throws {
     let value = ArchiveValue.array((0..<1000).map { .integer($0) })
     var writer = JSONWriter()
@@ -104,7 +104,7 @@ import StrataTestSupport
       archiveError(.limitExceeded) { _ = try ArchiveEncoder(limits: limits).encode(nested) }?.limit == .outputSize)
   }
 
-  @Test("X-33: equal values hash alike, however their parts are held")
+  @Test("X-33: equal values have equal hashes, however their parts are stored")
   func hashing() {
     let pairs: [(ArchiveValue, ArchiveValue)] = [
       (.decimal(Decimal(string: "1.50") ?? 0), .decimal(Decimal(3) / Decimal(2))),

@@ -42,7 +42,7 @@ import StrataTestSupport
   }
 
   @Test(
-    "X-33: memory follows the file, whatever its values are", .tags(.long),
+    "X-33: a small file with very many values throws limitExceeded before it uses much memory", .tags(.long),
     arguments: Effort.sample(1, of: Content.allCases))
   func values(content: Content) async {
     await #expect(processExitsWith: .success) { [content = content as Content] in
@@ -54,7 +54,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: references do not multiply text without end", arguments: ["values", "keys", "data", "urls"])
+  @Test("X-33: many references to a long string throw limitExceeded", arguments: ["values", "keys", "data", "urls"])
   func references(kind: String) async {
     await #expect(processExitsWith: .success) { [kind = kind as String] in
       Child.limit()
@@ -86,7 +86,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: each limit can be set, and has its error")
+  @Test("X-33: each work limit can be changed, and its error names it")
   func limits() throws {
     let value = ArchiveValue.array((0..<200).map { ["name": "a name that comes again", "number": .integer($0)] })
     let file = try ArchiveEncoder().encode(value)
@@ -119,7 +119,7 @@ import StrataTestSupport
     #expect(archiveError(.limitExceeded) { _ = try reader.read(JSONWriter().write(value)) }?.limit == .values)
   }
 
-  @Test("X-33: a small file may do what is free, a larger one what its bytes allow, and a stream both once")
+  @Test("X-33: the work budget is a free amount plus a share per byte, and a stream gets the free amount once")
   func ratio() throws {
     func left(_ budget: WorkBudget) -> Int {
       var (low, high) = (0, 1 << 40)
@@ -142,7 +142,7 @@ import StrataTestSupport
     #expect(left(WorkBudget(most, fileSize: 100)) == limits.values)
   }
 
-  @Test("X-33: decimals and URLs that hash alike are refused before comparing them takes seconds")
+  @Test("X-33: decoding sets of decimals or URLs with colliding hashes throws limitExceeded")
   func comparisons() throws {
     for kind in [Lookalikes.decimal, .url] {
       var body = HostileBody()
@@ -160,7 +160,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: what takes more memory than a value counts as several")
+  @Test("X-33: a value that needs more memory counts as several values")
   func weights() throws {
     var limits = ArchiveLimits()
     limits.values = .max
@@ -204,7 +204,7 @@ import StrataTestSupport
       } == 102 + 4)
   }
 
-  @Test("X-33: what a writer pads has room for the weights")
+  @Test("X-33: an encoder pads archives enough for values that count as several")
   func padded() throws {
     let wide = ArchiveValue.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
     for one in [wide, .array([.null]), .decimal(1), .uuid(UUID()), .string("a text of some length")] {

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Decimals at the ends of their range")
+@Suite("Decimals at the limits of their range")
 struct DecimalRangeTests {
   /// A body with the decimal in the given encoding.
   private func body(exponent: Int, mantissa: UInt8) -> Data {
@@ -15,7 +15,7 @@ struct DecimalRangeTests {
   }
 
   @Test(
-    "X-34: a decimal that is read can be written and read again",
+    "X-34: a decoded decimal round-trips through archives and JSON",
     arguments: [(126, 100), (127, 10), (128, 1), (127, 1), (129, 25), (-128, 1), (-130, 100), (-129, 10), (0, 0)])
   func ends(exponent: Int, mantissa: Int) throws {
     let body = body(exponent: exponent, mantissa: UInt8(mantissa))
@@ -29,14 +29,14 @@ struct DecimalRangeTests {
   }
 
   @Test(
-    "X-34: every decimal that Foundation holds comes back",
+    "X-34: the extreme values of Foundation's Decimal round-trip",
     arguments: [Decimal.greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude, 0, .nan])
   func extremes(decimal: Decimal) throws {
     let back = try ArchiveDecoder().decode(Decimal.self, from: ArchiveEncoder().encode(decimal))
     #expect(back == decimal || back.isNaN && decimal.isNaN)
   }
 
-  @Test("A decimal beyond the range is refused", arguments: [(170, 1), (-140, 1), (165, 7)])
+  @Test("Decoding a decimal out of range throws an error", arguments: [(170, 1), (-140, 1), (165, 7)])
   func beyond(exponent: Int, mantissa: Int) {
     #expect(throws: ArchiveError.self) {
       try ArchiveDecoder().decodeBody(Decimal.self, from: body(exponent: exponent, mantissa: UInt8(mantissa)))

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 /// The rules of Docs/Format.md for readers that the tests of damage and limits don't cover.
-@Suite("Rules of the format")
+@Suite("Format rules")
 struct FormatRuleTests {
   private static func bytes(_ hex: String) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -24,7 +24,7 @@ struct FormatRuleTests {
 
   // MARK: The stamp (section 3)
 
-  @Test("Subfields fill the extra field, and one of them is the stamp")
+  @Test("The extra field consists of complete subfields, exactly one of which is the stamp")
   func subfields() throws {
     let stamp = Stamp.sample()
     let extra = try stamp.extraField()
@@ -40,7 +40,7 @@ struct FormatRuleTests {
     archiveError(.newerFormat) { _ = try read(newer + [0x42]) }
   }
 
-  @Test("The checksum of the header comes before its format version")
+  @Test("The checksum of the header is verified before its format version")
   func checksumFirst() throws {
     var header = try GzipHeader.bytes(for: .sample())
     header[16] = 2
@@ -51,7 +51,7 @@ struct FormatRuleTests {
     archiveError(.newerFormat) { _ = try GzipHeader(at: 0, in: header.bytes, fileOffset: 0) }
   }
 
-  @Test("A stamp counts no more models than the body has bytes", arguments: [0, 1, 4, 5, UInt64.max])
+  @Test("A stamp that counts more models than the body has bytes throws damaged", arguments: [0, 1, 4, 5, UInt64.max])
   func count(count: UInt64) throws {
     let body = Self.bytes("d90100f6")
     var file: [UInt8] = []
@@ -69,7 +69,8 @@ struct FormatRuleTests {
   }
 
   @Test(
-    "The array of a stream's member has a count of four bytes", arguments: ["81f6", "9801f6", "9a00000001f6", "f6"])
+    "The array of a stream's member must have a count of four bytes",
+    arguments: ["81f6", "9801f6", "9a00000001f6", "f6"])
   func memberCount(hex: String) throws {
     var file: [UInt8] = []
     let body = Self.bytes("d90100" + hex)
@@ -91,7 +92,7 @@ struct FormatRuleTests {
   private static let later = "d81b82 656c61746572"
 
   @Test(
-    "Tag 29 names an object before it, and \"later\" this one or one after it",
+    "Tag 29 refers to an earlier object, and \"later\" to the current object or a later one",
     arguments: [
       // Objects 0 and 1 contain a reference each, and the root is a reference.
       ("d81d00", "f6", "f6", false), ("d81d01", "f6", "f6", false), ("f6", "d81d00", "d81d01", true),
@@ -111,7 +112,7 @@ struct FormatRuleTests {
     #expect(typed?.code == (isValid ? nil : .damaged), "\(typed?.description ?? "")")
   }
 
-  @Test("A graph may stand wherever a value may, but in another graph")
+  @Test("A graph may occur wherever a value may, except inside another graph")
   func nestedGraphs() throws {
     let graph = Self.graph + "81 d81c a0 d81d00"
     #expect(try read("81" + graph) == .array([.graph(ObjectGraph(objects: [[:]], root: .reference(0)))]))
@@ -123,7 +124,7 @@ struct FormatRuleTests {
     archiveError(.damaged) { _ = try read(Self.graph + "81 d81c 81" + graph + "f6") }
   }
 
-  @Test("An object may be any value but a reference and a graph")
+  @Test("An object of a graph may be any value except a reference")
   func otherObjects() throws {
     for hex in ["01", "80", "a0", "f6", "63616263"] {
       #expect(try read(Self.graph + "81 d81c" + hex + "d81d00").kind == "graph")
@@ -135,7 +136,7 @@ struct FormatRuleTests {
   // MARK: Equal keys and elements (section 12)
 
   @Test(
-    "Keys and elements are the same where their encodings alone are",
+    "Keys and elements are duplicates exactly if their canonical encodings are equal",
     arguments: [
       // é in NFC and in NFD; the integer 1, long, and as a bignum; 1 and 1.0; -1 and its bignum; two NaNs; 0.0 and -0.0.
       ("62c3a9", "6365cc81", true), ("01", "1801", false), ("01", "c24101", false), ("01", "fb3ff0000000000000", true),
@@ -152,13 +153,13 @@ struct FormatRuleTests {
     #expect(archiveError { try read("a3 00 f6" + one + "f6" + other + "f6") }?.code == expected)
   }
 
-  @Test("Keys of a definition are the same where their bytes are")
+  @Test("Keys of a record definition are duplicates only if their bytes are equal")
   func definitionKeys() throws {
     #expect(try read("d9dfff 84 19e000 83 62c3a9 6365cc81 614e 01 02").recordValue?.keys.count == 2)
     archiveError(.damaged) { _ = try read("d9dfff 84 19e000 83 6161 6161 614e 01 02") }
   }
 
-  @Test("Sets and maps may stand in any order")
+  @Test("Sets and maps are accepted in any order")
   func order() throws {
     #expect(try read("d9010282 02 01").kind == "set")
     #expect(try read("a2 02 f6 01 f6") == .map([.init(key: 2, value: .null), .init(key: 1, value: .null)]))
@@ -167,7 +168,7 @@ struct FormatRuleTests {
   // MARK: Levels (section 12)
 
   @Test(
-    "Arrays, sets, maps, records and the objects of a graph are levels",
+    "Arrays, sets, maps, records and the object list of a graph each count as a nesting level",
     arguments: [
       ("f6", 0), ("80", 1), ("8180", 2), ("d9010281 80", 2), ("a1 6161 80", 2), ("a0", 1), ("a180f6", 2),
       ("d9dfff 82 19e000 81 614e", 1), ("d9dfff 83 19e000 82 6161 614e 80", 2), ("c482 0001", 0),
@@ -188,7 +189,7 @@ struct FormatRuleTests {
     #expect(archiveError { try ArchiveEncoder(limits: limits).encode(value) }?.limit == .depth)
   }
 
-  @Test("The array of a stream's member is a level, for writers and readers")
+  @Test("Writers and readers count the array of a stream's member as a nesting level")
   func levelsOfStreams() throws {
     for depth in [1, 2] {
       var limits = ArchiveLimits()
@@ -209,7 +210,7 @@ struct FormatRuleTests {
   // MARK: Decimals (section 7)
 
   @Test(
-    "A decimal has a mantissa of 128 bits and an exponent from -128 to 127",
+    "A decimal must be representable with a 128-bit mantissa and an exponent from -128 to 127",
     arguments: [
       ("c482 00 c250ffffffffffffffffffffffffffffffff", true), ("c482 387f c250ffffffffffffffffffffffffffffffff", true),
       ("c482 3880 0a", true), ("c482 3880 01", false), ("c482 3880 00", true), ("c482 187f 01", true),

@@ -26,7 +26,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("The members are those that reading in memory gives")
+  @Test("Reading from a file returns the same members as reading from memory")
   func agrees() throws {
     let bytes = try stream()
     try withFile(bytes) { (url: URL) throws in
@@ -44,7 +44,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("An empty file has no member")
+  @Test("An empty file has no members")
   func empty() throws {
     try withFile([]) { (url: URL) throws in
       var reader = try MemberReader(url: url)
@@ -53,7 +53,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("A cut file is an error unless it is cut between members, and the error stays", .tags(.long))
+  @Test("A file cut within a member throws truncated, and throws again on the next call", .tags(.long))
   func cut() throws {
     let first = try member(sampleBody(300), kind: .member)
     for count in Effort.sample(20, of: 1..<first.count) {
@@ -68,7 +68,7 @@ struct MemberReaderTests {
   }
 
   @Test(
-    "Errors tell the same as in memory", .tags(.long),
+    "Damage throws the same error as when reading from memory", .tags(.long),
     arguments: Effort.sample(3, of: [0, 3, 20, 80, 1000, 70_100, 136_000]))
   func damage(place: Int) throws {
     var bytes = try stream()
@@ -94,7 +94,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("Limits hold")
+  @Test("Size and ratio limits apply to every member")
   func limits() throws {
     var limits = ArchiveLimits()
     limits.inflatedSize = 100_000
@@ -113,7 +113,8 @@ struct MemberReaderTests {
   }
 
   @Test(
-    "Stamps are read from the ends of the file", arguments: ["A", String(repeating: "B", count: 3000)], [true, false])
+    "The first and the last stamp are read from the two ends of the file",
+    arguments: ["A", String(repeating: "B", count: 3000)], [true, false])
   func stamps(typeName: String, link: Bool) throws {
     var bytes: [UInt8] = []
     let stamp = Stamp.sample(kind: .member, typeName: typeName, plainSize: 50, sequenceNumber: 0)
@@ -139,7 +140,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("A damaged end is no end")
+  @Test("A stream with a damaged end member has no end stamp")
   func damagedEnd() throws {
     let first = try member(sampleBody(9), kind: .member)
     let end = try member([], kind: .end)
@@ -150,7 +151,7 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("The longest header that gzip allows is read")
+  @Test("The longest header that gzip allows can be read")
   func longHeader() throws {
     // A subfield of another program fills the extra field up to 65,535 bytes.
     let extra = try Stamp.sample(kind: .member).extraField()

@@ -6,7 +6,7 @@ import Testing
 struct StampTests {
   private func read(_ extra: [UInt8]) throws -> Stamp { try Stamp(extraField: extra.bytes) }
 
-  @Test("Every field comes back", arguments: Stamp.Kind.allCases, ["", "A", "Größe.Größer<Straße?>"])
+  @Test("Every field of a stamp round-trips", arguments: Stamp.Kind.allCases, ["", "A", "Größe.Größer<Straße?>"])
   func roundTrip(kind: Stamp.Kind, typeName: String) throws {
     for version in [nil, 0, 1, Int.max] as [Int?] {
       for number in [0, 1, UInt64.max] {
@@ -18,7 +18,7 @@ struct StampTests {
     }
   }
 
-  @Test("A newer format has its own error, whatever follows", arguments: [2, 3, 255] as [UInt8])
+  @Test("A newer format version throws newerFormat, whatever follows", arguments: [2, 3, 255] as [UInt8])
   func newer(version: UInt8) throws {
     var extra = try Stamp.sample().extraField()
     extra[4] = version
@@ -29,7 +29,7 @@ struct StampTests {
     }
   }
 
-  @Test("The subfields of others are skipped")
+  @Test("Subfields of other programs are skipped")
   func otherSubfields() throws {
     let other: [UInt8] = [0x42, 0x43, 3, 0, 1, 2, 3]
     let stamp = Stamp.sample()
@@ -38,7 +38,7 @@ struct StampTests {
     archiveError(.notAnArchive) { _ = try read([]) }
   }
 
-  @Test("A stamp that makes no sense is damaged")
+  @Test("An invalid stamp throws damaged")
   func damage() throws {
     let extra = try Stamp.sample(typeName: "T").extraField()
     for count in 1..<extra.count {
@@ -58,7 +58,7 @@ struct StampTests {
     archiveError(.damaged) { _ = try read(changed(46, 0xFF)) }
   }
 
-  @Test("A stamp that could not be read again is not written")
+  @Test("Writing a stamp that could not be read back throws notEncodable")
   func notEncodable() {
     archiveError(.notEncodable) { _ = try Stamp(typeName: "T", modelVersion: -1).extraField() }
     archiveError(.notEncodable) { _ = try Stamp(formatVersion: 2, typeName: "T").extraField() }

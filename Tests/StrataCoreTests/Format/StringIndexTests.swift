@@ -40,7 +40,7 @@ private struct DescribedTable {
   }
 }
 
-@Suite("The index of strings")
+@Suite("String index")
 struct StringIndexTests {
   private static func check(_ strings: [(bytes: [UInt8], major: UInt8)]) {
     var index = StringIndex()
@@ -56,7 +56,7 @@ struct StringIndexTests {
     }
   }
 
-  @Test("It refers to the same strings as the table that the format describes", arguments: 0..<200 as Range<UInt64>)
+  @Test("The index finds the same strings as the table described in the format", arguments: 0..<200 as Range<UInt64>)
   func described(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let count = random.below([10, 15, 16, 17, 18, 32, 33, 34, 40, 140][Int(seed % 10)] + 1) + 4
@@ -66,7 +66,7 @@ struct StringIndexTests {
       })
   }
 
-  @Test("Strings whose hashes begin at one slot are found, or written again, as the format describes")
+  @Test("Strings with colliding hashes are found or written again as the format describes")
   func collisions() {
     let colliding = (0..<4000).map { Array("key \($0)".utf8) }.filter { DescribedTable.hash($0, 3) % 64 == 5 }
     #expect(colliding.count > 20)

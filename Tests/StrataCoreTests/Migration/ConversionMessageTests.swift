@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Errors of migration conversions name the accepted values")
+@Suite("Error messages of migration conversions")
 struct ConversionMessageTests {
   private func converted(_ value: ArchiveValue, _ conversion: ValueConversion) throws -> ArchiveValue? {
     let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", .object(["v": value]))])
@@ -13,7 +13,7 @@ struct ConversionMessageTests {
   private static func day(_ days: Double) -> ArchiveValue { .date(Date(timeIntervalSince1970: days * 86_400)) }
 
   @Test(
-    "A calendar date is its midnight in UTC (RFC 3339, full-date)",
+    "A calendar date converts to midnight UTC (RFC 3339, full-date)",
     arguments: [
       ("2019-03-04", 17_959), ("1970-01-01", 0), ("2000-02-29", 11_016), ("1969-12-31", -1), ("0000-01-01", -719_528),
       ("9999-12-31", 2_932_896),
@@ -23,7 +23,7 @@ struct ConversionMessageTests {
   }
 
   @Test(
-    "A text that is not a calendar date is refused",
+    "A string that is not a calendar date is rejected",
     arguments: [
       "2019-02-29", "2019-13-01", "2019-00-10", "2019-03-00", "2019-3-4", "20190304", "2019-03-04Z", "2019-03-04T",
       "2019-03-04 ", " 2019-03-04", "19-03-04", "+2019-03-04", "2019/03/04", "2019-03-04+01:00", "2019-03-04T00:00",
@@ -34,7 +34,7 @@ struct ConversionMessageTests {
   }
 
   @Test(
-    "The error names the forms that are taken, and the path once",
+    "The error lists the supported values and names the path once",
     arguments: [
       (
         .toDate, "no", "supported values are seconds since 1970, and strings such as 2019-03-04T12:30:00Z or 2019-03-04"
@@ -69,7 +69,7 @@ struct ConversionMessageTests {
     #expect((error?.underlyingError as? ArchiveError)?.code == .typeMismatch)
   }
 
-  @Test("Moves and drops name the path once too")
+  @Test("Errors of moves and drops name the path once")
   func paths() {
     let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", "text"), ("b", 1)])
     for operation in [MigrationOperation.drop("a.v"), .move("b", to: "a.v"), .convert("a.v", .toDate)] {

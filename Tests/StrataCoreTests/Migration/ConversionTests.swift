@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Conversions of migrations lose nothing, or fail")
+@Suite("Migration conversions lose nothing or fail")
 struct ConversionTests {
   private func converted(_ value: ArchiveValue, _ conversion: ValueConversion) throws -> ArchiveValue? {
     var record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", .object(["v": value]))])
@@ -17,7 +17,7 @@ struct ConversionTests {
   static let wide = ArchiveValue.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
 
   @Test(
-    "Kept",
+    "Values that can be converted without loss are converted",
     arguments: [
       ("9007199254740992", .toDouble, .double(9_007_199_254_740_992)), ("0.1", .toDouble, .double(0.1)),
       ("-1.50e3", .toDouble, .double(-1500)), ("1e22", .toDouble, .double(1e22)),
@@ -60,7 +60,7 @@ struct ConversionTests {
   }
 
   @Test(
-    "Refused",
+    "Values that cannot be converted without loss throw migrationFailed",
     arguments: [
       ("1234567890123456789012345678901234567891", .toDecimal), ("1e999", .toDecimal), ("1e-999", .toDecimal),
       ("", .toDecimal),
@@ -94,7 +94,7 @@ struct ConversionTests {
   }
 
   @Test(
-    "Doubles of random bits come back from their text, and no other digit is accepted", .tags(.long),
+    "Random doubles round-trip through text, and text with an additional digit is rejected", .tags(.long),
     arguments: [1, 2, 3] as [UInt64])
   func random(seed: UInt64) throws {
     var state = seed

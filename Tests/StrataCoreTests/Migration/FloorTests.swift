@@ -73,7 +73,7 @@ private enum New {
   }
 }
 
-@Suite("Floors: older programs read what newer ones wrote")
+@Suite("Floors: older programs read newer archives")
 struct FloorTests {
   private func encode(_ value: some Archivable) throws -> Data { try ArchiveEncoder().encode(value) }
   private func decode<T: Archivable>(_ type: T.Type, _ data: Data) throws -> T {
@@ -87,7 +87,7 @@ struct FloorTests {
     return note
   }
 
-  @Test("An older program opens, edits and saves it, and the newer one finds its own fields")
+  @Test("Newer fields survive when an older program opens, edits and saves an archive")
   func rollback() throws {
     var old = try decode(Middle.Note.self, encode(note))
     #expect(old.title == "new" && old.unknownFields["stars"] == 3)
@@ -106,7 +106,7 @@ struct FloorTests {
     #expect(try decode(New.Note.self, encode(again)) == note)
   }
 
-  @Test("The same of arrays, dictionaries and models inside others")
+  @Test("Newer fields survive an older program in arrays, dictionaries and nested models")
   func nested() throws {
     let board = New.Board(notes: [note, note], pinned: note)
     var old = try decode(Middle.Board.self, encode(board))
@@ -123,7 +123,7 @@ struct FloorTests {
     #expect(try ArchiveUpgrader(Middle.Board.self).upgrade(encode(old)) == encode(old))
   }
 
-  @Test("The same of objects that refer to each other")
+  @Test("Newer fields survive an older program in objects of a reference cycle")
   func objects() throws {
     let card = New.Card()
     (card.title, card.stars, card.next) = ("new", 3, card)
@@ -134,7 +134,7 @@ struct FloorTests {
     #expect(back.title == "edited" && back.stars == 3 && back.next === back)
   }
 
-  @Test("The same of a stream, to which the older program adds")
+  @Test("Newer fields survive in a stream to which an older program appends")
   func stream() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("notes.strata")
@@ -152,7 +152,7 @@ struct FloorTests {
     }
   }
 
-  @Test("A stream of the older program keeps the unknown keys of newer objects, whose floors it does not have")
+  @Test("A stream created by an older program keeps the unknown keys of newer models")
   func olderStream() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("notes.strata")
@@ -167,7 +167,7 @@ struct FloorTests {
     }
   }
 
-  @Test("A program below the floor refuses it, and so does one that would lose the unknown keys")
+  @Test("A program below the floor, or one that would lose unknown keys, throws newerModel")
   func refused() throws {
     for data in try [encode(note), encode([note])] {
       let below = #expect(throws: ArchiveError.self) {
@@ -179,7 +179,7 @@ struct FloorTests {
     #expect(forgetful?.code == .newerModel && forgetful?.reason.contains("UnknownFields()") == true)
   }
 
-  @Test("A version may let older ones read and not write")
+  @Test("A version can allow older programs to read but not to write")
   func readOnly() throws {
     let old = try decode(Middle.Note.self, encode(New.ReadOnly(title: "new", stars: 2)))
     #expect(old.title == "new")
@@ -189,7 +189,7 @@ struct FloorTests {
     #expect(try decode(New.ReadOnly.self, encode(Middle.Note(title: old.title))).title == "new")
   }
 
-  @Test("A merge in the older program keeps the keys of the newer one")
+  @Test("A merge in an older program keeps the keys of the newer version")
   func merge() throws {
     var old = try decode(Middle.Note.self, encode(note))
     try old.mergeValues(from: Middle.Note(title: "merged"))
@@ -197,7 +197,7 @@ struct FloorTests {
     #expect(back.title == "merged" && back.stars == 3 && back.tags == ["a", "b"])
   }
 
-  @Test("An archive without floors has no list of them, and a program without the list refuses a newer version")
+  @Test("An archive without floors has no floor list, and a newer version without the list is rejected")
   func bytes() throws {
     #expect(try Stamp(of: encode(Middle.Note(title: "old"))).floors.isEmpty)
     var stamp = try Stamp(of: encode(note))
@@ -209,7 +209,7 @@ struct FloorTests {
     #expect(throws: ArchiveError.self) { try decode(Middle.Note.self, plain) }
   }
 
-  @Test("Every damage of the list is an error or another list, and never a crash")
+  @Test("Changing any byte of the floor list throws damaged or gives another list, but never traps")
   func damaged() throws {
     let field = try Stamp(of: encode(note)).extraField()
     let start = try #require(
@@ -230,7 +230,7 @@ struct FloorTests {
     #expect(errors > 2000)
   }
 
-  @Test("A header has at most 2,048 bytes of floors, each once, and a longer list is refused")
+  @Test("A header has at most 2,048 bytes of floors, and a longer list throws damaged")
   func limit() throws {
     let records = (0..<200).map { number in
       let shape = RecordShape(
@@ -250,7 +250,7 @@ struct FloorTests {
     #expect(error?.code == .damaged)
   }
 
-  @Test("Floors that older versions could not keep are errors of the declaration")
+  @Test("Declaring a floor that older versions cannot support is a schema error")
   func declarations() {
     func problem(reader: Int?, writer: Int? = nil, keeps: Bool = true, steps: MigrationStep...) -> String? {
       Described.steps.withLock { $0 = MigrationPlan(steps) }

@@ -39,9 +39,9 @@ func entries(ofVersion1 json: Data) throws -> [JournalEntry] {
 
 enum JournalMood: String, Codable, Archivable { case good, bad }
 
-@Suite("The guide from Codable, a version later")
+@Suite("The Codable guide with a later model version")
 struct FromCodableLaterTests {
-  @Test("JSON of version 1 takes the steps of an archive")
+  @Test("JSON of version 1 is upgraded by the steps for archives")
   func upgraded() throws {
     let json = #"[{"id":"8A5379BE-2461-4C23-B32E-65E9C832C6A7","mood":"good","createdAt":0.5,"text":"Rain"}]"#
     let id = try #require(UUID(uuidString: "8A5379BE-2461-4C23-B32E-65E9C832C6A7"))

@@ -10,7 +10,7 @@ struct MigrationTests {
     name: "ADA", address: Address(street: "Main 1", country: "CH"), born: Date(timeIntervalSince1970: 86400),
     stars: 0, note: nil, cache: 42)
 
-  @Test("An archive of version 1 opens in today's model, and the report says so (A-19, U-8)")
+  @Test("An archive of version 1 decodes as the current model, and the report lists the upgrade (A-19, U-8)")
   func chain() throws {
     var report = DecodingReport()
     let data = try ArchiveEncoder().encode(Self.old)
@@ -19,14 +19,14 @@ struct MigrationTests {
     #expect(report.upgrades.map(\.toVersion) == [4])
   }
 
-  @Test("upgrade(data) gives what decoding and encoding give, byte for byte")
+  @Test("upgrade(data) returns the same bytes as decoding and encoding")
   func upgrade() throws {
     let upgraded = try ArchiveUpgrader(Person.self).upgrade(ArchiveEncoder().encode(Self.old))
     #expect(try upgraded == ArchiveEncoder().encode(Self.new))
     #expect(try ArchiveUpgrader(Person.self).upgrade(upgraded) == upgraded)
   }
 
-  @Test("Upgrading finds models in the payload of an enum")
+  @Test("Upgrading includes models in the payload of an enum")
   func payload() throws {
     struct Parcel: DescribedModel, Equatable {
       var payment: Payment
@@ -39,7 +39,7 @@ struct MigrationTests {
     #expect(try ArchiveUpgrader(Parcel.self).upgrade(old) == ArchiveEncoder().encode(parcel))
   }
 
-  @Test("Newer is refused with its own error, nested too (A-7, A-14)")
+  @Test("A newer version at the root or in a nested model throws newerModel (A-7, A-14)")
   func newer() throws {
     let record = ModelRecord(typeName: "Person", modelVersion: 5)
     let error = #expect(throws: ArchiveError.self) {
@@ -71,7 +71,7 @@ struct MigrationTests {
     #expect(report.typesWithoutVersion == ["Address"])
   }
 
-  @Test("A version before the chain is refused")
+  @Test("A version before the first step throws unsupportedVersion")
   func tooOld() throws {
     let data = try ArchiveEncoder().encode(ModelRecord(typeName: "Person", modelVersion: 0))
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
@@ -79,7 +79,7 @@ struct MigrationTests {
   }
 
   @Test(
-    "Gaps, doubles and wrong ends are found when the chain is built (A-19)",
+    "A plan with missing, duplicate or superfluous steps is invalid (A-19)",
     arguments: [
       (
         MigrationPlan(.step(from: 1, to: 2), .step(from: 3, to: 4)), 4,
@@ -129,7 +129,7 @@ struct MigrationTests {
   }
 
   @Test(
-    "A chain without a gap to today's version is right, wherever it begins",
+    "A plan without gaps up to the current version is valid, wherever it starts",
     arguments: [
       (MigrationPlan(), 4), (MigrationPlan(.step(from: 1, to: 2), .step(from: 2, to: 3)), 3),
       (MigrationPlan(.step(from: 3, to: 4)), 4),
@@ -138,7 +138,7 @@ struct MigrationTests {
     #expect(throws: Never.self) { try migration.validate(upTo: version) }
   }
 
-  @Test("Steps change elements by their indices, and a pattern without a check is refused")
+  @Test("Steps can change array elements by index, and wildcard or root paths are rejected")
   func indices() throws {
     func record(_ version: Int, _ fields: KeyValuePairs<String, ArchiveValue>) -> ModelRecord {
       ModelRecord(typeName: "T", modelVersion: version, fields: fields.map { ($0.key, $0.value) })
@@ -176,7 +176,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("A null that is moved creates no record")
+  @Test("Moving null into a nested record does not create the record")
   func movedNulls() throws {
     let creating = MigrationOperation.NestedRecord("Address", version: 1)
     let plan = MigrationPlan(
@@ -212,7 +212,7 @@ struct MigrationTests {
     #expect(try lenient.upgrade(lacking, isComplete: true)["address"] == nil)
   }
 
-  @Test("A chain can be listed without running it")
+  @Test("The steps of a plan can be listed without running them")
   func listing() {
     #expect(
       Person.migration.steps.map(\.description) == [
@@ -221,7 +221,7 @@ struct MigrationTests {
       ])
   }
 
-  @Test("A failing step names itself, and the archive stays (invariant 4)")
+  @Test("A failing step throws migrationFailed with its path, and the message quotes no value (invariant 4)")
   func failing() throws {
     let data = try ArchiveEncoder().encode(
       ModelRecord(
@@ -232,7 +232,7 @@ struct MigrationTests {
     #expect(error?.description.contains("not a date") == false, "values stay out of messages")
   }
 
-  @Test("An additive change needs no code, and keys have aliases (A-12, A-18)")
+  @Test("Adding or removing a field needs no step, and former keys and names are accepted (A-12, A-18)")
   func additive() throws {
     struct Thing: DescribedModel, Equatable {
       var title: String
@@ -252,7 +252,7 @@ struct MigrationTests {
     #expect(error?.code == .unknownType)
   }
 
-  @Test("A value of another type is an error with its path, and a step may convert it (A-13)")
+  @Test("A value of the wrong type throws typeMismatch with its path, and a step can convert it (A-13)")
   func otherTypes() throws {
     struct Link: DescribedModel {
       var url: URL
@@ -282,7 +282,7 @@ struct MigrationTests {
     #expect(page.links.map(\.url.absoluteString) == ["http://a.b/"])
   }
 
-  @Test("A newer archive is refused and its file stays as it is (A-7, X-8)")
+  @Test("Decoding an archive with a newer version throws newerModel and leaves the file unchanged (A-7, X-8)")
   func newerFile() throws {
     try withFolder { folder in
       let url = folder.appending(path: "newer.strata")
@@ -301,7 +301,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8, A-10)")
+  @Test("The key hook is called for every field, even an excluded one, and nil keeps the default (A-8, A-10)")
   func hooks() throws {
     struct Hooked: DescribedModel, KeyMigrating, Equatable {
       var name: String
@@ -331,7 +331,7 @@ struct MigrationTests {
         == ArchiveEncoder().encode(Hooked(name: "M: foobar", count: 5, secret: "revived")))
   }
 
-  @Test("Excluded fields are not written and come back as their default (A-4)")
+  @Test("Excluded fields are not written and decode as their default (A-4)")
   func excluded() throws {
     var person = Self.new
     person.cache = 99
@@ -340,7 +340,7 @@ struct MigrationTests {
     #expect(try ArchiveDecoder().decode(Person.self, from: data).cache == 42)
   }
 
-  @Test("Unknown keys survive decode, change and encode where a model asks for it (U-22)")
+  @Test("Unknown keys survive decoding, changing and encoding if the model keeps them (U-22)")
   func unknownKeys() throws {
     struct Keeper: VersionedModel, Equatable {
       var id: Int

@@ -19,9 +19,11 @@ private struct Goal: DescribedModel, Migratable, Equatable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .replaceNull("goal", with: 10)))
 }
 
-@Suite("Steps replace null")
+@Suite("Steps that replace null")
 struct ReplaceNullTests {
-  @Test("An optional that became a value with a default", arguments: [(nil, 10), (3, 3), (0, 0)] as [(Int?, Int)])
+  @Test(
+    "A null optional becomes the default of a field that is no longer optional",
+    arguments: [(nil, 10), (3, 3), (0, 0)] as [(Int?, Int)])
   func optional(old: Int?, new: Int) throws {
     let data = try ArchiveEncoder().encode(BeforeGoal(goal: old, name: nil))
     let goal = try ArchiveDecoder().decode(Goal.self, from: data)
@@ -30,7 +32,7 @@ struct ReplaceNullTests {
   }
 
   @Test(
-    "Null alone, inside of records too; what is absent stays so",
+    "Only null is replaced, also in nested objects, and absent keys stay absent",
     arguments: [
       ("a", ["a": .null], ["a": 1]), ("a", ["a": 2], ["a": 2]), ("a", ["b": .null], ["b": .null]),
       ("a.b", ["a": ["b": .null, "c": .null]], ["a": ["b": 1, "c": .null]]), ("a.b", ["a": .null], ["a": .null]),

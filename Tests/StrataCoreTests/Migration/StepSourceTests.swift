@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 /// A step changes existing keys, or reports those that are missing.
-@Suite("Steps and the keys that they change")
+@Suite("Migration steps and the keys they change")
 struct StepSourceTests {
   @Model(version: 2, name: "Note")
   struct Note: Equatable, Migratable {
@@ -29,7 +29,7 @@ struct StepSourceTests {
     try MigrationPlan(.step(from: 1, to: 2, operation)).upgrade(record(fields), isComplete: isComplete)
   }
 
-  @Test("A complete record without the key of a step is refused, and the error names the keys that are there")
+  @Test("A step fails if a complete record lacks its key, and the error lists the existing keys")
   func missing() throws {
     let data = try ArchiveEncoder().encode(Self.record([("captoin", "Hello"), ("place", .null)]))
     let error = archiveError { try ArchiveDecoder().decode(Note.self, from: data) }
@@ -47,7 +47,7 @@ struct StepSourceTests {
   }
 
   @Test(
-    "Each operation that takes a value fails where the key is absent, and not where it is allowed to be",
+    "Operations fail if their key is absent, except with ifPresent or in a partial record",
     arguments: [
       .rename("a", to: "b"), .move("a", to: "b"), .move("c.a", to: "b"), .convert("a", .toString),
       .convert("c.a", .toString),
@@ -65,7 +65,7 @@ struct StepSourceTests {
     #expect(null != nil)
   }
 
-  @Test("Where both keys are there, a value is replaced only on demand")
+  @Test("If both keys exist, a move or rename fails unless `overwriting` is true")
   func occupied() throws {
     let fields: [(key: String, value: ArchiveValue)] = [("a", 1), ("b", 2), ("c", .object(["d": 3]))]
     for isComplete in [true, false] {
@@ -81,7 +81,7 @@ struct StepSourceTests {
     #expect(try Self.apply(.move("a", to: "c.d", overwriting: true), to: fields)["c"] == .object(["d": 1]))
   }
 
-  @Test("Two spellings of one text are two keys")
+  @Test("Keys that differ only in Unicode normalization are distinct")
   func spellings() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     let fields: [(key: String, value: ArchiveValue)] = [(composed, 1), (decomposed, 2)]
@@ -95,7 +95,7 @@ struct StepSourceTests {
     #expect(renamed.keys.map { Array($0.utf8) } == [Array(decomposed.utf8)] && renamed[decomposed] == 1)
   }
 
-  @Test("A default is set inside of a nested record that is there")
+  @Test("A default is set in an existing nested record, and does not create one")
   func nestedDefault() throws {
     let operation = MigrationOperation.setDefault("c.d", 5)
     #expect(try Self.apply(operation, to: [("c", .object(["e": 1]))])["c"] == .object(["e": 1, "d": 5]))
@@ -128,7 +128,7 @@ struct StepSourceTests {
       .step(from: 2, to: 3, "name it") { record in record.rename("titel", to: "title") })
   }
 
-  @Test("A step that writes a key of no field, which no later step takes, is a mistake of the declaration")
+  @Test("A step that writes a key that neither a field nor a later step reads is an invalid migration")
   func targets() throws {
     let error = archiveError { try Wrong.schema.check() }
     #expect(error?.code == .invalidMigration && error?.description.contains("titel") == true)
@@ -145,7 +145,7 @@ struct StepSourceTests {
     static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("caption", to: "title").ifPresent))
   }
 
-  @Test("The report of an older record has what no field took, and what took its default")
+  @Test("The report on an older record lists the unused keys and the defaulted fields")
   func report() throws {
     let record = ModelRecord(typeName: "Kept", modelVersion: 1, fields: [("caption", "x"), ("color", "red")])
     var report = DecodingReport()
@@ -174,7 +174,7 @@ struct StepSourceTests {
     struct More { var number = 0; var color = "" }
   }
 
-  @Test("Different fields under the same version are named by the error or the report")
+  @Test("Different fields under the same version are mentioned in the error or the report")
   func sameVersion() throws {
     let data = try ArchiveEncoder().encode([Before.Card(number: 1)])
     let error = archiveError { try ArchiveDecoder().decode([After.Card].self, from: data) }

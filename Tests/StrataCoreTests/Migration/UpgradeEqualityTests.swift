@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Upgrading is decoding and encoding")
+@Suite("Upgrading equals decoding and encoding")
 struct UpgradeEqualityTests {
   private static let subclasses: [any VersionedModel.Type] = [Harbour.self]
 
@@ -57,7 +57,7 @@ struct UpgradeEqualityTests {
   }
 
   @Test(
-    "X-35: an upgraded archive is the decoded one encoded, and what decoding refuses is refused", .tags(.long),
+    "X-35: upgrading gives the same archive as decoding and encoding, or the same error", .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(2, long: 20)))
   func records(seed: UInt64) throws {
     var random = RecordRandom(seed: 35_000 + seed)
@@ -88,7 +88,7 @@ struct UpgradeEqualityTests {
     #expect(succeeded > 40, "seed \(35_000 + seed): too few records can be decoded")
   }
 
-  @Test("X-35: the stamp determines the type of the archive, under any of its names")
+  @Test("X-35: the upgrader accepts any container of its model that the stamp names, with former names too")
   func roots() throws {
     let ware = try ArchiveDecoder().decode(
       Ware.self, from: ArchiveEncoder().encode(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")]))
@@ -121,7 +121,7 @@ struct UpgradeEqualityTests {
     #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Ware.self).upgrade(hostile) }
   }
 
-  @Test("X-35: what merging remembers is upgraded by decoding, so that an alias can be retired")
+  @Test("X-35: decoding upgrades the stored merge base, so that a former name can be removed")
   func mergeStates() throws {
     let base = ModelRecord(typeName: "Item", modelVersion: 1, fields: [("label", "t"), ("channel", "e-mail")])
     let remembered = ArchiveValue.object(
@@ -139,7 +139,7 @@ struct UpgradeEqualityTests {
     #expect(try ArchiveDecoder().decode(Ware.self, from: ArchiveEncoder().encode(other)).merging.base == lost)
   }
 
-  @Test("X-35, A-11: rules and hooks run, unless the upgrader is told not to validate")
+  @Test("X-35, A-11: the upgrader runs rules and hooks, and `validates: false` skips the rules")
   func rules() throws {
     let old = ModelRecord(typeName: "Parcel", modelVersion: 1, fields: [("grams", 500), ("text", "BIG")])
     let data = try ArchiveEncoder().encode(old)

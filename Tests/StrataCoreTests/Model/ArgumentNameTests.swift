@@ -4,13 +4,13 @@ import Testing
 
 private struct HiddenItem: Codable {}
 
-@Suite("Names of types in the names of generic models")
+@Suite("Type argument names of generic models")
 struct ArgumentNameTests {
   struct Item: Codable {}
   enum Kind: String, Archivable { case a }
   struct Box<T: Codable>: Codable {}
 
-  @Test("A type has its own name after those of the types around it, without the module")
+  @Test("A nested type is named with its enclosing types, but without the module")
   func names() {
     #expect(ModelSchema.argumentName(Int.self) == "Int")
     #expect(ModelSchema.argumentName(Date.self) == "Date")
@@ -21,7 +21,7 @@ struct ArgumentNameTests {
     #expect(ModelSchema.argumentName(HiddenItem.self) == "HiddenItem")
   }
 
-  @Test("A function around a type is no part of its name")
+  @Test("The name of a local type omits the enclosing function")
   func localTypes() {
     struct Local: Codable {}
     #expect(ModelSchema.argumentName(Local.self) == "ArgumentNameTests.Local")

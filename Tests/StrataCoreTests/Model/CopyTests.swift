@@ -29,7 +29,7 @@ private final class Counter: DescribedModel, PostDecoding {
 
 @Suite("Copies")
 struct CopyTests {
-  @Test("M-8, M-11: a plain copy runs no hook; of a class it is another object with the same values")
+  @Test("M-8, M-11: copy() runs no hook, and returns a new object with equal values for a class")
   func plain() throws {
     let draft = Draft(id: 1, title: "abc", selection: 9)
     #expect(try draft.copy() == draft)
@@ -39,7 +39,7 @@ struct CopyTests {
     #expect((copy.id, copy.count, copy.decoded) == (1, 2, 0))
   }
 
-  @Test("U-14: a copy with other values by key, constants too")
+  @Test("U-14: copy(updating:) changes fields by key, even constants")
   func byKey() throws {
     let draft = Draft(id: 1, title: "abc", selection: 9)
     #expect(try draft.copy(updating: ["title": "xy", "id": 2]) == Draft(id: 2, title: "xy", length: 2, selection: 1))
@@ -49,7 +49,7 @@ struct CopyTests {
     #expect((counter.id, counter.count, counter.decoded) == (1, 2, 0))
   }
 
-  @Test("U-14: a copy with another value for a property, or changed by code")
+  @Test("U-14: a copy can change a field by key path or in a closure")
   func typed() throws {
     let draft = Draft(id: 1, title: "abc")
     #expect(try draft.copy(updating: \.title, to: "xy") == Draft(id: 1, title: "xy", length: 2, selection: 1))
@@ -59,7 +59,7 @@ struct CopyTests {
     #expect((copy.count, counter.count) == (3, 2))
   }
 
-  @Test("M-6: a copy refuses unknown keys and values of other types")
+  @Test("M-6: copy(updating:) rejects unknown keys and values of the wrong type")
   func refusals() throws {
     let draft = Draft(id: 1, title: "abc")
     #expect(try #require(throws: ArchiveError.self) { try draft.copy(updating: ["x": 1]) }.code == .unknownKey)

@@ -37,7 +37,7 @@ struct DescribedObjectTests {
     try ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(model))
   }
 
-  @Test("M-13, U-15: cycles come back, through optionals, collections and weak references")
+  @Test("M-13, U-15: decoding restores cycles through optionals, collections and weak references")
   func circles() throws {
     let house = Room("house")
     house.doors = (0..<3).map { Room("\($0)", house: house) }
@@ -49,13 +49,13 @@ struct DescribedObjectTests {
     for room in house.doors + copy.doors { room.next = nil }
   }
 
-  @Test("A-5: a conditional reference is nil where nothing else writes its object")
+  @Test("A-5: a conditional reference decodes as nil if nothing else writes its object")
   func conditional() throws {
     let house = Room("house")
     #expect(try archived(Room("kitchen", house: house)).house == nil)
   }
 
-  @Test("U-15: a cycle may pass through a constant where a variable that can wait is in it too")
+  @Test("U-15: a cycle may include a constant if it also includes a variable that can be set later")
   func constants() throws {
     let mirror = Fixed.Mirror(nil)
     let fixed = Fixed(mirror)

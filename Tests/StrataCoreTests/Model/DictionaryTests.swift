@@ -45,20 +45,20 @@ private struct Nothing: DescribedModel, Equatable {
 
 @Suite("Dictionaries")
 struct DictionaryTests {
-  @Test("M-1, M-2: the schema lists the fields in order; computed properties are none")
+  @Test("M-1, M-2: the schema lists the fields in order, without computed properties")
   func fields() {
     #expect(Post.schema.fields.map(\.key) == ["name", "count", "author", "tags", "opened", "cache", "owner"])
     #expect(Post.schema.fields.map(\.storage).filter { $0 == .transitory }.count == 1)
   }
 
-  @Test("M-1: a model without fields is legal")
+  @Test("M-1: a model without fields is valid")
   func noFields() throws {
     #expect(try Nothing().dictionaryValue.isEmpty)
     #expect(try Nothing(dictionary: nil) == Nothing())
     #expect(try ArchiveDecoder().decode(Nothing.self, from: ArchiveEncoder().encode(Nothing())) == Nothing())
   }
 
-  @Test("M-1: a field declared twice is an error of the schema, and so is one that takes no part")
+  @Test("M-1: a schema with a duplicate field or a field without storage throws invalidSchema")
   func twice() throws {
     for fields in [
       [FieldInfo("a", Int.self), FieldInfo("a", Int.self)], [FieldInfo("a", Int.self, storage: .none)],
@@ -69,7 +69,7 @@ struct DictionaryTests {
     }
   }
 
-  @Test("A case has a label for each type of its payload, or none at all")
+  @Test("An enum case must have a label for each type of its payload, or no labels")
   func labels() throws {
     func schema(_ labels: String...) -> ModelSchema {
       ModelSchema(
@@ -83,7 +83,7 @@ struct DictionaryTests {
     }
   }
 
-  @Test("M-3, M-4: the dictionary holds every field, transitory and excluded ones too, and null for nil")
+  @Test("M-3, M-4: the dictionary contains every field, even transitory and excluded ones, and null for nil")
   func everyField() throws {
     let expected: [String: ArchiveValue] = [
       "name": .null, "count": 1, "author": .null, "tags": .set([]),
@@ -92,7 +92,7 @@ struct DictionaryTests {
     #expect(try Post().dictionaryValue == expected)
   }
 
-  @Test("M-5: absent keys keep the default, null makes nil, and no dictionary is an empty one")
+  @Test("M-5: an absent key keeps the default, null sets nil, and a nil dictionary counts as empty")
   func absentAndNull() throws {
     #expect(try Post(dictionary: nil) == Post())
     #expect(try Post(dictionary: [:]) == Post())
@@ -100,7 +100,7 @@ struct DictionaryTests {
     #expect(try Post(dictionary: ["name": .null]).name == nil)
   }
 
-  @Test("M-4, M-5: what dictionaryValue gives makes an equal model")
+  @Test("M-4, M-5: a model created from its dictionaryValue is equal to the original")
   func roundTrip() throws {
     let post = Post(
       name: "x", count: 3, author: Author(login: "l", badge: "gold"), tags: ["a", "b"],
@@ -108,7 +108,7 @@ struct DictionaryTests {
     #expect(try Post(dictionary: post.dictionaryValue) == post)
   }
 
-  @Test("M-5: objects inside may be written without a type, and sets as arrays")
+  @Test("M-5: nested models may be plain objects without a type, and sets may be arrays")
   func plainObjects() throws {
     let post = try Post(dictionary: ["author": ["login": "l"], "tags": ["a", "b", "a"]])
     #expect(post.author == Author(login: "l"))
@@ -118,7 +118,7 @@ struct DictionaryTests {
         == .card(number: "1", expiry: nil))
   }
 
-  @Test("M-6: an unknown key is an error that tells the known ones, in objects inside too")
+  @Test("M-6: an unknown key throws an error that lists the known keys, also in nested models")
   func unknownKeys() throws {
     let error = try #require(throws: ArchiveError.self) { try Post(dictionary: ["nmae": "x", "zzz": 1]) }
     #expect(error.code == .unknownKey)
@@ -133,7 +133,7 @@ struct DictionaryTests {
   }
 
   @Test(
-    "M-6: a value of another type is an error with the key",
+    "M-6: a value of the wrong type throws typeMismatch with the key",
     arguments: [
       ("name", ArchiveValue.int(1)), ("count", "1"), ("count", 1.5), ("count", true),
       ("opened", "2011-01-26T19:01:12Z"),
@@ -146,7 +146,7 @@ struct DictionaryTests {
   }
 
   @Test(
-    "M-7: null for a field that cannot be nil is an error with the key, and no crash", arguments: ["count", "opened"])
+    "M-7: null for a non-optional field throws typeMismatch with the key", arguments: ["count", "opened"])
   func nullIntoRequired(key: String) throws {
     let error = try #require(throws: ArchiveError.self) { try Post(dictionary: [key: .null]) }
     #expect(error.code == .typeMismatch)
@@ -154,14 +154,14 @@ struct DictionaryTests {
     #expect(error.typeName == "Post")
   }
 
-  @Test("U-18: a field without a default must be there")
+  @Test("U-18: a missing field without a default throws missingValue")
   func missing() throws {
     let error = try #require(throws: ArchiveError.self) { try Post(dictionary: ["author": [:]]) }
     #expect(error.code == .missingValue)
     #expect(error.pathDescription == "author.login")
   }
 
-  @Test("M-3: keys that the model keeps are no fields")
+  @Test("M-3: unknown keys that a model keeps are not in its dictionary")
   func unknownFields() throws {
     let json = try Keeping(fromJSON: Data(#"{"a": 1}"#.utf8))
     var record = ModelRecord(typeName: "Keeping", modelVersion: 1, fields: [("a", 1), ("b", 2)])

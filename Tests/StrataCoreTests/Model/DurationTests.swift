@@ -16,7 +16,7 @@ private struct Lap: DescribedModel, Equatable {
 
 @Suite("Durations")
 struct DurationTests {
-  @Test("every duration comes back from archives and JSON")
+  @Test("Every duration round-trips through archives and JSON")
   func roundTrip() throws {
     var random = SeededRandom(seed: 7)
     var durations: [Duration] = [
@@ -34,7 +34,7 @@ struct DurationTests {
     }
   }
 
-  @Test("JSON has seconds, and the pair that Codable writes is read")
+  @Test("JSON uses seconds, and also accepts the pair that Codable encodes")
   func spelling() throws {
     let lap = Lap(time: .milliseconds(1500), best: nil, total: .zero, splits: [.seconds(2)])
     #expect(try String(decoding: lap.jsonData(), as: UTF8.self).contains(#""time":1.5"#))
@@ -51,7 +51,7 @@ struct DurationTests {
     }
   }
 
-  @Test("policies of numbers count")
+  @Test("Merge policies for numbers apply to durations")
   func merging() throws {
     let base = Lap(time: .seconds(1), best: .seconds(5), total: .seconds(10), splits: [])
     var lap = base

@@ -50,9 +50,9 @@ private struct Shelf: Equatable {
   @Field(json: .path("wrapper").null(.useDefault)) var wrapper = Wrapper(photo: Photo(id: 1, seen: 5))
 }
 
-@Suite("Fields that archives exclude")
+@Suite("Fields excluded from archives")
 struct ExcludedFieldTests {
-  @Test("A described optional without a default is nil after reading, and the next field keeps its value")
+  @Test("An excluded optional without a default decodes as nil, and the next field keeps its value")
   func optional() throws {
     #expect(try archived(Halves(left: 1, right: 2)) == Halves(left: nil, right: 2))
     #expect(
@@ -61,13 +61,13 @@ struct ExcludedFieldTests {
     #expect(try Halves(left: 1, right: 2).copy(updating: ["right": 3]) == Halves(left: 1, right: 3))
   }
 
-  @Test("A required one without a default cannot be read, so its schema is refused")
+  @Test("An excluded required field without a default is a schema error")
   func required() {
     let error = #expect(throws: ArchiveError.self) { try Required.schema.check() }
     #expect(error?.code == .invalidSchema && "\(error ?? ArchiveError(.damaged, ""))".contains("default"))
   }
 
-  @Test("Copies and merges keep them in models inside of Codable types")
+  @Test("Copies and merges keep excluded fields of models inside Codable types")
   func insideCodable() throws {
     let photo = Photo(id: 1, seen: 7)
     let album = Album(
@@ -84,7 +84,7 @@ struct ExcludedFieldTests {
     #expect(try archived(album).wrapper.photo.seen == 0)
   }
 
-  @Test("The default of a field keeps them where a merge or a null uses it")
+  @Test("A default value keeps its excluded fields when a merge or a null value applies it")
   func defaults() throws {
     let record = ModelRecord(typeName: Shelf.schema.name, modelVersion: 1, fields: [("title", "x")])
     var merged = Shelf(title: "a")

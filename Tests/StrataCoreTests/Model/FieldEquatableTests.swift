@@ -69,7 +69,7 @@ private struct Everyday: DescribedModel, DescribesFields {
 
 @Suite("Equality, hash and description of fields")
 struct FieldEquatableTests {
-  @Test("M-3, M-9: permanent fields count, transitory ones do not, at any depth")
+  @Test("M-3, M-9: equality compares permanent fields and ignores transitory ones, at any depth")
   func equality() {
     #expect(Node(a: "x", seen: 1) == Node(a: "x", seen: 2))
     #expect(Node(a: "x") != Node(a: nil))
@@ -77,7 +77,7 @@ struct FieldEquatableTests {
     #expect(Node(inside: [Node(a: "x")]) != Node(inside: [Node(a: "y")]))
   }
 
-  @Test("M-9: sets and dictionaries of models are equal whatever their transitory fields")
+  @Test("M-9: equality of sets and dictionaries of models ignores transitory fields")
   func sets() {
     let names = ["a", "b", "c", "d", "e"]
     let one = Bag(nodes: Set(names.enumerated().map { Node(a: $1, seen: $0) }), byNode: [Node(seen: 1): 1])
@@ -86,7 +86,7 @@ struct FieldEquatableTests {
     #expect(one.hashValue == other.hashValue)
   }
 
-  @Test("M-9, M-11: an object is equal to itself and to its copy, and to no other type")
+  @Test("M-9, M-11: an object equals itself and its copy, but no value of another type")
   func objects() throws {
     let thing = Thing(name: "x")
     let copy = try thing.copy()
@@ -98,7 +98,7 @@ struct FieldEquatableTests {
     #expect(!Node(a: "x").isEqual(to: thing))
   }
 
-  @Test("M-10: equal models have equal hashes, and the places of values count")
+  @Test("M-10: equal models have equal hashes, and swapping two field values changes the hash")
   func hashes() {
     #expect(Node(a: "x", seen: 1).hashValue == Node(a: "x", seen: 2).hashValue)
     #expect(Node(a: "x", b: "y").hashValue != Node(a: "y", b: "x").hashValue)
@@ -106,7 +106,7 @@ struct FieldEquatableTests {
     #expect(Thing(name: "x").hashValue == Thing(name: "x").hashValue)
   }
 
-  @Test("M-12, KV-10: the description lists the permanent fields in order, and hides what it must")
+  @Test("M-12, KV-10: the description lists the permanent fields in order and redacts sensitive values")
   func description() throws {
     #expect("\(Node(a: "x", seen: 4))" == #"Node(a: "x", b: nil, inside: [])"#)
     #expect(
@@ -129,7 +129,7 @@ struct FieldEquatableTests {
     return person
   }
 
-  @Test("M-13: equality, hash, description and validation end where objects refer to each other in cycles")
+  @Test("M-13: equality, hashing, description and validation terminate on reference cycles")
   func circles() throws {
     let couple = couple("a", "b")
     #expect(couple == self.couple("a", "b"))
@@ -149,7 +149,7 @@ struct FieldEquatableTests {
     couple.friend?.friend = nil
   }
 
-  @Test("M-9: one object in two places is equal to two equal objects there")
+  @Test("M-9: one object in two places equals two equal objects in these places")
   func sharing() {
     let one = Companion("x")
     let shared = Companion("a", others: [one, one])
@@ -160,7 +160,7 @@ struct FieldEquatableTests {
     #expect(Team(name: "t", members: ["m": one]) != Team(name: "t", members: ["n": one]))
   }
 
-  @Test("M-13: chains of objects may be long", .tags(.long))
+  @Test("M-13: equality, hashing, description and validation handle long chains of objects", .tags(.long))
   func chains() throws {
     let count = Effort.rounds(1500, long: 3000)
     func chain(_ count: Int) -> [Companion] {
@@ -181,7 +181,7 @@ struct FieldEquatableTests {
     for contact in one + other { contact.friend = nil }
   }
 
-  @Test("M-11: a copy shares the objects that the fields lead to")
+  @Test("M-11: a copy shares the referenced objects with the original")
   func shallowCopies() throws {
     let couple = couple("a", "b")
     let copy = try couple.copy(updating: ["name": "c"])

@@ -14,8 +14,8 @@ struct Neighbour: Migratable, Equatable {
 
 private final class Post: Record, Model, Migration {}
 
-@Suite("Beside GRDB, Fluent and SwiftData") struct NeighbourTests {
-  @Test("Their names and Strata's can be used in one file") func names() throws {
+@Suite("Use together with GRDB, Fluent and SwiftData") struct NeighbourTests {
+  @Test("A file can import Strata and a module that declares the type names of these packages") func names() throws {
     let old = ModelRecord(typeName: "Neighbour", modelVersion: 1, fields: [("name", "a")])
     let new = try ArchiveDecoder().decode(Neighbour.self, from: ArchiveEncoder().encode(old))
     #expect(new == Neighbour(title: "a"))

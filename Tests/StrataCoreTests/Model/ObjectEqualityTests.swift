@@ -7,7 +7,7 @@ struct ObjectEqualityTests {
     (0..<depth).reduce(value) { inner, _ in isSwapped ? ["b": inner, "a": 1] : ["a": 1, "b": inner] }
   }
 
-  @Test("nested objects that differ are compared once a level", .timeLimit(.minutes(20)), arguments: [true, false])
+  @Test("Nested objects are compared only once per level", .timeLimit(.minutes(20)), arguments: [true, false])
   func nesting(isSwapped: Bool) {
     #expect(nested(200, 1) != nested(200, 2, isSwapped: isSwapped))
     #expect(nested(200, 1) == nested(200, 1, isSwapped: isSwapped))

@@ -16,7 +16,7 @@ private final class ObservedPlaylist {
   init(id: Int, title: String) { (self.id, self.title) = (id, title) }
 }
 
-@Suite("Models that are observed")
+@Suite("Observable models")
 struct ObservedModelTests {
   /// Whether observation of `read` notices `change`.
   private func isSeen(_ read: () -> Void, _ change: () throws -> Void) rethrows -> Bool {
@@ -28,7 +28,7 @@ struct ObservedModelTests {
     return seen.withLock { $0 }
   }
 
-  @Test("An @Observable model is archived, read from JSON and merged, and its observers see what a merge changes")
+  @Test("An @Observable model can be archived, written as JSON and merged, and a merge notifies its observers")
   func observed() throws {
     let playlist = ObservedPlaylist(id: 1, title: "a")
     playlist.isOpen = true

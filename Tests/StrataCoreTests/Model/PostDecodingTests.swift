@@ -30,7 +30,7 @@ private struct Shelf: DescribedModel, PostDecoding {
 
 @Suite("PostDecoding")
 struct PostDecodingTests {
-  @Test("M-8: an archive runs the hook once, on either path, after the fields are set")
+  @Test("M-8: decoding an archive runs the hook once after the fields are set, with or without an upgrade")
   func archive() throws {
     let today = try ArchiveEncoder().encode([Note(text: "a"), Note(text: "b")])
     #expect(try ArchiveDecoder().decode([Note].self, from: today).map(\.calls) == [["archive a"], ["archive b"]])
@@ -38,7 +38,7 @@ struct PostDecodingTests {
     #expect(try ArchiveDecoder().decode(Note.self, from: ArchiveEncoder().encode(old)).calls == ["archive c"])
   }
 
-  @Test("M-8: JSON runs the hook once, objects inside first")
+  @Test("M-8: decoding JSON runs each hook once, those of nested models first")
   func json() throws {
     let shelf = try Shelf(fromJSON: Data(#"{"notes": [{"text": "a"}, {"text": "b"}]}"#.utf8))
     #expect(shelf.notes.map(\.calls) == [["json a"], ["json b"]])
@@ -55,7 +55,7 @@ struct PostDecodingTests {
     #expect(other.calls == ["merge c"])
   }
 
-  @Test("M-8: objects inside a merged one are finished once, with the result")
+  @Test("M-8: a merge runs the hook of a nested model once, on the result")
   func nestedMerge() throws {
     var shelf = Shelf(notes: [])
     try shelf.mergeValues(fromJSON: Data(#"{"notes": [{"text": "a"}]}"#.utf8))
@@ -63,7 +63,7 @@ struct PostDecodingTests {
     #expect(shelf.count == 1)
   }
 
-  @Test("A hook that throws fails the decoding, with its error as the cause and the place")
+  @Test("If a hook throws, decoding fails with the path and the hook's error as the underlying error")
   func refusal() throws {
     let error = try #require(throws: ArchiveError.self) {
       try Shelf(fromJSON: Data(#"{"notes": [{"text": "a"}, {"text": "refuse"}]}"#.utf8))
@@ -77,7 +77,7 @@ struct PostDecodingTests {
     #expect(note.text == "a" && note.calls.isEmpty)
   }
 
-  @Test("M-8, X-35: the upgrader decodes, and so runs the hook")
+  @Test("M-8, X-35: the upgrader runs the hook, because it decodes the archive")
   func upgrader() throws {
     let old = ModelRecord(typeName: "Note", modelVersion: 1, fields: [("body", "refuse")])
     let data = try ArchiveEncoder().encode(old)

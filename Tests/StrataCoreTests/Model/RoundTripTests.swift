@@ -12,13 +12,13 @@ struct RoundTripTests {
     return value
   }
 
-  @Test("Every kind of property comes back", arguments: [Everything(), nested()])
+  @Test("Every kind of property round-trips", arguments: [Everything(), nested()])
   func everything(value: Everything) throws {
     let data = try ArchiveEncoder().encode(value)
     #expect(try ArchiveDecoder().decode(Everything.self, from: data) == value)
   }
 
-  @Test("Equal values make equal bytes (X-4)")
+  @Test("Equal values encode to equal bytes (X-4)")
   func deterministic() throws {
     var left = Everything()
     var right = Everything()
@@ -30,7 +30,7 @@ struct RoundTripTests {
     #expect(try ArchiveEncoder().encode(left) == ArchiveEncoder().encode(right))
   }
 
-  @Test("The two paths agree: bytes to model, and bytes to value to model")
+  @Test("Decoding a model directly or through ArchiveValue gives the same result")
   func roads() throws {
     let data = try ArchiveEncoder().encode(Self.nested())
     let value = try ArchiveDecoder().decodeValue(from: data)
@@ -40,7 +40,7 @@ struct RoundTripTests {
   }
 
   @Test(
-    "Every bit of a date comes back",
+    "Dates keep every bit",
     arguments: [
       0, 0.5, 1e-300, -1e-300, .infinity, -.infinity, 123_456_789.123_456_78, -978_307_200, 1e300,
       .leastNonzeroMagnitude,
@@ -51,7 +51,7 @@ struct RoundTripTests {
     #expect(back.timeIntervalSinceReferenceDate.bitPattern == seconds.bitPattern)
   }
 
-  @Test("Random dates and doubles keep their bits", .tags(.long), arguments: [UInt64.random(in: .min ... .max)])
+  @Test("Random dates and doubles keep every bit", .tags(.long), arguments: [UInt64.random(in: .min ... .max)])
   func random(seed: UInt64) throws {
     print("seed: \(seed)")
     var random = SeededRandom(seed: seed)
@@ -67,7 +67,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("URLs with a base keep it")
+  @Test("A relative URL keeps its base URL")
   func urls() throws {
     let url = try #require(URL(string: "b?c", relativeTo: URL(string: "https://example.com/a/")))
     let back: URL = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(url))
@@ -76,14 +76,15 @@ struct RoundTripTests {
   }
 
   @Test(
-    "Decimals are exact", arguments: ["0", "-0.1", "1e100", "1e-100", "99999999999999999999999999999999999999", "NaN"])
+    "Decimals round-trip exactly",
+    arguments: ["0", "-0.1", "1e100", "1e-100", "99999999999999999999999999999999999999", "NaN"])
   func decimals(text: String) throws {
     let decimal = text == "NaN" ? Decimal.nan : try #require(Decimal(string: text))
     let back: Decimal = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(decimal))
     #expect(back.isNaN == decimal.isNaN && (decimal.isNaN || back == decimal))
   }
 
-  @Test("An explicit null comes back as null, not as the default (A-2)")
+  @Test("An explicit null decodes as nil, not as the default (A-2)")
   func null() throws {
     struct Holder: DescribedModel, Equatable {
       var note: String?
@@ -98,7 +99,7 @@ struct RoundTripTests {
       ).note == "default")
   }
 
-  @Test("Codable types are archived as they are (U-7)")
+  @Test("Codable types can be archived without a model declaration (U-7)")
   func codable() throws {
     struct Order: Codable, Equatable {
       var id: Int
@@ -115,7 +116,7 @@ struct RoundTripTests {
     #expect(value["when"] == .date(Date(timeIntervalSince1970: 5)))
   }
 
-  @Test("Sets and dictionaries of Codable types make equal bytes too (X-4)")
+  @Test("Equal sets and dictionaries of Codable types encode to equal bytes (X-4)")
   func codableOrder() throws {
     struct Key: Codable, Hashable { var name: String }
     struct Bag: Codable, Equatable {
@@ -139,7 +140,7 @@ struct RoundTripTests {
     #expect(names.prefix(3) == ["0", "1", "2"] && names.last == "199")
   }
 
-  @Test("A record has its type's name and version beside its fields (A-1)")
+  @Test("A record contains the type name, the version and the fields (A-1)")
   func record() throws {
     let value = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(Address(street: "a", country: "b")))
     #expect(value.recordValue?.typeName == "Address" && value.recordValue?.modelVersion == 1)
@@ -148,7 +149,7 @@ struct RoundTripTests {
       value == .record(ModelRecord(typeName: "Address", modelVersion: 1, fields: [("country", "b"), ("street", "a")])))
   }
 
-  @Test("Two spellings of one text are two keys")
+  @Test("Keys that differ only in Unicode normalization are distinct")
   func spellings() throws {
     let json = Data("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)
     let value = try JSONReader().read(json)
@@ -159,7 +160,7 @@ struct RoundTripTests {
     #expect(record["\u{E9}"] == 1 && record["e\u{301}"] == 2)
   }
 
-  @Test("Records of one shape each keep the spelling of an added or renamed key")
+  @Test("Records of the same shape each keep the normalization of an added or renamed key")
   func spellingsOfChanges() {
     let shape = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 0)])
     for keys in [["\u{E9}", "e\u{301}"], ["e\u{301}", "\u{E9}"]] {
@@ -175,7 +176,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("An unknown key that is another spelling of a model's key is kept")
+  @Test("An unknown key that differs from a model's key only in normalization is kept")
   func unknownSpellings() throws {
     let record = ModelRecord(
       typeName: "Spelled", modelVersion: 1, fields: [("\u{E9}", 1), ("e\u{301}", 2)])
@@ -185,14 +186,16 @@ struct RoundTripTests {
     #expect(again["\u{E9}"] == 1 && again["e\u{301}"] == 2)
   }
 
-  @Test("Two spellings of one key are no dictionary of a model")
+  @Test("Creating a model from a dictionary throws if two keys differ only in normalization")
   func spellingsOfADictionary() {
     let inner: ArchiveValue = .object(
       ArchiveObject([.init(key: "\u{E9}", value: 1), .init(key: "e\u{301}", value: 2)]))
     #expect(throws: ArchiveError.self) { try SpelledHolder(dictionary: ["inner": inner]) }
   }
 
-  @Test("Names that would be read as versions are refused", arguments: [("T@3", nil), ("T", -1)] as [(String, Int?)])
+  @Test(
+    "A type name with a version suffix, or a negative version, throws notEncodable",
+    arguments: [("T@3", nil), ("T", -1)] as [(String, Int?)])
   func marks(name: String, version: Int?) {
     let record = ModelRecord(
       typeName: name, modelVersion: version,
@@ -201,7 +204,7 @@ struct RoundTripTests {
     #expect(error?.code == .notEncodable)
   }
 
-  @Test("Reading the stamp tells type, version and count")
+  @Test("The stamp contains the type name, version and count")
   func stamp() throws {
     let stamp = try Stamp(
       of: ArchiveEncoder().encode([Address(street: "a", country: "b"), Address(street: "a", country: "b")]))
@@ -210,7 +213,7 @@ struct RoundTripTests {
     #expect(stamp.count == 2)
   }
 
-  @Test("More types than record tags")
+  @Test("More record types than there are record tags round-trip")
   func manyShapes() throws {
     let records = (0..<600).map {
       ArchiveValue.record(
@@ -220,7 +223,7 @@ struct RoundTripTests {
     #expect(try ArchiveDecoder().decodeValue(from: data) == .array(records))
   }
 
-  @Test("Nesting beyond the limit is an error on both sides")
+  @Test("Encoding and decoding throw if the nesting exceeds the limit")
   func depth() throws {
     var value = ArchiveValue.array([])
     for _ in 0..<600 { value = .array([value]) }
@@ -233,7 +236,7 @@ struct RoundTripTests {
     #expect(try ArchiveDecoder(limits: limits).decodeValue(from: data) == value)
   }
 
-  @Test("Enum cases: aliases, unknown cases and defaults (A-17, U-12)")
+  @Test("Decoding an enum accepts aliases, and an unknown case gives the default or throws (A-17, U-12)")
   func enums() throws {
     func record(_ value: ArchiveValue) throws -> Data { try ArchiveEncoder().encode(value) }
     #expect(try ArchiveDecoder().decode(Channel.self, from: record("e-mail")) == .mail)
@@ -246,7 +249,7 @@ struct RoundTripTests {
       try ArchiveDecoder().decode(Payment.self, from: ArchiveEncoder().encode(old)) == .card(number: "1", expiry: nil))
   }
 
-  @Test("Strings that repeat come back where the writer has no room to find them again")
+  @Test("Repeated strings round-trip even if the string table has no room for them")
   func alternatingStrings() throws {
     // Texts above 65,535 bytes are not put into the table, and new short texts replace the oldest ones.
     let long = ["a", "b"].map { String(repeating: $0, count: 70_000) }

@@ -9,10 +9,10 @@ private final class Node: DescribedModel {
     Node.self, version: 1, Field("next", \.next), Field("free", \.free), make: { Node(next: $0, free: $1) })
 }
 
-@Suite("Untyped values beside objects")
+@Suite("Untyped values in archives with objects")
 struct UntypedInGraphTests {
   @Test(
-    "an untyped value is the same in an archive with objects",
+    "An untyped value in an archive with objects round-trips unchanged",
     arguments: [
       .set([1, 2]), .array([.set([1]), .set([])]), ["a": .set(["x"])], .map([.init(key: .set([1]), value: .set([2]))]),
     ] as [ArchiveValue])

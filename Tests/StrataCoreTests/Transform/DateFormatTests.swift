@@ -2,10 +2,10 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Transformers: dates of a format")
+@Suite("Transformers: dates with a format")
 struct DateFormatTests {
   @Test(
-    "A text that differs from the spelling of its date is refused",
+    "A string that does not match the format exactly is rejected",
     arguments: [
       ("EEE, dd MMM yyyy", "Mon, 01 Jan 2025"), ("yyyy-MM-dd", " 2024-01-05"), ("yyyy-MM-dd", "2024-01-05 "),
       ("yyyy-MM-dd", "24-01-05"), ("yyyy-MM-dd", "2024-02-30"), ("yyyy-MM-dd", "2024-01-05x"), ("yyyy-MM-dd", ""),
@@ -18,7 +18,7 @@ struct DateFormatTests {
   }
 
   @Test(
-    "Valid spellings are read",
+    "Strings that match the format are converted to their dates",
     arguments: [
       ("EEE, dd MMM yyyy", "Wed, 01 Jan 2025", 1_735_689_600.0), ("yyyy-MM-dd", "2024-01-05", 1_704_412_800),
       ("EEE, dd MMM yyyy", "WED, 01 jan 2025", 1_735_689_600), ("yy-MM-dd", "24-01-05", 1_704_412_800),
@@ -33,7 +33,7 @@ struct DateFormatTests {
     #expect(abs(date.timeIntervalSince1970 - seconds) < 0.0001)
   }
 
-  @Test("Every thousandth of a second comes back")
+  @Test("Every millisecond value is accepted")
   func fractions() throws {
     let transformer = ReversibleTransformer.date(format: "HH:mm:ss.SSS")
     for number in 0..<1000 {

@@ -5,14 +5,14 @@ import Testing
 struct KeyedElementsTests {
   private let elements = ReversibleTransformer<ArchiveValue, ArchiveValue>.keyedElements("id")
 
-  @Test("There and back")
+  @Test("An object of objects round-trips through an array")
   func both() throws {
     let object: ArchiveValue = ["7": ["a": 1], "3": ["a": 2], "": [:]]
     #expect(try elements.reverse(elements.transform(object)) == object)
     #expect(try elements.reverse([]) == [:])
   }
 
-  @Test("Two elements with one identifier have one place, so neither is written")
+  @Test("Writing two elements with the same identifier throws notEncodable")
   func duplicates() {
     let error = #expect(throws: TransformError.self) {
       try elements.reverse([["id": "7", "a": 1], ["id": "8"], ["id": "7", "a": 2]])
@@ -22,14 +22,14 @@ struct KeyedElementsTests {
   }
 
   @Test(
-    "A value that is not an array is an error, not an empty object",
+    "Writing a value that is not an array throws notEncodable",
     arguments: ["text", 3, ["id": "7"], true] as [ArchiveValue])
   func noArray(_ value: ArchiveValue) {
     let error = #expect(throws: TransformError.self) { try elements.reverse(value) }
     #expect((error?.underlyingError as? ArchiveError)?.code == .notEncodable)
   }
 
-  @Test("An element without a text under the key is an error")
+  @Test("Writing an element without a string under the key throws an error")
   func noKey() {
     for element in [["a": 1], ["id": 7], 3, .null] as [ArchiveValue] {
       #expect(throws: TransformError.self) { try elements.reverse([element]) }
@@ -37,7 +37,7 @@ struct KeyedElementsTests {
   }
 
   @Test(
-    "S-37: what is no object of objects is refused on the way in, with the place and what it should be",
+    "S-37: reading a value that is not an object of objects throws with its path and the expected type",
     arguments: [
       ("text", []), (3, []), (.null, []), ([], []), ([["id": "7"]], []), (["7": 1], [.key("7")]),
       (["7": ["a": 1], "8": "x"], [.key("8")]), (["7": .null], [.key("7")]), (["7": [["a": 1]]], [.key("7")]),
@@ -49,7 +49,7 @@ struct KeyedElementsTests {
   }
 
   @Test(
-    "S-37: what is no list of objects with texts under the key is refused on the way out, with the place",
+    "S-37: writing a value that is not an array of objects with unique string keys throws with its path",
     arguments: [
       ("text", []), (["7": ["a": 1]], []), (.null, []), ([1], [.index(0)]), ([["id": "7"], "x"], [.index(1)]),
       ([["id": "7"], ["a": 1]], [.index(1)]), ([["id": 7]], [.index(0)]), ([["id": "7"], ["id": "7"]], [.index(1)]),

@@ -82,12 +82,12 @@ private struct TransformedReport: VersionedModel {
   }
 }
 
-@Suite("Transformers to classes and to types that are only Codable")
+@Suite("Transformers to classes and Codable types")
 struct ObjectTransformerTests {
   private static let text =
     #"{"user":{"login":"ada"},"readers":[{"login":"bob"},null],"span":[1,2],"price":1.5,"spans":[[3,4],[5,6]],"range":[7,8]}"#
 
-  @Test("A field reads and writes them, by text, value and archive")
+  @Test("Transformed fields round-trip through JSON text, JSON values and archives")
   func roundTrip() throws {
     let adapter = try JSONAdapter<TransformedReport>()
     let data = Data(Self.text.utf8)
@@ -103,7 +103,7 @@ struct ObjectTransformerTests {
     }
   }
 
-  @Test("An error has the JSON that was refused, and the field's place")
+  @Test("An error has the path of the field and the rejected JSON")
   func errors() throws {
     let adapter = try JSONAdapter<TransformedReport>()
     let text = Self.text.replacing("[1,2]", with: "[1]")
@@ -114,7 +114,7 @@ struct ObjectTransformerTests {
     #expect(inside?.pathDescription == "author.name")
   }
 
-  @Test("Elements that are only Codable can be skipped, too")
+  @Test("Invalid elements of a Codable type can be skipped")
   func skipping() throws {
     let adapter = try JSONAdapter<TransformedReport>(
       JSONMapping<TransformedReport>.model.merging(["spans": .path("list").skippingInvalid]))
@@ -125,7 +125,7 @@ struct ObjectTransformerTests {
     #expect(report.spans == [TransformedSpan(location: 1, length: 2), TransformedSpan(location: 3, length: 4)])
   }
 
-  @Test("A transformer on its own takes objects, whose errors do not hold them")
+  @Test("A transformer can take objects as input, and its errors do not retain them")
   func alone() throws {
     let model = ReversibleTransformer.model(people)
     #expect(try model.transform(["login": "ada"]).name == "ada")

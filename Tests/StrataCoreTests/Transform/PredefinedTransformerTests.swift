@@ -15,7 +15,7 @@ private func input<T>(_ body: () throws -> T) -> (any Sendable)? {
 
 @Suite("Predefined transformers")
 struct PredefinedTransformerTests {
-  @Test("P-1, P-12, X-6: URL, strict unless percent encoding is asked for")
+  @Test("P-1, P-12, X-6: the URL transformer is strict unless `percentEncoding` is true")
   func urls() throws {
     let url = ReversibleTransformer.url
     #expect(try url.transform("http://github.com/a?b=c") == URL(string: "http://github.com/a?b=c"))
@@ -30,7 +30,7 @@ struct PredefinedTransformerTests {
     #expect(throws: TransformError.self) { try ReversibleTransformer.url(percentEncoding: false).transform("a b") }
   }
 
-  @Test("P-2, P-12: UUID, written in upper case")
+  @Test("P-2, P-12: the UUID transformer writes upper case")
   func uuids() throws {
     let uuid = ReversibleTransformer.uuid
     let text = "e621e1f8-c36c-495a-93fc-0c247a3e6e5f"
@@ -38,7 +38,7 @@ struct PredefinedTransformerTests {
     #expect(input { try uuid.transform("no uuid") } as? String == "no uuid")
   }
 
-  @Test("P-3, P-12: boolean of a number; text and null are refused")
+  @Test("P-3, P-12: the boolean transformer accepts numbers and rejects strings and null")
   func booleans() throws {
     let boolean = ReversibleTransformer.boolean
     for (value, flag) in [(1, true), (0, false), (-2, true), (0.5, true), (0.0, false), (true, true)]
@@ -55,7 +55,7 @@ struct PredefinedTransformerTests {
     #expect(input { try boolean.transform("true") } as? ArchiveValue == "true")
   }
 
-  @Test("P-5, U-12: values by a table, with aliases and one spelling for writing")
+  @Test("P-5, U-12: a table of values can have aliases and writes one spelling per value")
   func values() throws {
     let light = ReversibleTransformer<String, Light>.values(["go": .green, "walk": .green, "stop": .red])
     #expect(try light.transform("walk") == .green && light.transform("stop") == .red)
@@ -71,7 +71,7 @@ struct PredefinedTransformerTests {
     #expect(try nulls.transform(nil) == 0 && nulls.reverse(0) == nil)
   }
 
-  @Test("U-12: unknown values keep their raw text where asked for")
+  @Test("U-12: unknown values can keep their raw text")
   func preserving() throws {
     let kind = ReversibleTransformer<String, Kind>.values(
       ["one": .known(1)], unknown: .make { .other($0) },
@@ -83,7 +83,7 @@ struct PredefinedTransformerTests {
     #expect(throws: TransformError.self) { try kind.reverse(.known(2)) }
   }
 
-  @Test("U-12: the cases of an enum, former spellings and a default")
+  @Test("U-12: the transformer for enum cases supports aliases and a default")
   func cases() throws {
     let light = ReversibleTransformer<String, Light>.cases(aliases: ["rouge": .red], unknown: .use(.green))
     #expect(try light.transform("rouge") == .red && light.transform("blue") == .green)
@@ -91,14 +91,14 @@ struct PredefinedTransformerTests {
     #expect(throws: TransformError.self) { try ReversibleTransformer.cases(Light.self).transform("blue") }
   }
 
-  @Test("P-5: a spelling with two meanings is a mistake in the declaration")
+  @Test("P-5: a table that maps one spelling to two values throws on use")
   func twoMeanings() throws {
     let light = ReversibleTransformer<String, Light>.values(["go": .green, "go": .red])
     #expect(throws: TransformError.self) { try light.transform("go") }
     #expect(throws: TransformError.self) { try light.optional.array.transform(["go"]) }
   }
 
-  @Test("P-6, X-6: dates by a format, with locale, zone and calendar pinned")
+  @Test("P-6, X-6: dates with a format use the given locale and time zone, by default UTC")
   func dates() throws {
     let zone = try #require(TimeZone(identifier: "America/Los_Angeles"))
     let long = ReversibleTransformer.date(format: "MMMM d, yyyy", locale: Locale(identifier: "en_US"), timeZone: zone)
@@ -113,7 +113,7 @@ struct PredefinedTransformerTests {
     #expect(throws: TransformError.self) { try ReversibleTransformer.date(format: "").transform("") }
   }
 
-  @Test("P-6: dates as ISO 8601, seconds and milliseconds")
+  @Test("P-6: dates convert from and to ISO 8601, seconds and milliseconds")
   func otherDates() throws {
     let date = Date(timeIntervalSince1970: 1_296_068_472.5)
     #expect(try ReversibleTransformer.iso8601.transform("2011-01-26T20:01:12.5+01:00") == date)
@@ -136,7 +136,7 @@ struct PredefinedTransformerTests {
     }
   }
 
-  @Test("P-7: numbers by a format")
+  @Test("P-7: numbers convert from and to formatted text")
   func numbers() throws {
     let number = ReversibleTransformer.number()
     #expect(try number.transform("0.12345") == 0.12345)
@@ -145,7 +145,7 @@ struct PredefinedTransformerTests {
     #expect(error?.input as? String == "Apple" && error?.reason.isEmpty == false)
   }
 
-  @Test("P-8, E-4: any formatter, with the type that it must yield")
+  @Test("P-8, E-4: a custom formatter throws if its result has the wrong type")
   func formatters() throws {
     let hex = ReversibleTransformer<String, Int>.formatter(
       parse: { $0 == "half" ? 0.5 : Int($0, radix: 16).map { $0 as Any } },
@@ -157,7 +157,7 @@ struct PredefinedTransformerTests {
     #expect(input { try hex.reverse(-1) } as? Int == -1)
   }
 
-  @Test("P-12: every predefined transformer fails with its input, both ways where it has two")
+  @Test("P-12: errors of predefined transformers have the input, in both directions")
   func inputs() throws {
     let far = Date(timeIntervalSince1970: 1e14)
     #expect(input { try ReversibleTransformer.date(format: "yyyy").transform("x") } as? String == "x")
@@ -171,7 +171,7 @@ struct PredefinedTransformerTests {
     #expect(input { try ReversibleTransformer.uuid.array.transform(["x"]) } as? String == "x")
   }
 
-  @Test("P-9: validating passes the expected type and names both others")
+  @Test("P-9: `validating` accepts only the expected type, and its error names both types")
   func validating() throws {
     let text = Transformer<any Sendable, String>.validating()
     #expect(try text.transform("x") == "x")
@@ -181,9 +181,9 @@ struct PredefinedTransformerTests {
   }
 }
 
-@Suite("Transformer Concurrency")
+@Suite("Transformer concurrency")
 struct TransformerConcurrencyTests {
-  @Test("X-1: a hundred tasks share one transformer")
+  @Test("X-1: a hundred tasks can share one transformer")
   func shared() async throws {
     let date = ReversibleTransformer.date(format: "yyyy-MM-dd")
     let number = ReversibleTransformer.number()

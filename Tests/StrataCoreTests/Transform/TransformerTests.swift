@@ -31,31 +31,31 @@ struct TransformerTests {
       return number
     })
 
-  @Test("T-1: one way is a type of its own, without a way back")
+  @Test("T-1: a one-way transformer has its own type without a reverse function")
   func oneWay() throws {
     let transformer = Transformer<String, Int> { $0.utf8.count }
     #expect(try transformer.transform("four") == 4)
     #expect(try bar.then(transformer).transform("foo") == 6)
   }
 
-  @Test("T-2: one function both ways")
+  @Test("T-2: a reversible transformer can use one function in both directions")
   func both() throws {
     let transformer = ReversibleTransformer<String, String>(both: { $0 + "bar" })
     #expect(try transformer.transform("foo") == "foobar" && transformer.reverse("foo") == "foobar")
   }
 
-  @Test("T-3: two functions")
+  @Test("T-3: a reversible transformer can use a different function in each direction")
   func two() throws {
     #expect(try bar.transform("foo") == "foobar" && bar.reverse("foobar") == "foo")
   }
 
-  @Test("T-4, T-5: nil is an output like any other, and failure is told by throwing alone")
+  @Test("T-4, T-5: nil is a valid output, and only throwing means failure")
   func nilIsSuccess() throws {
     let transformer = Transformer<String, Int?> { Int($0) }
     #expect(try transformer.transform("x") == nil && transformer.transform("3") == 3)
   }
 
-  @Test("T-6: inversion swaps the directions, twice restores them, and errors keep flowing")
+  @Test("T-6: inverting swaps the directions, inverting twice restores them, and errors pass through")
   func inversion() throws {
     #expect(try bar.inverted.transform("foobar") == "foo" && bar.inverted.reverse("foo") == "foobar")
     #expect(try bar.inverted.inverted.transform("foo") == "foobar")
@@ -63,7 +63,7 @@ struct TransformerTests {
     #expect(error.input as? String == "x" && error.underlyingError as? OwnError == OwnError(code: 7))
   }
 
-  @Test("E-3, P-12: a failure carries the input for code, and not in its text")
+  @Test("E-3, P-12: an error has the input as a property, but not in its description")
   func inputs() throws {
     let error = try failure { try even.transform(12345) }
     #expect(error.input as? Int == 12345)
@@ -72,7 +72,7 @@ struct TransformerTests {
     #expect(try failure { try even.reverse("x") }.reason == "no digits")
   }
 
-  @Test("T-7: chains go forward in order and back in reverse order")
+  @Test("T-7: a chain applies its transformers in order, and in reverse order when reversed")
   func chains() throws {
     let chain = even.then(bar)
     #expect(try chain.transform(4) == "4bar" && chain.reverse("4bar") == 4)
@@ -80,7 +80,7 @@ struct TransformerTests {
     #expect(try failure { try chain.reverse("xbar") }.input as? String == "x")
   }
 
-  @Test("P-4: arrays map element by element; nothing is dropped unless asked for")
+  @Test("P-4: arrays are mapped element by element, and only `arrayDroppingNulls` drops elements")
   func arrays() throws {
     #expect(try even.array.transform([2, 4]) == ["2", "4"] && even.array.reverse(["2", "4"]) == [2, 4])
     #expect(try even.optional.array.transform([2, nil, 4]) == ["2", nil, "4"])
@@ -89,7 +89,7 @@ struct TransformerTests {
     #expect(try even.optional.transform(nil) == nil && even.optional.reverse(nil) == nil)
   }
 
-  @Test("E-8: the index of an element is in the path, and its own error is kept")
+  @Test("E-8: an error of an element has its index in the path and keeps the underlying error")
   func indices() throws {
     let error = try failure { try even.array.transform([2, 3, 4]) }
     #expect(error.path == [.index(1)] && error.input as? Int == 3)
@@ -98,7 +98,7 @@ struct TransformerTests {
     #expect(try failure { try even.optional.array.reverse(["2", nil, "x"]) }.path == [.index(2)])
   }
 
-  @Test("U-21: sets, dictionaries and arrays of arrays")
+  @Test("U-21: transformers can be applied to sets, dictionaries and arrays of arrays")
   func containers() throws {
     #expect(try even.set.transform([2, 4]) == ["2", "4"] && even.set.reverse(["2"]) == [2])
     #expect(try even.dictionaryValues.transform(["a": 2]) == ["a": "2"])

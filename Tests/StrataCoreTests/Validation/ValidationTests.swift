@@ -11,12 +11,12 @@ private let allFailures = [
 
 @Suite("Validation")
 struct ValidationTests {
-  @Test("V-8, U-17: every failure is reported, in the order of the schema, rules of the whole model at the end")
+  @Test("V-8, U-17: all failures are reported in the order of the schema, then those of model-wide rules")
   func allInOrder() {
     #expect(failures { try Entry(fromJSON: badJSON) } == allFailures)
   }
 
-  @Test("V-2, V-5, V-7: every way in validates the whole object")
+  @Test("V-2, V-5, V-7: decoding, merging and copying validate the whole model")
   func everyWayIn() throws {
     let bad = Entry(id: 0, title: "", note: "too long", stars: 3, start: 2, end: 1)
     let data = try ArchiveEncoder().encode(bad)
@@ -37,7 +37,7 @@ struct ValidationTests {
     #expect(failures { try goodEntry.copy { $0.end = -1 } } == ["end: it ends before it starts"])
   }
 
-  @Test("V-2: a stream validates each model, and can be read without")
+  @Test("V-2: reading a stream validates each model, unless validation is off")
   func stream() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "tags.strata")
@@ -51,7 +51,7 @@ struct ValidationTests {
     }
   }
 
-  @Test("V-7: validation can be left out, for speed or for old data")
+  @Test("V-7: `validates: false` skips validation in decoding, merging and copying")
   func optOut() throws {
     let bad = Entry(id: 0, title: "", stars: 3)
     let data = try ArchiveEncoder().encode(bad)
@@ -65,7 +65,7 @@ struct ValidationTests {
     #expect(try goodEntry.copy(validates: false) { $0.title = "" }.title.isEmpty)
   }
 
-  @Test("V-1, V-3: a rule may replace the value, in decoding and in validate()")
+  @Test("V-1, V-3: a rule can replace a value when decoding, merging and in validate()")
   func replacement() throws {
     #expect(try Entry(fromJSON: Data(#"{"id": 1, "title": "a", "stars": -4}"#.utf8)).stars == 0)
     var entry = goodEntry
@@ -80,12 +80,12 @@ struct ValidationTests {
     #expect(entry.stars == 0)
   }
 
-  @Test("V-3: a rule may give a missing value")
+  @Test("V-3: a rule can supply a missing value")
   func replacementOfNil() throws {
     #expect(try Named(fromJSON: Data("{}".utf8)).name == "foobar")
   }
 
-  @Test("V-4, V-10: what a rule threw is reachable unchanged")
+  @Test("V-4, V-10: the error that a rule throws is available as the underlying error")
   func ownErrors() throws {
     let error = try #require(throws: ArchiveError.self) { try Named(dictionary: ["name": "this is too long a name"]) }
     #expect(error.code == .invalid)
@@ -97,14 +97,14 @@ struct ValidationTests {
     #expect(try Named(dictionary: ["name": "short"]).name == "short")
   }
 
-  @Test("V-5: a missing key is noticed by the model's own rule")
+  @Test("V-5: the rules of a model detect a missing key")
   func missingKey() throws {
     let error = try #require(throws: ArchiveError.self) { try Required(fromJSON: Data("{}".utf8)) }
     #expect(error.failures.map(\.description) == ["name: nameMissing", "owner: a value is required"])
     #expect((error.failures.last?.error as? InvalidValue)?.code == .required)
   }
 
-  @Test("V-6: rules run once for each object on each way in")
+  @Test("V-6: each decode, merge or copy runs the rules once per object")
   func once() throws {
     let source = Counted(count: 0, inner: [Counted(count: 0)])
     let expected = Counted(count: 1, inner: [Counted(count: 1)])
@@ -122,14 +122,14 @@ struct ValidationTests {
     #expect(try source.copy(updating: ["inner": [["count": 2]]]) == Counted(count: 1, inner: [Counted(count: 3)]))
   }
 
-  @Test("V-9, E-1: a rule that throws never traps, and a rule for an unknown key is an error of the declaration")
+  @Test("V-9, E-1: a rule for an unknown key throws invalidSchema")
   func unknownKey() throws {
     let error = try #require(throws: ArchiveError.self) { try Misdeclared(dictionary: ["name": "a"]) }
     #expect(error.code == .invalidSchema)
     #expect(error.description.contains("nmae") && error.description.contains("name"))
   }
 
-  @Test("E-8, U-4: the path leads to the object inside, and to the field")
+  @Test("E-8, U-4: the path of a failure includes the nested model and the field")
   func nestedPath() throws {
     let json = Data(#"{"id": 1, "title": "a", "tags": [{"name": "x"}, {"name": ""}]}"#.utf8)
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: json) }
@@ -148,7 +148,7 @@ struct ValidationTests {
     #expect(failures { try goodEntry.copy { $0.tags = [EntryTag(name: "")] } } == ["tags[0].name: must not be empty"])
   }
 
-  @Test("U-4, U-17: failures of the objects inside are all found too, after those of the object that holds them")
+  @Test("U-4, U-17: all failures of nested models are reported after those of the outer model")
   func everywhere() throws {
     let tags = #"[{"name": ""}, {"name": "x"}, {"name": ""}]"#
     let json = Data(#"{"id": 0, "title": "a", "tags": \#(tags)}"#.utf8)
@@ -174,7 +174,7 @@ struct ValidationTests {
     #expect(failures { try Crate(dictionary: Crate.bad.dictionaryValue) } == Crate.failures)
   }
 
-  @Test("A value that cannot be decoded counts before rules that are broken")
+  @Test("A decoding error takes precedence over validation failures")
   func undecodable() throws {
     let json = Data(#"{"id": 1, "title": "a", "tags": [{"name": ""}, {"name": 7}]}"#.utf8)
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: json) }
@@ -182,7 +182,7 @@ struct ValidationTests {
     #expect(error.pathDescription == "tags[1].name")
   }
 
-  @Test("Several failures are described on one line")
+  @Test("Several failures are listed on one line of the description")
   func description() throws {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
     #expect(
@@ -196,7 +196,7 @@ struct ValidationTests {
     #expect(inList.pathDescription == "[0]")
   }
 
-  @Test("V-3: validate() checks objects inside, and changes nothing where a rule fails")
+  @Test("V-3: validate() includes nested models, and changes nothing if a rule fails")
   func byHand() throws {
     var entry = Entry(id: 1, title: "a", tags: [EntryTag(name: "x"), EntryTag(name: "")])
     #expect(failures { try entry.validate() } == ["tags[1].name: must not be empty"])
@@ -209,7 +209,7 @@ struct ValidationTests {
     #expect(failures { try Box(tag: EntryTag(name: "")).validated() } == ["tag.name: must not be empty"])
   }
 
-  @Test("V-1: an object keeps its values where a rule fails")
+  @Test("V-1: an object keeps its values if a rule fails")
   func objectUnchanged() throws {
     var meter = Meter(level: -1, name: "")
     #expect(failures { try meter.validate() } == ["name: must not be empty"])
@@ -222,7 +222,7 @@ struct ValidationTests {
     #expect(meter.level == 0)
   }
 
-  @Test("MG-7: a merge validates its result, all or nothing; what changed holds what rules replaced")
+  @Test("MG-7: a merge validates its result, and an invalid result leaves the model unchanged")
   func merge() throws {
     var entry = Entry(id: 1, title: "a", start: 1, end: 5)
     #expect(
@@ -232,7 +232,7 @@ struct ValidationTests {
     #expect(report.changedKeys == ["start", "end"])
   }
 
-  @Test("X-35: the upgrader validates like the decoder, unless validation is off")
+  @Test("X-35: the upgrader validates like a decoder, unless validation is off")
   func upgrader() throws {
     let old = ModelRecord(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
     let archive = try ArchiveEncoder().encode(old)
@@ -246,7 +246,7 @@ struct ValidationTests {
 @Suite("Checks")
 struct CheckTests {
   @Test(
-    "Ready-made checks",
+    "Predefined checks on strings report each failure",
     arguments: [
       ("", ["must not be empty"]), ("abcdef", ["must have 1 to 5 characters"]), ("ABC", ["must match the pattern"]),
       ("abcx", ["ends with x"]), ("abc", []),
@@ -255,7 +255,9 @@ struct CheckTests {
     #expect(failures { try Word(dictionary: ["text": .string(text)]) } == expected.map { "text: \($0)" })
   }
 
-  @Test("Ranges of every kind", arguments: [(-1, false), (0, true), (9, true), (10, false)])
+  @Test(
+    "Range checks support integers, floating-point numbers and counts",
+    arguments: [(-1, false), (0, true), (9, true), (10, false)])
   func ranges(number: Int, isRight: Bool) {
     #expect(Ranged(number: number, ratio: 0.5).isValid == isRight)
     #expect(!Ranged(number: 1, ratio: .nan).isValid)
@@ -372,9 +374,9 @@ private struct Refused: DescribedModel, Validating {
     .model("is odd", at: "name") { $0.name != "odd" })
 }
 
-@Suite("Refused inputs")
+@Suite("Rejected inputs")
 struct RefusedValueTests {
-  @Test("A key that is declared twice is an error of the schema, when validating too")
+  @Test("Validating a model with a duplicate key in its schema throws invalidSchema")
   func doubled() {
     #expect { try Doubled(name: "a").validated() } throws: { ($0 as? ArchiveError)?.code == .invalidSchema }
     #expect(!Doubled(name: "a").isValid)
@@ -387,7 +389,7 @@ struct RefusedValueTests {
     return error?.failures ?? []
   }
 
-  @Test("S-29: a failure has the value that a rule refused, and no message does")
+  @Test("S-29: a validation failure has the rejected value as its input, but not in its message")
   func inputs() throws {
     #expect(try failures(#"{"name": "secret", "stars": 9}"#).map { $0.input as? ArchiveValue } == ["secret", 9])
     #expect(try failures(#"{"name": "bad"}"#).map { $0.input as? ArchiveValue } == ["bad", .null])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-@Suite("Decimals taken apart")
+@Suite("Parts of decimals")
 struct DecimalPartsTests {
   /// The parts of a decimal, parsed from its description.
   private func parts(ofText decimal: Decimal) -> (isNegative: Bool, mantissa: UInt128, exponent: Int)? {
@@ -32,7 +32,7 @@ struct DecimalPartsTests {
     #expect(back == decimal && back.description == decimal.description, "\(decimal)")
   }
 
-  @Test("The parts are those of the digits, and make the decimal that Foundation parses", .tags(.long))
+  @Test("The parts match the digits, and a decimal built from them equals the one that Foundation parses", .tags(.long))
   func digits() throws {
     var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
     for _ in 0..<Effort.rounds(2_000, long: 50_000) {
@@ -55,7 +55,7 @@ struct DecimalPartsTests {
   }
 
   @Test(
-    "Results of arithmetic have the parts of their digits",
+    "The parts of extreme and computed decimals match their digits",
     arguments: [
       Decimal.greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude, 0, 1, -1, 65_536, 100, 0.1,
       Decimal(UInt64.max), Decimal(Int64.min), Decimal(1) / 3, Decimal(string: "1.50") ?? 0, Decimal(7) * 1_000_000,

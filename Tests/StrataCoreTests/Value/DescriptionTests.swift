@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("Descriptions of reports and similar types are one line without values")
+@Suite("Descriptions of reports and similar types")
 struct DescriptionTests {
   private struct Memo: DescribedModel {
     var id = 0
@@ -13,7 +13,7 @@ struct DescriptionTests {
       Field("merging", \.merging, default: MergeState()), make: { Memo(id: $0, text: $1, merging: $2) })
   }
 
-  @Test("Stamps")
+  @Test("The description of a stamp has the type, count and size")
   func stamps() throws {
     let data = try ArchiveEncoder().encode([Memo(id: 1, text: "secret"), Memo()])
     let stamp = try Stamp(of: data)
@@ -21,7 +21,7 @@ struct DescriptionTests {
     #expect("\(try Stamp(of: ArchiveEncoder().encode("secret")))".hasPrefix("archive of String, 1 model, "))
   }
 
-  @Test("Reports of decoding, as in Docs/Migrating.md")
+  @Test("The description of a decoding report lists upgrades, missing versions and defaults")
   func decoding() throws {
     var report = DecodingReport()
     #expect("\(report)" == "nothing was upgraded")
@@ -36,7 +36,7 @@ struct DescriptionTests {
         + "defaults for DescribedMemo.id, DescribedMemo.merging, DescribedMemo.text")
   }
 
-  @Test("Patches and differences")
+  @Test("Descriptions of patches and differences list operations and paths, but no values")
   func patches() throws {
     let patch = try JSONPatch(
       parsing: Data(
@@ -52,7 +52,7 @@ struct DescriptionTests {
     #expect("\(ValueDifference(from: 1, to: 1))" == "no differences")
   }
 
-  @Test("Reports and states of merges")
+  @Test("Descriptions of merge reports and merge states list keys and reasons, but no values")
   func merges() throws {
     var memo = try Memo(fromJSON: Data(#"{"text": "secret"}"#.utf8))
     memo.text = "mine and secret"
@@ -66,7 +66,7 @@ struct DescriptionTests {
     #expect("\(MergeState())" == "nothing was merged")
   }
 
-  @Test("Keys that no field took")
+  @Test("The description of unknown fields lists their keys, but no values")
   func unknown() {
     #expect("\(UnknownFields(["a": "secret", "b": 1]))" == "2 unknown keys: a, b")
     #expect("\(UnknownFields())" == "no unknown keys")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-@Suite("Doubles as digits", .tags(.long))
+@Suite("Digits of doubles", .tags(.long))
 struct DoubleDigitsTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
@@ -23,7 +23,7 @@ struct DoubleDigitsTests {
     #expect(try shortest == digits(of: double.description), "\(double), \(random)")
   }
 
-  @Test("The shortest digits are those of the description")
+  @Test("The shortest digits match the description")
   mutating func shortest() throws {
     for _ in 0..<Effort.rounds(2_000, long: 100_000) {
       let exponent = UInt64(1023 - 38 + random.below(92))
@@ -39,7 +39,7 @@ struct DoubleDigitsTests {
     }
   }
 
-  @Test("Most doubles have shortest digits; zero, powers of two and ties have none")
+  @Test("Most doubles have shortest digits, but zero, powers of two and ties have none")
   mutating func covered() {
     for double in [0.1, -0.1, 1.5, 3, 43.42027300000001, 4503599627370495.5, 3e-11] {
       #expect(double.shortestDigits != nil, "\(double)")
@@ -49,7 +49,7 @@ struct DoubleDigitsTests {
     }
   }
 
-  @Test("Digits give the double that Swift reads from their text")
+  @Test("A double built from digits equals the one that Swift parses from their text")
   mutating func nearest() throws {
     func check(_ significand: UInt64, _ power: Int) throws {
       for isNegative in [false, true] {

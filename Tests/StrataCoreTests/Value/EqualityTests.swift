@@ -30,7 +30,7 @@ struct EqualityTests {
     return values
   }()
 
-  @Test("Each value equals itself, with NaN in it too")
+  @Test("Each value equals itself, even if it contains NaN")
   func reflexive() {
     for value in Self.values {
       #expect(value == value && value.hashValue == value.hashValue)
@@ -51,13 +51,13 @@ struct EqualityTests {
     #expect(Set(Self.values).count == Set(classes).count)
   }
 
-  @Test("NaN equals NaN of the same kind and nothing else")
+  @Test("NaN equals only NaN of the same type")
   func notANumber() {
     #expect(ArchiveValue.double(.nan) == .double(-.nan))
     #expect(ArchiveValue.double(.nan) != .float(.nan) && ArchiveValue.double(.nan) != .double(0))
   }
 
-  @Test("Equal values have equal hashes, also where an array and a set share their storage")
+  @Test("Equal values have equal hashes, even if an array and a set share their storage")
   func sharedStorage() {
     let filler = ArchiveValue.array((0..<300).map { .int($0) }), shared: [ArchiveValue] = [1, 2]
     let one = ArchiveValue.array([filler, .array(shared), .set(shared)])
@@ -65,7 +65,7 @@ struct EqualityTests {
     #expect(one == other && Set([one, other]).count == 1)
   }
 
-  @Test("Sets with references that share parts are compared in linear time")
+  @Test("Sets with references and shared parts are compared in linear time")
   func nestedSets() {
     func nested(_ levels: Int) -> ArchiveValue {
       (0..<levels).reduce(.set([.reference(0)])) { value, _ in .set([.array([value, value])]) }

@@ -5,7 +5,7 @@ import Testing
 @testable import StrataCore
 
 /// Each function that traverses a value reaches all of its parts.
-@Suite("Walking values") struct TraversalTests {
+@Suite("Traversing values") struct TraversalTests {
   private static let address = ArchiveValue.record(
     ModelRecord(typeName: "Address", modelVersion: 0, fields: [("street", "a")]))
 
@@ -21,7 +21,7 @@ import Testing
     ("root of a graph", { .graph(ObjectGraph(objects: [1], root: $0)) }, nil),
   ]
 
-  @Test("Records are upgraded wherever they are", arguments: places.indices)
+  @Test("Records are upgraded at every position in a value", arguments: places.indices)
   func upgrade(place: Int) throws {
     let (name, put, _) = Self.places[place]
     var catalog = SchemaCatalog()
@@ -33,7 +33,8 @@ import Testing
   }
 
   @Test(
-    "References are found and replaced wherever they are, and errors have the step to them", arguments: places.indices)
+    "References are found and replaced at every position, and errors have the path component", arguments: places.indices
+  )
   func references(place: Int) throws {
     let (name, put, step) = Self.places[place]
     let value = put(put(.reference(7)))

@@ -3,12 +3,12 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Values for programmers") struct ValueEditingTests {
+@Suite("Printing and editing values") struct ValueEditingTests {
   private static let record = ModelRecord(
     typeName: "Issue", modelVersion: 3,
     fields: [("title", "Crash"), ("owner", ["login": "ada", "old": 1]), ("note", .null)])
 
-  @Test("A description shows type, version, keys and values")
+  @Test("The description of a value shows its type, version, keys and values")
   func descriptions() {
     #expect("\(Self.record)" == #"Issue@3(title: "Crash", owner: ["login": "ada", "old": 1], note: null)"#)
     #expect("\(ArchiveValue.record(Self.record))" == "\(Self.record)")
@@ -30,7 +30,7 @@ import Testing
     for (value, text) in others { #expect("\(value)" == text) }
   }
 
-  @Test("A description ends, whatever the value") func endless() {
+  @Test("The description of a value has a limited length, even for deep or shared values") func endless() {
     var shared: ArchiveValue = ["a"]
     for _ in 0..<60 { shared = [shared, shared] }
     #expect("\(shared)".utf8.count < 1 << 21 && "\(shared)".contains("…"))
@@ -43,7 +43,7 @@ import Testing
     #expect("\(long)".utf8.count < 1 << 21)
   }
 
-  @Test("Keys and paths are read and set") func paths() throws {
+  @Test("Values can be read and set by key and by path") func paths() throws {
     var value = ArchiveValue.record(Self.record)
     #expect(value["owner.login"] == nil && value[ValuePath("owner", "login")] == "ada")
     value[ValuePath("owner", "login")] = "grace"
@@ -67,7 +67,7 @@ import Testing
     #expect(empty == ["a": 1])
   }
 
-  @Test("A failed change has no effect, at any depth") func refused() throws {
+  @Test("A failed change leaves the value unchanged, at any depth") func refused() throws {
     let starts: [ArchiveValue] = [
       .null, ["a": .null], ["a": ["b": .null]], ["a": ["b": ["c": 1]]], ["a": [1, 2]], ["a": ["b": [1, [2]]]],
       .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", ["b": .null]), ("z", 1)])),
@@ -93,13 +93,13 @@ import Testing
     }
   }
 
-  @Test("An object is a collection of its entries") func collection() {
+  @Test("An object is a collection of its entries in order") func collection() {
     let object: ArchiveObject = ["b": 1, "a": 2, "b": 3]
     #expect(object.map(\.key) == ["b", "a"] && object.first?.value == 3 && object.count == 2 && !object.isEmpty)
     #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
   }
 
-  @Test("Setting a path changes only its value", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
+  @Test("Setting a value at a path changes only that value", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
     seed: UInt64
   )
     throws

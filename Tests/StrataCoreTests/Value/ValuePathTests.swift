@@ -5,7 +5,7 @@ import Testing
 @Suite("Paths")
 struct ValuePathTests {
   @Test(
-    "U-11: dots, brackets and backslashes in keys, indices and patterns",
+    "U-11: keys with special characters, indices and patterns are parsed and described",
     arguments: [
       (".", []), ("", [.key("")]), ("a", [.key("a")]), ("user.login", [.key("user"), .key("login")]),
       ("a\\.b", [.key("a.b")]), ("a\\\\", [.key("a\\")]), ("a\\\\.b", [.key("a\\"), .key("b")]),
@@ -25,7 +25,7 @@ struct ValuePathTests {
   }
 
   @Test(
-    "Texts that have a shorter spelling, or another one",
+    "A path with several spellings is described in its canonical spelling",
     arguments: [
       ("a[b]", "a\\[b\\]"), ("a[0]b", "a\\[0\\]b"), ("a[", "a\\["), ("a[]", "a\\[\\]"), ("a[-1]", "a\\[-1\\]"),
       ("a[**]", "a\\[**\\]"), ("k=v", "k\\=v"), ("a\\b", "a\\\\b"), ("a\\", "a\\\\"), ("a\\*", "a*"), ("a.[0]", "a[0]"),
@@ -35,7 +35,7 @@ struct ValuePathTests {
     #expect(ValuePath(parsing: text).description == canonical)
   }
 
-  @Test("A description is parsed to the same path", arguments: [1, 2, 3] as [UInt64])
+  @Test("Parsing the description of a path returns the same path", arguments: [1, 2, 3] as [UInt64])
   func description(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let parts = ["", ".", "[", "]", "*", "=", "\\", "\"", "0", "a", "\u{301}", "\u{fc}", "u\u{308}", "\r\n", "👩‍👩‍👧", " "]
@@ -54,7 +54,7 @@ struct ValuePathTests {
     }
   }
 
-  @Test("An index in a pointer is its digits, and a token is a key")
+  @Test("A JSON pointer writes an index as digits, and reads every token as a key")
   func pointers() throws {
     #expect(("a[2].b~/c" as ValuePath).pointer == "/a/2/b~0~1c" && ValuePath().pointer == "")
     let path = try ValuePath(pointer: "/a/2/b~0~1c")
@@ -62,13 +62,13 @@ struct ValuePathTests {
     #expect(("a.*[*]" as ValuePath).pointer == "/a/*/[*]")
   }
 
-  @Test("Two spellings of one text are two paths")
+  @Test("Paths that differ only in Unicode normalization are distinct")
   func bytes() {
     let (one, other) = ("\u{fc}" as ValuePath, "u\u{308}" as ValuePath)
     #expect(one != other && Set([one, other, "\u{fc}"]).count == 2)
   }
 
-  @Test("A pattern matches paths of its length")
+  @Test("A pattern matches only paths of the same length")
   func patterns() {
     let path: [ValuePath.Component] = [.key("l"), .index(3), .key("n")]
     let named: [ValuePath.Component] = [.key("l"), .element(key: "id", id: 3), .key("n")]
@@ -80,7 +80,7 @@ struct ValuePathTests {
     #expect(ValuePath(named).matches(named) && !ValuePath(named).matches(path) && ("." as ValuePath).matches([]))
   }
 
-  @Test("Values are read and set by keys and indices; a pattern or the root is refused")
+  @Test("Values can be read and set at paths of keys and indices, and setting a pattern or the root throws")
   func values() throws {
     var value: ArchiveValue = ["a": [1, ["b": 2]]]
     #expect(value["a[1].b" as ValuePath] == 2 && value["a[2]" as ValuePath] == nil && value["a.b" as ValuePath] == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Value")
 struct ValueTests {
-  @Test("An integer takes the smallest case that holds it", .tags())
+  @Test("An integer becomes the smallest case that can represent it", .tags())
   func integers() {
     #expect(ArchiveValue.integer(5) == .int(5))
     #expect(ArchiveValue.integer(UInt64.max) == .uint(.max))
@@ -12,13 +12,13 @@ struct ValueTests {
     #expect(ArchiveValue.int(1).boolValue == nil)
   }
 
-  @Test("Objects are equal in whatever order")
+  @Test("Objects are equal regardless of the order of their keys")
   func objects() {
     #expect(["a": 1, "b": 2] as ArchiveValue == ["b": 2, "a": 1] as ArchiveValue)
     #expect(["a": 1, "b": 2] as ArchiveValue != ["b": 1, "a": 2] as ArchiveValue)
   }
 
-  @Test("Renaming, adding and removing fields", arguments: [1, 5])
+  @Test("Fields of a record can be renamed, added and removed", arguments: [1, 5])
   func records(version: Int) {
     var record = ModelRecord(typeName: "T", modelVersion: version, fields: [("a", 1), ("b", 2)])
     record.rename("a", to: "c")
@@ -30,7 +30,7 @@ struct ValueTests {
     #expect(record == ModelRecord(typeName: "T", modelVersion: version, fields: [("d", .null), ("c", 1)]))
   }
 
-  @Test("X-34: records that differ in the versions of their superclasses alone are two, in sets and keys of maps too")
+  @Test("X-34: records that differ only in superclass versions are distinct, also as elements and map keys")
   func superclasses() throws {
     func dog(_ versions: [Int]) -> ArchiveValue {
       var record = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex"), ("age", 3)])

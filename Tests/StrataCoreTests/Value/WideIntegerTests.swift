@@ -4,7 +4,7 @@ import Testing
 @testable import StrataCore
 
 /// Compares integers with the standard library's 128-bit types.
-@Suite("Integers of 128 bits")
+@Suite("128-bit integers")
 struct WideIntegerTests {
   /// Numbers of every width, and the neighbors of powers of two.
   private static func numbers(_ random: inout SeededRandom) -> [UInt128] {
@@ -18,7 +18,7 @@ struct WideIntegerTests {
     return numbers
   }
 
-  @Test("Magnitudes compute as UInt128")
+  @Test("Arithmetic of magnitudes matches UInt128")
   func magnitudes() throws {
     var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
     for number in Self.numbers(&random) {
@@ -51,7 +51,7 @@ struct WideIntegerTests {
     }
   }
 
-  @Test("Digits beyond 128 bits, no digits and other characters are refused")
+  @Test("Parsing returns nil for numbers beyond 128 bits, empty text and invalid characters")
   func refusedDigits() {
     #expect(WideInteger.Magnitude(digits: "340282366920938463463374607431768211455".utf8)?.number == .max)
     for text in ["340282366920938463463374607431768211456", "", "1a", "-1", "+1", " 1", "1 ", "１"] {
@@ -60,7 +60,7 @@ struct WideIntegerTests {
     for text in ["", "-", "+", "--1", "+-1", "1.0"] { #expect(WideInteger(text) == nil, "\(text)") }
   }
 
-  @Test("Integers convert as Int128 and its neighbours")
+  @Test("Conversions of wide integers match the integer types of the standard library")
   func integers() throws {
     var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
     func check<T: FixedWidthInteger>(_ integer: WideInteger, _ number: UInt128, _ isNegative: Bool, _ type: T.Type) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-@Suite("Large bodies are deflated in blocks", .tags(.long))
+@Suite("Deflating large bodies in blocks", .tags(.long))
 struct BlockDeflateTests {
   private static let block = 64 << 10
 
@@ -44,7 +44,7 @@ struct BlockDeflateTests {
     }
   }
 
-  @Test("Blocks are at most one percent larger than one stream, as they repeat what lies before them")
+  @Test("Blocks are at most one percent larger than a single deflate stream")
   func size() throws {
     let body = Content.repeats.body(8 * Self.block)
     var stream: [UInt8] = []
@@ -53,7 +53,7 @@ struct BlockDeflateTests {
     #expect(blocks.count <= stream.count + stream.count / 100 + 8 * 100)
   }
 
-  @Test("An archive is the same with any number of threads")
+  @Test("The bytes of an archive do not depend on the number of threads")
   func archives() throws {
     let texts = (0..<20_000).map { "The text number \($0), of \($0 % 97) and \($0 * 7919 % 1013)" }
     let bodies = try [1, 2, 5, nil].map { try ArchiveEncoder(threads: $0).encode(texts) }

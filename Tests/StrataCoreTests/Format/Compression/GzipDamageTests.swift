@@ -3,9 +3,9 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Damaged and hostile members")
+@Suite("Damaged and hostile gzip members")
 struct GzipDamageTests {
-  @Test("Every truncation is an error", arguments: [CompressionLevel.none, .balanced], [0, 5, 3000])
+  @Test("Every truncation throws truncated", arguments: [CompressionLevel.none, .balanced], [0, 5, 3000])
   func truncations(level: CompressionLevel, size: Int) throws {
     let bytes = try member(sampleBody(size), level: level)
     for count in bytes.indices {
@@ -15,7 +15,7 @@ struct GzipDamageTests {
   }
 
   @Test(
-    "Every flipped bit is an error, or changes nothing",
+    "Every flipped bit throws an error or changes nothing",
     arguments: [CompressionLevel.none, .balanced, .best], [0, 1, 40, 700])
   func flips(level: CompressionLevel, size: Int) throws {
     let body = sampleBody(size)
@@ -37,7 +37,7 @@ struct GzipDamageTests {
     #expect(silent < 14)
   }
 
-  @Test("Every flipped bit of the longest header is found", .tags(.long))
+  @Test("Every flipped bit of the longest header throws an error", .tags(.long))
   func longestHeader() throws {
     let name = String(repeating: "N", count: Stamp.longestTypeName)
     let header = try GzipHeader.bytes(for: .sample(typeName: name))
@@ -50,7 +50,7 @@ struct GzipDamageTests {
   }
 
   @Test(
-    "A stamp that claims another size is refused",
+    "A stamp with a wrong body size is rejected",
     arguments: [1 << 30, 1 << 60, UInt64.max, 1001, 999, 0])
   func hostileSize(claim: UInt64) throws {
     var stamp = Stamp.sample()
@@ -60,7 +60,7 @@ struct GzipDamageTests {
     #expect(error?.code == (claim > 1 << 30 ? .limitExceeded : .damaged))
   }
 
-  @Test("A decompression bomb is refused before it expands, regardless of its stamp", .tags(.long))
+  @Test("A decompression bomb is rejected before it expands, regardless of its stamp", .tags(.long))
   func bomb() throws {
     let bomb = [UInt8](repeating: 0, count: Effort.rounds(10, long: 100) << 20)
     var limits = ArchiveLimits()
@@ -85,7 +85,7 @@ struct GzipDamageTests {
     #expect(try inflate(bytes, limits: limits).body.count == bomb.count)
   }
 
-  @Test("A high ratio is allowed in a small member")
+  @Test("A small member may have a high compression ratio")
   func smallRatio() throws {
     var limits = ArchiveLimits()
     limits.inflationRatio = 1
@@ -93,7 +93,7 @@ struct GzipDamageTests {
     #expect(try inflate(member(zeros), limits: limits).body == zeros)
   }
 
-  @Test("A member that ends a stream cannot have a body")
+  @Test("An end member with a body throws damaged")
   func endWithBody() throws {
     let bytes = try member([1, 2, 3], claiming: .sample(kind: .end, plainSize: 3))
     archiveError(.damaged) { _ = try inflate(bytes) }
@@ -106,7 +106,7 @@ struct GzipDamageTests {
     #expect(try inflate(bytes + [0]).nextOffset == bytes.count)
   }
 
-  @Test("Other files are not archives")
+  @Test("Data that is not a Strata archive throws notAnArchive")
   func otherFiles() throws {
     // The output of `printf hi | gzip -n`.
     let plain: [UInt8] =

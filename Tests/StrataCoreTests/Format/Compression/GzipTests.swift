@@ -7,7 +7,7 @@ import Testing
 struct GzipTests {
   static let sizes = [0, 1, 2, 3, 63, 64, 255, 762, 763, 1000, 3834, 3835, 0xFFFF, 0x10000, 0x1FFFE, 0x20001, 200_000]
 
-  @Test("Every size comes back at every level", .tags(.long), arguments: Effort.sample(3, of: -1...9), sizes)
+  @Test("Bodies of every size round-trip at every level", .tags(.long), arguments: Effort.sample(3, of: -1...9), sizes)
   func roundTrip(rawLevel: Int, size: Int) throws {
     let level = try #require(CompressionLevel(rawLevel: rawLevel))
     let body = sampleBody(size)
@@ -20,7 +20,7 @@ struct GzipTests {
   }
 
   @Test(
-    "Bodies that grow beyond the first reserve", .tags(.long),
+    "Bodies larger than the initially reserved memory round-trip", .tags(.long),
     arguments: Effort.isLong ? [1 << 20, 5_000_001] : [1 << 20])
   func growth(size: Int) throws {
     let zeros = [UInt8](repeating: 0, count: size)
@@ -30,7 +30,7 @@ struct GzipTests {
     #expect(try inflate(member(noise)).body == noise)
   }
 
-  @Test("Levels outside of −1 to 9 do not exist")
+  @Test("Creating a compression level outside −1 to 9 returns nil")
   func levels() {
     #expect(CompressionLevel(rawLevel: -2) == nil)
     #expect(CompressionLevel(rawLevel: 10) == nil)
@@ -38,7 +38,7 @@ struct GzipTests {
     #expect(CompressionLevel(rawLevel: 0) == CompressionLevel.none)
   }
 
-  @Test("Members follow each other in one file")
+  @Test("Consecutive members of one file are read in order")
   func sequence() throws {
     var bytes: [UInt8] = []
     for number in 0..<5 {
@@ -59,7 +59,7 @@ struct GzipTests {
     archiveError(.truncated) { _ = try inflate(bytes, at: -1) }
   }
 
-  @Test("The member that ends a stream is empty at every level", arguments: 0...9)
+  @Test("The end member is empty at every level", arguments: 0...9)
   func end(rawLevel: Int) throws {
     let level = try #require(CompressionLevel(rawLevel: rawLevel))
     var stamp = Stamp.sample(kind: .end)
@@ -76,7 +76,7 @@ struct GzipTests {
     #expect(bytes == before)
   }
 
-  @Test("The bytes are those of the specification")
+  @Test("The encoded bytes match the specification")
   func layout() throws {
     let stamp = Stamp(typeName: "A", modelVersion: nil, fingerprint: 0x0102, plainSize: 0, count: 1)
     let body: [UInt8] = [0x68, 0x69]
@@ -90,7 +90,7 @@ struct GzipTests {
     #expect(Array(bytes.dropFirst(expected.count + 2).prefix(7)) == [1, 2, 0, 0xFD, 0xFF, 0x68, 0x69])
   }
 
-  @Test("Many threads share the pool")
+  @Test("Members are deflated and inflated correctly on many threads at once")
   func threads() throws {
     let expected = try (0..<4).map { try member(sampleBody(3000 + $0)) }
     DispatchQueue.concurrentPerform(iterations: 200) { number in
@@ -101,7 +101,9 @@ struct GzipTests {
     }
   }
 
-  @Test("Stock gunzip agrees", .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/gunzip")))
+  @Test(
+    "gunzip accepts intact members and rejects a damaged one",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/gunzip")))
   func gunzip() throws {
     try withFolder { (folder: URL) throws in
       var plain: [UInt8] = []

@@ -16,7 +16,7 @@ struct AtomicFileTests {
     try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
   }
 
-  @Test("A file is made, and then replaced", arguments: [0, 1, 100_000])
+  @Test("Writing creates a file, and writing again replaces it", arguments: [0, 1, 100_000])
   func write(size: Int) throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("größe ü.strata")
@@ -29,7 +29,8 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("Permissions stay, and those of a new file are the usual ones", arguments: [0o600, 0o640, 0o444])
+  @Test(
+    "Replacing a file keeps its permissions, and a new file gets the default ones", arguments: [0o600, 0o640, 0o444])
   func permissions(mode: Int) throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")
@@ -43,7 +44,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("A symbolic link stays and its target is replaced", arguments: [true, false], [true, false])
+  @Test("Writing to a symbolic link keeps the link and replaces its target", arguments: [true, false], [true, false])
   func link(exists: Bool, relative: Bool) throws {
     try withFolder { (folder: URL) throws in
       let inner = folder.appendingPathComponent("inner")
@@ -63,7 +64,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("A cycle of links is an error")
+  @Test("Writing to a cycle of symbolic links throws fileSystem")
   func circle() throws {
     try withFolder { (folder: URL) throws in
       let link = folder.appendingPathComponent("link")
@@ -72,7 +73,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("A missing folder and a folder in the file's place are errors")
+  @Test("Writing throws fileSystem if the folder is missing or the path cannot be a regular file")
   func impossible() throws {
     try withFolder { (folder: URL) throws in
       let missing = folder.appendingPathComponent("none/file")
@@ -93,7 +94,7 @@ struct AtomicFileTests {
 
   private struct Stop: Error {}
 
-  @Test("X-8: a failure while writing keeps the old file")
+  @Test("X-8: an error while writing keeps the old file")
   func failure() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")
@@ -126,7 +127,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("Several pieces are written one after the other")
+  @Test("Several pieces are written in order")
   func pieces() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")
@@ -138,7 +139,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("Reading tells why it fails")
+  @Test("Reading errors name the file and the cause")
   func reading() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")
@@ -154,7 +155,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("A file that has no size is read all the same, within the limit")
+  @Test("Reading a file of unknown size stops at the limit")
   func endless() {
     let zero = URL(fileURLWithPath: "/dev/zero")
     archiveError(.limitExceeded) { _ = try AtomicFile.read(zero, limit: 100_000) }

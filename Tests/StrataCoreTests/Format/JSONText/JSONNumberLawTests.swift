@@ -55,7 +55,7 @@ private struct Spelled {
   }
 }
 
-@Suite("JSON: numbers by their digits", .tags(.long))
+@Suite("JSON: exact numbers", .tags(.long))
 struct JSONNumberLawTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
@@ -126,13 +126,13 @@ struct JSONNumberLawTests {
     #expect(try String(decoding: JSONWriter().write(decimals), as: UTF8.self) == "[\(decimals[0].description)]")
   }
 
-  @Test("A number's value, double and decimal are those of its digits, read, written and archived")
+  @Test("Reading, writing and archiving a random number preserves its exact value")
   mutating func law() throws {
     for _ in 0..<Effort.rounds(2_000, long: 60_000) { try check(text()) }
   }
 
   @Test(
-    "So are numbers with zeros on either side, and at the ends of widths",
+    "Numbers with extra zeros or at the limits of a type keep their exact value",
     arguments: [
       "0", "-0", "0.0", "-0.0", "0e5", "-0e999999999999999999999", "0.000", "1.0", "1.50", "100e-2", "-1.10e1", "1e22",
       "1e23", "0.1", "0.0001", "0.00001", "52.51631700000001", "65.613616999999977", "43.420273000000009",
@@ -151,7 +151,7 @@ struct JSONNumberLawTests {
     if !text.hasPrefix("-") { try check("-" + text) }
   }
 
-  @Test("A decimal is written as its description, after arithmetic as well")
+  @Test("A decimal is written as its description, also after arithmetic")
   mutating func decimalText() throws {
     for _ in 0..<Effort.rounds(1_000, long: 30_000) {
       let parts = DecimalParts(

@@ -89,7 +89,7 @@ private struct Row: Sendable {
   }
 }
 
-@Suite("JSON: numbers digit by digit", .tags(.long))
+@Suite("JSON: table of numbers", .tags(.long))
 struct JSONNumberTableTests {
   private static let rows: [Row] = {
     let file = Repository.root.appending(path: "Fixtures/json/numbers.tsv")
@@ -119,12 +119,12 @@ struct JSONNumberTableTests {
     }
   }
 
-  @Test("The table has its rows")
+  @Test("The table has more than 800 rows")
   func table() {
     #expect(Self.rows.count > 800)
   }
 
-  @Test("Every field of every type gives what exact arithmetic gives, however the text is read")
+  @Test("Fields of every number type match exact arithmetic, whichever way the text is read")
   func strict() throws {
     check(Self.rows, "text") { try Numbers(fromJSON: $0) }
     check(Self.rows, "value") { try Numbers(fromJSON: JSONReader().read($0)) }
@@ -132,14 +132,14 @@ struct JSONNumberTableTests {
     check(Self.rows, "adapter") { try adapter.decode($0) }
   }
 
-  @Test("So it does with coercion, from numbers and from text of numbers")
+  @Test("Lenient fields match exact arithmetic, for numbers and for numeric strings")
   func lenient() throws {
     let adapter = try JSONAdapter(Self.lenient)
     check(Self.rows, whole: true, "lenient number") { try adapter.decode($0) }
     check(Self.rows, whole: true, quoted: true, "lenient text") { try adapter.decode($0) }
   }
 
-  @Test("A written number is read again as the same number")
+  @Test("A decoded number is encoded and decoded again without change")
   func written() throws {
     let adapter = try JSONAdapter<Numbers>()
     for row in Effort.sample(60, of: Self.rows) {

@@ -14,7 +14,7 @@ private func failure(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) -> A
 @Suite("JSON reader")
 struct JSONReaderTests {
   @Test(
-    "Integers are exact",
+    "Integers are read and written exactly",
     arguments: [
       ("0", .int(0)), ("-9223372036854775808", .int(.min)), ("9223372036854775807", .int(.max)),
       ("9223372036854775808", .uint(1 << 63)), ("18446744073709551615", .uint(.max)),
@@ -36,7 +36,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "Numbers that no integer and no double holds are decimals, and where no decimal holds them their text",
+    "Numbers that fit no integer or double become decimals, or keep their text if no decimal fits",
     arguments: [
       ("340282366920938463463374607431768211456", false), ("987654321098765432109876543210987654321", false),
       ("1" + String(repeating: "0", count: 40), true), ("7" + String(repeating: "0", count: 127), true),
@@ -65,14 +65,16 @@ struct JSONReaderTests {
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)) == value)
   }
 
-  @Test("A text of a number is checked", arguments: ["", "-", "01", "1.", ".5", "+1", "1e", "1e+", "0x1", "NaN", "1 "])
+  @Test(
+    "NumberText rejects text that is not a JSON number",
+    arguments: ["", "-", "01", "1.", ".5", "+1", "1e", "1e+", "0x1", "NaN", "1 "])
   func noNumber(text: String) { #expect(NumberText(text) == nil) }
 
-  @Test("A number that only text holds is its text", arguments: ["0", "-0.0", "12E+05", "3.10", "1e999"])
+  @Test("NumberText keeps the original spelling", arguments: ["0", "-0.0", "12E+05", "3.10", "1e999"])
   func numberText(text: String) { #expect(NumberText(text)?.text == text) }
 
   @Test(
-    "Numbers with a fraction or an exponent are doubles where these print the same number",
+    "Numbers with a fraction or an exponent become doubles if the double prints as the same number",
     arguments: [
       "1.0", "0.1", "-0.0", "1e6", "1E+6", "1e-7", "0.000001", "0.8333333", "1e22", "1e23", "3.10", "0e999",
       "1.7976931348623157e308", "5e-324", "8.41e21", "9.5e-30", "0.00000000000000000001e20", "-0.30000000000000004",
@@ -98,7 +100,7 @@ struct JSONReaderTests {
     #expect(String(decoding: try JSONWriter().write(.double(-0.0)), as: UTF8.self) == "-0.0")
   }
 
-  @Test("Very long numbers", arguments: [1000, 100_000])
+  @Test("Very long numbers keep their text", arguments: [1000, 100_000])
   func longNumbers(count: Int) throws {
     let digits = String(repeating: "1234567890", count: count / 10)
     for text in ["0.\(digits)", digits, "1e\(digits)", "1e-\(digits)", "-\(digits)e-\(digits)"] {
@@ -107,7 +109,7 @@ struct JSONReaderTests {
     #expect(try read("0." + String(repeating: "0", count: count) + "1e\(count + 1)") == .double(1))
   }
 
-  @Test("Random doubles and integers keep their value")
+  @Test("Random doubles and integers round-trip")
   func randomNumbers() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     print("JSON numbers: \(random)")
@@ -135,7 +137,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "Strings",
+    "Strings with escapes and non-ASCII characters round-trip",
     arguments: [
       (#""""#, ""), (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{c}\n\r\tz"), (#""\u00e9\uD83D\ude00""#, "é😀"),
       (#""😀é""#, "😀é"), (#""\u0000""#, "\0"), ("\"\u{7f}\"", "\u{7f}"), (#""a\ufffeé""#, "a\u{fffe}é"),
@@ -145,7 +147,7 @@ struct JSONReaderTests {
     #expect(try JSONReader().read(JSONWriter().write(.string(string))) == .string(string))
   }
 
-  @Test("Keys keep their order, and the last of equal keys counts")
+  @Test("Keys keep their order, and the last of duplicate keys wins")
   func keys() throws {
     let object = try read(#"{"b": 1, "a": 2, "b": 3, "c": {}}"#).objectValue
     #expect(object?.keys == ["b", "a", "c"])
@@ -159,7 +161,7 @@ struct JSONReaderTests {
     #expect(try read(#"{"é": 1, "e\u0301": 2}"#).objectValue?.entries.map(\.value) == [1, 2])
   }
 
-  @Test("Keys that stand twice are found in objects of every size", arguments: 2...70)
+  @Test("Duplicate keys are detected in objects of every size", arguments: 2...70)
   func keysStandingTwice(count: Int) throws {
     // Keys of equal length that differ in one or two bytes, also with escapes and non-ASCII characters.
     for style in ["a%02dbcdefgh%02d", "%d%d", "\\u0061%d.%d", "é%d.%d"] {
@@ -179,7 +181,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "Errors name the place and what would be right",
+    "Errors name the position and the problem",
     arguments: [
       ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document must contain a value"),
       (
@@ -213,7 +215,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "Invalid UTF-8 is found at its first byte",
+    "Invalid UTF-8 is reported at its first byte",
     arguments: [
       ([0x80], 1), ([0x61, 0xC3], 2), ([0xED, 0xA0, 0x80], 1), ([0xC3, 0xA9, 0xC0, 0x80], 3),
       ([0x5C, 0x6E, 0xF4, 0x90, 0x80, 0x80], 3), ([0xFF], 1),
@@ -224,14 +226,14 @@ struct JSONReaderTests {
     #expect(error?.byteOffset == offset)
   }
 
-  @Test("Messages never repeat content")
+  @Test("Error messages never quote content of the document")
   func noContent() {
     for text in ["[sesame]", "{\"open\": sesame}", "\"sesame", "[\"sesame\" \"sesame\"]", "{\"sesame\":1 2}"] {
       #expect(failure(Data(text.utf8))?.description.contains("sesame") == false)
     }
   }
 
-  @Test("Limits")
+  @Test("Exceeding a limit throws limitExceeded with line and column")
   func limits() throws {
     var limits = ArchiveLimits()
     limits.count = 2
@@ -254,7 +256,8 @@ struct JSONReaderTests {
     #expect(limit("{\"1234\":1}") == .stringLength)
   }
 
-  @Test("Deep nesting ends in an error", arguments: ["[", "{\"a\":"], [512, 1 << 20])
+  @Test(
+    "Nesting beyond the limit throws limitExceeded in less than a second", arguments: ["[", "{\"a\":"], [512, 1 << 20])
   func deep(opening: String, depth: Int) throws {
     var limits = ArchiveLimits()
     limits.depth = depth
@@ -265,7 +268,7 @@ struct JSONReaderTests {
     #expect(start.duration(to: .now) < .seconds(1))
   }
 
-  @Test("Read values can be compared, written and released", arguments: ["[", "{\"a\":"])
+  @Test("Values with the maximum nesting can be compared, written and released", arguments: ["[", "{\"a\":"])
   func deepest(opening: String) throws {
     var reader = JSONReader()
     var writer = JSONWriter()
@@ -282,7 +285,7 @@ struct JSONReaderTests {
     #expect(failure(Data("[\(text)]".utf8), limits: reader.limits)?.limit == .depth)
   }
 
-  @Test("Every truncation and every changed byte is read or refused")
+  @Test("Every truncation throws invalidJSON, and no changed byte traps")
   func damage() throws {
     let text = #"{"a": [1, -2.5e+3, "x\n\u00e9\ud83d\ude00é", true, false, null], "b": {"c": {}, "d": []}} "#
     let bytes = Array(text.utf8)

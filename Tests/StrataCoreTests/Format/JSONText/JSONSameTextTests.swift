@@ -21,7 +21,7 @@ private struct Outer: DescribedModel, Equatable {
     make: { Outer(id: $0, inner: $1, day: $2, numbers: $3) })
 }
 
-@Suite("JSON: every way of reading one text agrees")
+@Suite("JSON: all ways to decode a text agree")
 struct JSONSameTextTests {
   private let adapter: JSONAdapter<Outer>
   init() throws { adapter = try JSONAdapter() }
@@ -51,7 +51,7 @@ struct JSONSameTextTests {
   }
 
   @Test(
-    "Keys that no field reads may be duplicates, however the text is read",
+    "Duplicate keys that no field reads are accepted, whichever way the text is decoded",
     arguments: [
       #"{"id": 1, "x": 1, "x": 2}"#, #"{"id": 1, "x": {"y": 1, "y": 2}}"#,
       #"{"id": 1, "inner": {"name": "a", "x": 1, "x": 2}}"#, #"{"x": [{"y": 1, "y": 2}], "id": 1}"#,
@@ -66,7 +66,7 @@ struct JSONSameTextTests {
   }
 
   @Test(
-    "Keys that a field reads may not, and the place is in the error",
+    "Duplicate keys that a field reads are rejected, and the error has their position",
     arguments: [
       #"{"id": 1, "id": 2}"#, #"{"id": 1, "inner": {"name": "a", "name": "b"}}"#,
       #"{"id": 1, "dates": {}, "dates": {}}"#,
@@ -80,7 +80,7 @@ struct JSONSameTextTests {
     #expect(throws: ArchiveError.self) { try adapter.decodeArray(data(#"{"a": [], "a": [{"id": 2}]}"#), at: "a") }
   }
 
-  @Test("With all errors, a duplicate that no field reads hides none of them")
+  @Test("With `collectAll`, a duplicate key that no field reads does not hide other errors")
   func collecting() {
     let text = data(#"{"x": 1, "x": 2, "id": "a", "inner": {"name": 1}}"#)
     let error = #expect(throws: ArchiveError.self) { try adapter.decode(text, errors: .collectAll) }
@@ -93,7 +93,7 @@ struct JSONSameTextTests {
   }
 
   @Test(
-    "M-3, S-29: the value that was refused is in the error, and its line and column, however the text is read",
+    "M-3, S-29: the error has the rejected value, line and column, whichever way the text is decoded",
     arguments: [
       (#"{"id": "a"}"#, ArchiveValue.string("a"), "id", 8), (#"{"id": 1.5}"#, .double(1.5), "id", 7),
       (#"{"id": 1, "inner": [1]}"#, [1], "inner", 19), (#"{"id": 1, "inner": {"name": 7}}"#, 7, "inner.name", 28),
@@ -115,7 +115,7 @@ struct JSONSameTextTests {
     #expect(refused(value) == input, "value: \(String(describing: value?.input))")
   }
 
-  @Test("Errors of clusters have line and column")
+  @Test("Errors of clusters include the line and column")
   func clusters() throws {
     let cluster = try JSONCluster<Outer>(by: .key("type"), .model("o", adapter, wrap: { $0 }, unwrap: { $0 }))
     for read in [
@@ -130,7 +130,7 @@ struct JSONSameTextTests {
     #expect(unknown?.reason.hasPrefix("line 2, column 10") == true, "\(unknown?.reason ?? "")")
   }
 
-  @Test("Keys that differ in normalisation are two keys, however the text is read")
+  @Test("Keys that differ only in Unicode normalization are distinct, whichever way the text is decoded")
   func normalisation() throws {
     let text = "{\"caf\u{E9}\": 1, \"cafe\u{301}\": 2}"
     #expect(try JSONAdapter<ArchiveValue>().decode(data(text)).objectValue?.count == 2)

@@ -26,20 +26,20 @@ struct JSONWriterTests {
     ),
   ]
 
-  @Test("Forms", arguments: spellings)
+  @Test("Each kind of value has its JSON form", arguments: spellings)
   func forms(value: ArchiveValue, expected: String) throws {
     #expect(try text(value) == expected)
     #expect(try text(.array([value])) == "[\(expected)]")
     _ = try JSONReader().read(Data(expected.utf8))
   }
 
-  @Test("A URL is its absolute string")
+  @Test("A URL is written as its absolute string")
   func url() throws {
     let url = try #require(URL(string: "https://example.org/a?b=c"))
     #expect(try text(.url(url)) == "\"https://example.org/a?b=c\"")
   }
 
-  @Test("Pretty and sorted")
+  @Test("Pretty-printed output is indented and can have sorted keys")
   func pretty() throws {
     let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("z", 1), ("b", [])]))
     let value: ArchiveValue = ["é": [1, ["x": .null]], "z": [:], "a": record]
@@ -63,7 +63,7 @@ struct JSONWriterTests {
   }
 
   @Test(
-    "A value that JSON cannot represent is refused with its path",
+    "A value that JSON cannot represent throws notEncodable with its path",
     arguments: [
       .double(.nan), .double(.infinity), .float(-.infinity), .decimal(.nan),
       .date(.distantFuture + 1e12),
@@ -78,14 +78,14 @@ struct JSONWriterTests {
   }
 
   // Not a test argument, because Foundation traps when it describes such a date.
-  @Test("A date that is no date is refused")
+  @Test("A date that is not finite or out of range throws an error")
   func noDate() {
     for interval in [Double.nan, .infinity, -.infinity, 1e300] {
       #expect(throws: ArchiveError.self) { try text(.date(Date(timeIntervalSinceReferenceDate: interval))) }
     }
   }
 
-  @Test("Nesting beyond the limit is refused, however deep")
+  @Test("Writing throws limitExceeded if the nesting exceeds the limit")
   func deep() throws {
     var value: ArchiveValue = []
     for _ in 1..<512 { value = [value] }

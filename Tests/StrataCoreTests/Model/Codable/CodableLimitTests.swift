@@ -44,7 +44,7 @@ struct CodableLimitTests {
     }
   }
 
-  @Test("Nesting is encoded up to the limit and not beyond, as by way of values", arguments: 508..<518)
+  @Test("Direct coding has the same nesting limit as coding through ArchiveValue", arguments: 508..<518)
   func depth(count: Int) throws {
     let encoder = ArchiveEncoder(compression: .none)
     var random = SeededRandom(seed: UInt64(count))
@@ -79,7 +79,7 @@ struct CodableLimitTests {
   }
 
   @Test(
-    "Keys are found in any order, however many", .tags(.long),
+    "Any number of keys can be decoded in any order", .tags(.long),
     arguments: Effort.isLong ? [0, 1, 2, 31, 127, 128, 129, 5000, 10_000] : [0, 1, 2, 31, 127, 128, 129, 500],
     [false, true])
   func keys(count: Int, hasOthers: Bool) throws {
@@ -100,7 +100,7 @@ struct CodableLimitTests {
     #expect(found.count(where: { $0 != nil }) >= 2 * count)
   }
 
-  @Test("A text that is in a value again and again is written each time, as by way of values", .tags(.long))
+  @Test("A repeated long string is written each time, the same as through ArchiveValue", .tags(.long))
   func sharedTexts() throws {
     struct Line: Codable { var text: String }
     // Texts too long for references to each other, and larger in total than the size up to which shared parts are ignored.
@@ -142,7 +142,7 @@ struct CodableLimitTests {
     }
   }
 
-  @Test("X-33: a type that tries others at each level takes linear work", .tags(.long))
+  @Test("X-33: decoding a type that tries several other types at each level takes linear work", .tags(.long))
   func guesses() async {
     await #expect(processExitsWith: .success) {
       Child.limit()

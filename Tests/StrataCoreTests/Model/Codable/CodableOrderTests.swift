@@ -5,7 +5,7 @@ import Testing
 @testable import StrataCore
 
 /// Sets and dictionaries of Codable elements, whose iteration order depends on their memory addresses.
-@Suite("Codable sets and dictionaries have one order")
+@Suite("Codable sets and dictionaries have a deterministic order")
 struct CodableOrderTests {
   private struct Name: Codable, Hashable { var name: String }
 
@@ -16,7 +16,7 @@ struct CodableOrderTests {
   }
   private static let names = (0..<4).map { Name(name: "n\($0)") }
 
-  @Test("Equal sets and dictionaries of Codable elements make equal bytes, at every depth")
+  @Test("Equal sets and dictionaries of Codable elements encode to equal bytes at every depth")
   func equalBytes() throws {
     let names = Self.names
     func set() -> Set<Name> { Set(names) }
@@ -56,7 +56,7 @@ struct CodableOrderTests {
     }
   }
 
-  @Test("A set or a dictionary replaces what was encoded in its place, as any value does", arguments: 0..<4)
+  @Test("Encoding a set or dictionary replaces the value encoded before in the same place", arguments: 0..<4)
   func encodedTwice(count: Int) throws {
     let first = Array(Self.names.prefix(count))
     for kept in 0...Self.names.count {

@@ -5,7 +5,7 @@ import Testing
 @testable import StrataCore
 
 /// Compares the coder for Codable types with a simpler one.
-@Suite("Codable paths agree")
+@Suite("Codable: direct coding agrees with coding through ArchiveValue")
 struct CodablePathsAgreeTests {
   private static let encoder = ArchiveEncoder(compression: .none)
 
@@ -14,7 +14,7 @@ struct CodablePathsAgreeTests {
   }
 
   @Test(
-    "What a Codable type encodes becomes the same bytes, or the same error (X-4)", .tags(.long),
+    "Encoding a Codable type gives the same bytes or error on both paths (X-4)", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 5))
   func bytes(round: Int) throws {
     var random = SeededRandom(seed: UInt64(round))
@@ -53,7 +53,7 @@ struct CodablePathsAgreeTests {
   }
 
   @Test(
-    "What a Codable type decodes is the same, and so is each error with its path", .tags(.long),
+    "Decoding a Codable type gives the same values and errors on both paths", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 5))
   func decoding(round: Int) throws {
     var random = SeededRandom(seed: UInt64(1000 + round))
@@ -71,7 +71,8 @@ struct CodablePathsAgreeTests {
   }
 
   @Test(
-    "Damaged bodies are the same errors, and never a trap (X-7)", .tags(.long), arguments: 0..<Effort.rounds(1, long: 5)
+    "Damaged bodies give the same errors on both paths and never trap (X-7)", .tags(.long),
+    arguments: 0..<Effort.rounds(1, long: 5)
   )
   func damage(round: Int) throws {
     var random = SeededRandom(seed: UInt64(2000 + round))
@@ -125,7 +126,7 @@ struct CodablePathsAgreeTests {
   }
 
   @Test(
-    "A Codable field and the fields around it refer to the same texts", .tags(.long),
+    "A Codable field and the fields around it share one string table", .tags(.long),
     arguments: 0..<Effort.rounds(8, long: 40))
   func fields(round: Int) throws {
     var random = SeededRandom(seed: UInt64(3000 + round))

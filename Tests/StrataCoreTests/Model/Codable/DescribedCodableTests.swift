@@ -35,7 +35,9 @@ private final class Board: DescribedModel {
 
 @Suite("Codable types in described models")
 struct DescribedCodableTests {
-  @Test("Fields of types that are only Codable go all ways", arguments: [nil, Extent(width: 9, label: "n")])
+  @Test(
+    "Fields of Codable types support archives, JSON, dictionaries and merges",
+    arguments: [nil, Extent(width: 9, label: "n")])
   private func allWays(note: Extent?) throws {
     let sheet = Sheet(
       id: 1, size: Extent(width: 3, label: "a"), margin: Extent(width: 4), cache: Extent(width: 5), note: note,
@@ -51,7 +53,7 @@ struct DescribedCodableTests {
     #expect(try Sheet(fromJSON: Data(#"{"id":1,"size":{"width":2}}"#.utf8)).margin == Extent(width: 1))
   }
 
-  @Test("An object takes over a field whose type is only Codable")
+  @Test("Merging into an object replaces a field of a Codable type")
   func object() throws {
     let board = Board(size: Extent(width: 1))
     try board.mergeValues(from: Board(size: Extent(width: 2, label: "b")))

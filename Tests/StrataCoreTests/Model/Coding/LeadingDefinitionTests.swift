@@ -21,7 +21,7 @@ private struct Pier: Equatable {
   var spare: Berth?
 }
 
-@Suite("Definitions of today's shape")
+@Suite("Record definitions that match the current schema")
 struct LeadingDefinitionTests {
   private static let decoder = ArchiveDecoder()
 
@@ -42,7 +42,7 @@ struct LeadingDefinitionTests {
 
   private static func text(_ text: String) -> [UInt8] { [0x60 + UInt8(text.utf8.count)] + Array(text.utf8) }
 
-  @Test("A body that refers to its keys, and nested models whose keys are references, are read as they are parsed")
+  @Test("Bodies with references to keys decode the same on the fast path and with the parser")
   func references() throws {
     for pier in [
       Pier(), Pier(name: "berths", berths: [], spare: Berth()), Pier(berths: Array(repeating: Berth(), count: 30)),
@@ -55,7 +55,7 @@ struct LeadingDefinitionTests {
     }
   }
 
-  @Test("Other numbers, longer heads and other definitions are parsed")
+  @Test("A definition in another encoding, or of another shape, decodes the same as with the parser")
   func otherForms() throws {
     // Nothing refers to the mark, so it may have different bytes.
     let berth = Berth(marks: ["id", "name", "draught"])
@@ -86,14 +86,14 @@ struct LeadingDefinitionTests {
     }
   }
 
-  @Test("A key twice in a definition stays damage, whatever the schema's shape is")
+  @Test("A duplicate key in a definition throws damaged")
   func keyTwice() throws {
     let body = try Self.replacing(
       Self.text("name"), with: Self.text("id"), in: Array(ArchiveEncoder().encodeBody(Berth())))
     archiveError(.damaged) { _ = try Self.decoder.decodeBody(Berth.self, from: Data(body)) }
   }
 
-  @Test("A reference is seen in every encoding, at every place and beside every byte")
+  @Test("mayHoldReference detects a reference in every encoding, at every offset and next to every byte")
   func encodingsOfReferences() {
     let heads: [[UInt8]] = [[0xD8], [0xD9, 0], [0xDA, 0, 0, 0], [0xDB, 0, 0, 0, 0, 0, 0, 0]]
     for head in heads {
@@ -110,7 +110,7 @@ struct LeadingDefinitionTests {
     for bytes in none where bytes.bytes.mayHoldReference { Issue.record("a reference is seen in \(bytes)") }
   }
 
-  @Test("A body without references reads as one with them", arguments: 0..<40 as Range<UInt64>)
+  @Test("A body decodes to the same values with or without references", arguments: 0..<40 as Range<UInt64>)
   func withoutReferences(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     // Distinct strings, and in every other body a duplicate.

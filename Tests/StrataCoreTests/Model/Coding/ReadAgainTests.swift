@@ -81,9 +81,9 @@ private enum LaterChoice: EnumModel {
   }
 }
 
-@Suite("Fields that are read again because of an unknown case")
+@Suite("Fields that are decoded again because of an unknown case")
 struct ReadAgainTests {
-  @Test("The fields after it keep their texts")
+  @Test("Fields after one with an unknown case keep their strings")
   func texts() throws {
     let doc = LaterDoc(states: [[.open, .paused]], title: "hello", subtitle: "hello")
     let data = try ArchiveEncoder().encode(doc)
@@ -91,7 +91,7 @@ struct ReadAgainTests {
       try ArchiveDecoder().decode(Doc.self, from: data) == Doc(states: [[.open]], title: "hello", subtitle: "hello"))
   }
 
-  @Test("The fields after one of a Codable type keep their texts")
+  @Test("Fields after a Codable field with an unknown case keep their strings")
   func codable() throws {
     let doc = LaterDoc(tones: [.louder, .low], title: "hello", subtitle: "hello")
     let data = try ArchiveEncoder().encode(doc)
@@ -99,14 +99,14 @@ struct ReadAgainTests {
       try ArchiveDecoder().decode(Doc.self, from: data) == Doc(tones: [.low], title: "hello", subtitle: "hello"))
   }
 
-  @Test("Any number of models have such a field")
+  @Test("Any number of models can have a field with an unknown case")
   func depth() throws {
     let docs = Array(repeating: LaterDoc(states: [[.paused]], tones: [.louder]), count: 1000)
     let read = try ArchiveDecoder().decode([Doc].self, from: ArchiveEncoder().encode(docs))
     #expect(read == Array(repeating: Doc(states: [[]]), count: 1000))
   }
 
-  @Test("The objects of a graph inside count once")
+  @Test("The objects of a graph in a field that is decoded again count once")
   func graphs() throws {
     let graph = ArchiveValue.graph(ObjectGraph(objects: [["a": .reference(0)]], root: .reference(0)))
     let data = try ArchiveEncoder().encode(LaterUntyped(choices: [.any(graph), .none], graph: graph))

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-@Suite("Written values are read again")
+@Suite("Written values can be read back")
 struct WrittenAgainTests {
   @Model(version: 1)
   enum Filter: Equatable {
@@ -39,7 +39,7 @@ struct WrittenAgainTests {
         == model)
   }
 
-  @Test("X-34: cases that are called as those of Optional come back")
+  @Test("X-34: cases with the same names as those of Optional round-trip")
   func optionalNames() throws {
     for filter in [Filter.none, Filter.some(3), Filter.tag("x")] { try roundTrips(filter) }
     try roundTrips(
@@ -73,7 +73,7 @@ struct WrittenAgainTests {
     }
   }
 
-  @Test("X-34: a case that its own code does not make is refused when it is written")
+  @Test("X-34: writing an enum case that the type's own code cannot create throws invalidSchema")
   func unmadeCase() throws {
     for value in [Blind.none, .tag("x")] {
       #expect(archiveError { try ArchiveEncoder().encode(value) }?.code == .invalidSchema)
@@ -108,7 +108,7 @@ struct WrittenAgainTests {
     case other(Owner)
   }
 
-  @Test("X-34: enums are equal where case and associated values are")
+  @Test("X-34: enums are equal if their cases and associated values are equal")
   func equality() {
     let events: [Event] = [.a(1), .a(2), .b, .c(1), .d(at: nil), .d(at: Place(name: "x"))]
     for (place, left) in events.enumerated() {
@@ -146,7 +146,7 @@ struct WrittenAgainTests {
     var favourite: Animal?
   }
 
-  @Test("X-34, A-16: an object of a class without a description is not written as its superclass")
+  @Test("X-34, A-16: writing an object of an undescribed subclass throws notEncodable")
   func undescribedSubclass() throws {
     let cat = Cat()
     cat.lives = 3
@@ -195,7 +195,7 @@ struct WrittenAgainTests {
     var filters: [Digit?: [Stage: Digit]] = [:]
   }
 
-  @Test("X-34: keys of every kind come back from JSON")
+  @Test("X-34: dictionary keys of every kind round-trip through JSON")
   func keys() throws {
     let uuid = UUID()
     let keys = Keys(
@@ -219,7 +219,7 @@ struct WrittenAgainTests {
     var untyped: [ArchiveValue: Int] = [:]
   }
 
-  @Test("X-34: keys with one text in JSON are refused when they are written")
+  @Test("X-34: writing keys that have the same text in JSON throws notEncodable")
   func keysOfOneText() throws {
     let date = Date(timeIntervalSinceReferenceDate: 0)
     let instants = Instants(values: [date: 1, date + 1e-12: 2])
@@ -254,7 +254,7 @@ struct WrittenAgainTests {
     case both(_1: Int, Int)
   }
 
-  @Test("X-34: two cases of one name, and two values of one label, are refused when they are written")
+  @Test("X-34: writing an enum with a duplicate case name or label throws invalidSchema")
   func casesOfOneName() {
     #expect(archiveError { try ArchiveEncoder().encode(Twice.at(x: 1)) }?.code == .invalidSchema)
     #expect(archiveError { try Twice.at(y: 1).jsonData() }?.code == .invalidSchema)

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-@Suite("Everything that is written is read again")
+@Suite("Random models round-trip")
 struct WrittenPropertyTests {
   /// The archive of a value, which distinguishes numbers that are equal.
   private func form<T: Archivable>(_ value: T) throws -> Data { try ArchiveEncoder().encodeBody(value) }
@@ -63,7 +63,7 @@ struct WrittenPropertyTests {
   }
 
   @Test(
-    "X-34: random models of every kind of declaration come back from archives, JSON, dictionaries and upgrades",
+    "X-34: random models of every kind round-trip through archives, JSON, dictionaries and upgrades",
     .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(2, long: 20)))
   func models(seed: UInt64) throws {

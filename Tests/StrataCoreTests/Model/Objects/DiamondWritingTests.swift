@@ -52,7 +52,7 @@ private struct Post: DescribedModel {
     make: { Post(id: $0, author: $1) })
 }
 
-@Suite("Objects with many paths to them, written in formats without sharing")
+@Suite("Objects that are reachable by exponentially many paths")
 struct DiamondWritingTests {
   /// Each object refers to the next one twice, so the last one has 2^199 paths.
   private static func diamonds(_ count: Int = 200) -> Node? {
@@ -91,7 +91,7 @@ struct DiamondWritingTests {
   ]
 
   @Test(
-    "Endless output is refused", .tags(.long), .timeLimit(.minutes(20)),
+    "Formats without references throw limitExceeded", .tags(.long), .timeLimit(.minutes(20)),
     arguments: Effort.sample(1, of: ways.indices))
   func refused(way: Int) throws {
     let node = try #require(Self.diamonds())
@@ -99,7 +99,8 @@ struct DiamondWritingTests {
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("Formats with identity take time linear in the number of objects", .timeLimit(.minutes(20)))
+  @Test(
+    "Copying, comparing, describing and merging take time linear in the number of objects", .timeLimit(.minutes(20)))
   func known() throws {
     let node = try #require(Self.diamonds())
     let copy = try node.copy()
@@ -109,13 +110,13 @@ struct DiamondWritingTests {
     try Remembering(node, "a", MergeState()).merge(.model(Remembering(copy, "b", MergeState())))
   }
 
-  @Test("So it is where the paths lead through sets", .timeLimit(.minutes(20)))
+  @Test("Paths through sets throw limitExceeded when written as JSON", .timeLimit(.minutes(20)))
   func sets() throws {
     let error = #expect(throws: ArchiveError.self) { try JSONWriter().write(Self.circles()) }
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("An object that many others share is written with each of them")
+  @Test("JSON contains a shared object once for each object that refers to it")
   func shared() throws {
     let author = Author(String(repeating: "a", count: 50))
     let posts = (0..<50_000).map { Post(id: $0, author: author) }

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 @Suite struct GraphTests {
-  @Test("A-20: shared instances are one instance again")
+  @Test("A-20: a shared instance is decoded as one instance")
   func sharing() throws {
     let folder = Folder(name: "a")
     let file = File(title: "x")
@@ -21,7 +21,7 @@ import Testing
     #expect(copy.box?.note == "n")
   }
 
-  @Test("A-5: a conditional reference is written only where something else writes its object, in whatever order")
+  @Test("A-5: a conditional reference is written only if something else writes its object, in any order")
   func conditional() throws {
     let folder = Folder(name: "a")
     let file = File(title: "x")
@@ -57,7 +57,7 @@ import Testing
     case box(Memo)
   }
 
-  @Test("A-5: a strong reference can be conditional too")
+  @Test("A-5: a strong reference can also be conditional")
   func conditionalReferenceThatIsStrong() throws {
     let first = File(title: "1"), second = File(title: "2")
     first.sibling = second
@@ -66,7 +66,7 @@ import Testing
     #expect(both[0].sibling === both[1])
   }
 
-  @Test("A-20, M-13, U-15: cycles come back", arguments: 1...4)
+  @Test("A-20, M-13, U-15: decoding restores reference cycles", arguments: 1...4)
   func cycles(count: Int) throws {
     let cities = (0..<count).map { City(name: "\($0)") }
     for city in cities { city.referenced = cities }
@@ -86,7 +86,7 @@ import Testing
     init() {}
   }
 
-  @Test("X-33: the fields of a cycle that are read again count as steps, and not as values once more")
+  @Test("X-33: decoding fields of a cycle a second time does not count their values again")
   func budgetOfCycle() throws {
     /// The smallest limit under which an archive can be decoded.
     func leastValues(_ ring: Ring) throws -> Int {
@@ -119,7 +119,7 @@ import Testing
     copy.parent = nil
   }
 
-  @Test("A list of 100,000 objects takes neither the stack nor quadratic time", .tags(.long), .longRunsOnly)
+  @Test("A list of 100,000 objects decodes without stack overflow or quadratic time", .tags(.long), .longRunsOnly)
   func longList() throws {
     let (head, all) = Link.list(100_000)
     let data = try ArchiveEncoder().encode(head)
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test("A-16, A-20: objects are archived as what they are, whatever class the reference to them has")
+  @Test("A-16, A-20: objects are archived with their dynamic class, whatever the type of the reference")
   func hierarchy() throws {
     let keeper = Keeper()
     let dog = Dog(name: "Rex", breed: "Pug")
@@ -197,7 +197,7 @@ import Testing
     for dog in [dog, puppy, copiedDog, copiedPuppy] { dog.friend = nil }
   }
 
-  @Test("A-14: each level of a hierarchy has a version and steps of its own")
+  @Test("A-14: each class of a hierarchy has its own version and steps")
   func levels() throws {
     guard
       case .graph(var graph) = try ArchiveDecoder().decodeValue(

@@ -85,7 +85,7 @@ private final class WrittenGarage: DescribedModel {
 }
 
 @Suite struct HandWrittenHierarchyTests {
-  @Test("A-5, A-14, M-14: classes written by hand keep superclass, identity and cycles")
+  @Test("A-5, A-14, M-14: handwritten classes keep inherited fields, identity and cycles")
   func hierarchy() throws {
     let owner = WrittenGarage(vehicles: [WrittenCar(name: "c", doors: 4), WrittenVehicle(name: "v")])
     for vehicle in owner.vehicles { vehicle.owner = owner }
@@ -97,7 +97,7 @@ private final class WrittenGarage: DescribedModel {
     #expect(try ArchiveEncoder(subclasses: [WrittenCar.self]).encode(copy) == data)
   }
 
-  @Test("V-2: a class that is not final has rules, which its subclasses keep and add to")
+  @Test("V-2: a subclass inherits the rules of its superclass and can add rules")
   func rules() throws {
     let decoder = ArchiveDecoder(subclasses: [WrittenCar.self])
     func decoded(_ vehicles: WrittenVehicle...) throws -> [WrittenVehicle] {

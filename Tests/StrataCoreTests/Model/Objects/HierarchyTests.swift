@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Classes and their superclasses")
 struct HierarchyTests {
-  @Test("M-1: a class has the fields of its superclasses after its own; a key that both declare is a mistake")
+  @Test("M-1: inherited fields follow a class's own fields, and a duplicate key throws invalidSchema")
   func fields() throws {
     #expect(Puppy.schema.fields.map(\.key) == ["weeks", "breed", "friend", "name", "keeper"])
     let keys = try Puppy(name: "Bit", breed: "Pug", weeks: 7).dictionaryValue.keys
@@ -17,7 +17,7 @@ struct HierarchyTests {
   }
 
   @Test(
-    "A-3: archives hold a field always, never or conditionally; weak ones conditionally, and inherited ones likewise")
+    "A-3: a field is archived always, never or conditionally, and inherited fields keep their behavior")
   func behaviours() {
     func behaviours(_ schema: ModelSchema) -> [String: ArchiveBehavior] {
       Dictionary(uniqueKeysWithValues: schema.fields.map { ($0.key, $0.archive) })
@@ -54,7 +54,8 @@ struct HierarchyTests {
 
   private let decoder = ArchiveDecoder(subclasses: [Dog.self, Puppy.self])
 
-  @Test("A-7, A-14: newer is refused wherever an object or a level of it stands", arguments: ["Cat", "Rex", "Bit"])
+  @Test(
+    "A-7, A-14: a newer version of any object or of its superclass throws newerModel", arguments: ["Cat", "Rex", "Bit"])
   func newer(name: String) throws {
     var (graph, numbers) = try graph()
     let number = try #require(numbers[name])
@@ -75,7 +76,7 @@ struct HierarchyTests {
     }
   }
 
-  @Test("A-19: the upgrader rewrites every object and keeps what refers to what")
+  @Test("A-19: the upgrader rewrites every object and keeps all references")
   func upgrade() throws {
     var (graph, numbers) = try graph()
     for number in numbers.values {
@@ -111,7 +112,7 @@ struct HierarchyTests {
     }
   }
 
-  @Test("A-8: the hook of a class is asked for each key of an object in a cycle, when upgrading too")
+  @Test("A-8: the key hook of a class is called for an object in a cycle, also when upgrading")
   func hooks() throws {
     let name = Sticker.schema.name
     let record = ModelRecord(typeName: name, modelVersion: 1, fields: [("caption", "x"), ("twin", .reference(0))])
@@ -144,13 +145,13 @@ struct HierarchyTests {
     }
   }
 
-  @Test("A hook gets the version of the class that declares the field, however far above")
+  @Test("A key hook receives the version of the class that declares the field, at any level")
   func versionsOfLevels() throws {
     let level = try archived(Level3())
     #expect([level.c, level.b, level.a] == ["c3", "b2", "a1"])
   }
 
-  @Test("An object that nothing refers to any more does no harm")
+  @Test("An unreferenced object does not prevent upgrading and decoding")
   func unreferenced() throws {
     var (graph, _) = try graph()
     graph.objects.append(.record(ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Ghost")])))
@@ -174,7 +175,7 @@ struct HierarchyTests {
   @Model(version: 1)
   struct Harbour { var boats: [Boat] = [] }
 
-  @Test("A record in the place of an object becomes the subclass that it names")
+  @Test("A record in place of an object decodes as the subclass that it names")
   func subclassInPlace() throws {
     let ferry = Ferry()
     (ferry.name, ferry.cars) = ("Helvetia", 7)
@@ -187,7 +188,7 @@ struct HierarchyTests {
     #expect(error?.code == .unknownType)
   }
 
-  @Test("A record of a class that stands alone is upgraded too")
+  @Test("A record of a class that is not in a graph is upgraded")
   func upgradeOfARecord() throws {
     let record = ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Cat")])
     let upgraded = try ArchiveUpgrader(Animal.self).upgrade(ArchiveEncoder().encode(record))
@@ -195,7 +196,7 @@ struct HierarchyTests {
     #expect(try ArchiveDecoder().decode(Animal.self, from: upgraded).name == "Cat")
   }
 
-  @Test("A-16: the version of a subclass at the root is its own, whatever that of its superclass")
+  @Test("A-16: an archive of a subclass has the version of the subclass, not of its superclass")
   func rootOfASubclass() throws {
     let data = try ArchiveEncoder().encode(Dog(name: "Rex", breed: "Pug"))
     #expect(try Stamp(of: data).modelVersion == 3)

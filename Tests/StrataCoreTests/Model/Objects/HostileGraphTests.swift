@@ -13,7 +13,7 @@ import Testing
     return try ArchiveEncoder().encodeBody(folder)
   }
 
-  @Test("Every truncation is an error")
+  @Test("Every truncation throws an error")
   func truncations() throws {
     let body = try body()
     for count in 0..<body.count {
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("Every changed byte is an error or a value, and never a trap")
+  @Test("Flipping any bit throws an error or decodes to a value, but never traps")
   func changes() throws {
     let body = try body()
     for place in body.indices {
@@ -47,13 +47,13 @@ import Testing
         typeName: "File", modelVersion: 1, fields: [("title", .string(title)), ("folder", folder), ("sibling", .null)]))
   }
 
-  @Test("U-9, X-7: references to objects of another type are refused")
+  @Test("U-9, X-7: a reference to an object of another type throws typeMismatch")
   func referencesToObjectsOfAnotherType() throws {
     let error = try #require(throws: ArchiveError.self) { try decode([file("x")], .reference(0)) }
     #expect(error.code == .typeMismatch)
   }
 
-  @Test("X-7: references to nothing are refused")
+  @Test("X-7: a reference without an object is rejected when encoding and decoding")
   func referencesToNothing() throws {
     #expect(throws: ArchiveError.self) {
       try ArchiveEncoder().encode(ObjectGraph(objects: [], root: .reference(0)), typeName: "F", modelVersion: 1)
@@ -73,7 +73,7 @@ import Testing
     var right: [Doubling] = []
   }
 
-  @Test("X-7: shared values that multiply without end are refused", .tags(.long), .longRunsOnly)
+  @Test("X-7: shared values that would multiply exponentially throw limitExceeded", .tags(.long), .longRunsOnly)
   func expansion() throws {
     var objects: [ArchiveValue] = [.record(ModelRecord(typeName: "Doubling", modelVersion: 1))]
     for number in 0..<40 {
@@ -87,7 +87,7 @@ import Testing
     #expect(error.code == .limitExceeded)
   }
 
-  @Test("X-7: values that refer to themselves are refused")
+  @Test("X-7: values that contain themselves throw limitExceeded")
   func selfReferences() throws {
     let fields: [(String, ArchiveValue)] = [("left", [.reference(0)]), ("right", [])]
     let graph = ObjectGraph(
@@ -98,7 +98,7 @@ import Testing
     #expect(error.code == .limitExceeded)
   }
 
-  @Test("A class that became a struct opens: each reference makes a value")
+  @Test("If a class has become a struct, each reference decodes to a value")
   func classesThatBecameStructs() throws {
     let record = ModelRecord(typeName: "Bug2", modelVersion: 1, fields: [("id", 7)])
     let graph = ObjectGraph(objects: [.record(record)], root: [.reference(0), .reference(0)])

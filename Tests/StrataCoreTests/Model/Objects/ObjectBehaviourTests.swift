@@ -10,7 +10,7 @@ extension File: FieldEquatable {}
 extension Folder: FieldEquatable {}
 
 @Suite struct ObjectBehaviourTests {
-  @Test("M-9, M-13, U-15: equality ends on cycles and looks at everything that can be reached")
+  @Test("M-9, M-13, U-15: equality terminates on cycles and compares all reachable objects")
   func equality() {
     func ring(_ names: [String]) -> [City] {
       let cities = names.map { City(name: $0) }
@@ -27,7 +27,7 @@ extension Folder: FieldEquatable {}
     for city in first + same + other { city.referenced = [] }
   }
 
-  @Test("Equality of lists of 20,000 objects takes no stack", .tags(.long), .longRunsOnly)
+  @Test("Comparing lists of 20,000 objects does not overflow the stack", .tags(.long), .longRunsOnly)
   func longLists() {
     let (one, all) = Link.list(20_000)
     let (other, others) = Link.list(20_000)
@@ -38,7 +38,7 @@ extension Folder: FieldEquatable {}
     Link.cut(others)
   }
 
-  @Test("M-9: an object of a subclass is never equal to one of its superclass")
+  @Test("M-9: an object of a subclass never equals an object of its superclass")
   func classes() {
     let dog = Dog(name: "Rex", breed: "Pug")
     #expect(dog != Animal(name: "Rex"))
@@ -47,7 +47,7 @@ extension Folder: FieldEquatable {}
     #expect(dog as Animal != Dog(name: "Rex", breed: "Boxer"))
   }
 
-  @Test("M-12, U-15: descriptions end on cycles and are the same in every run")
+  @Test("M-12, U-15: descriptions are cut off at cycles and in long chains")
   func description() {
     let city = City(name: "a")
     city.referenced = [city, City(name: "b")]
@@ -58,7 +58,7 @@ extension Folder: FieldEquatable {}
     Link.cut(all)
   }
 
-  @Test("M-11: a copy refers to the same objects, and has the class of the original")
+  @Test("M-11: a copy refers to the same objects and has the class of the original")
   func copy() throws {
     let folder = Folder(name: "a")
     folder.files = [File(title: "x")]
@@ -77,7 +77,7 @@ extension Folder: FieldEquatable {}
     #expect(renamed.breed == "Boxer" && renamed.name == "Rex")
   }
 
-  @Test("MG-5, MG-6: merging between classes of a hierarchy takes the fields that both have")
+  @Test("MG-5, MG-6: merging objects of different classes of a hierarchy merges their common fields")
   func mergeHierarchy() throws {
     let animal = Animal(name: "Cat")
     let dog = Dog(name: "Rex", breed: "Pug")
@@ -134,7 +134,7 @@ extension Folder: FieldEquatable {}
     }
   }
 
-  @Test("M-13: dictionaries and JSON say why they cannot hold cycles")
+  @Test("M-13: writing a cycle as a dictionary or JSON throws notEncodable with its path")
   func dictionariesAndJSONSayWhyTheyCannotHoldCycles() throws {
     let folder = Folder(name: "a")
     folder.files = [File(title: "x")]

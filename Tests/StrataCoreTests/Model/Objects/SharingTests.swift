@@ -3,14 +3,14 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Sharing that multiplies")
+@Suite("Shared values that multiply")
 struct SharingTests {
   private func archive(_ objects: [ArchiveValue], root: ArchiveValue) throws -> Data {
     try ArchiveEncoder().encode(ObjectGraph(objects: objects, root: root), typeName: "T", modelVersion: nil)
   }
 
   @Test(
-    "X-7: shared values that expand to millions are refused, and memory does not grow with them", .tags(.long),
+    "X-7: shared values that would expand to millions exceed the count limit", .tags(.long),
     .longRunsOnly)
   func values() throws {
     var objects: [ArchiveValue] = [.array((0..<100).map { .int($0) })]
@@ -28,7 +28,7 @@ struct SharingTests {
     #expect(archiveError { _ = try ArchiveDecoder().decode(Form.self, from: forms) }?.limit == .count)
   }
 
-  @Test("Objects that share others do not multiply where they are kept untyped", .tags(.long), .longRunsOnly)
+  @Test("Shared objects in an untyped field throw limitExceeded if they would multiply", .tags(.long), .longRunsOnly)
   func objects() throws {
     func knot(_ others: [ArchiveValue], any: ArchiveValue = .null) -> ArchiveValue {
       .record(ModelRecord(typeName: "Knot", modelVersion: 1, fields: [("others", .array(others)), ("any", any)]))
@@ -45,7 +45,7 @@ struct SharingTests {
     #expect(kept.recordValue?["others"]?.arrayValue?.first?.recordValue?["others"]?.arrayValue?.count == 2)
   }
 
-  @Test("A reference outside of a graph, and one beyond its objects, are damage")
+  @Test("A reference outside a graph, or to an index beyond its objects, throws damaged")
   func withoutGraph() throws {
     let plain = GzipMember.archive(body: Data([0xD9, 1, 0, 0x81, 0xD8, 0x1D, 0]))
     let error = archiveError { _ = try ArchiveDecoder().decodeValue(from: plain) }
@@ -59,7 +59,7 @@ struct SharingTests {
     #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: wrong) }?.code == .damaged)
   }
 
-  @Test("Sets inside of sets take time that does not double with each level")
+  @Test("Deeply nested sets and map keys do not take exponential time")
   func setsInSets() throws {
     let deep = (0..<200).reduce(ArchiveValue.int(1)) { value, _ in .set([value]) }
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(deep)) == deep)
@@ -69,7 +69,7 @@ struct SharingTests {
     #expect(try ArchiveDecoder().decode(SetTree.self, from: ArchiveEncoder().encode(trees)) == trees)
   }
 
-  @Test("Sets that differ in their order alone are one element, and no two keys of a map")
+  @Test("Sets that differ only in order are a single set element, and duplicates as map keys")
   func equalSets() throws {
     let pair: [ArchiveValue] = [.set([1, 2]), .set([2, 1])]
     #expect(

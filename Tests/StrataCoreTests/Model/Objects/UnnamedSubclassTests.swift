@@ -28,7 +28,7 @@ struct UnnamedSubclassTests {
     #expect(error?.description.contains(path) == true, "\(String(describing: error))")
   }
 
-  @Test("An archive, a body and a stream refuse an object of such a class, by its name and place")
+  @Test("Encoding an object of an unregistered subclass throws with its path or class name")
   func refused() throws {
     let port = Port(hulls: [Hull(name: "a"), Raft(name: "b")])
     let encoder = ArchiveEncoder()
@@ -42,7 +42,7 @@ struct UnnamedSubclassTests {
     try writer.append(Port(hulls: [Hull(name: "c")]))
   }
 
-  @Test("One that the encoder names is written, and read by a decoder with the same")
+  @Test("A subclass registered with the encoder and the decoder round-trips")
   func named() throws {
     let data = try ArchiveEncoder(subclasses: [Raft.self]).encode(Port(hulls: [Raft(name: "b")]))
     let copy = try ArchiveDecoder(subclasses: [Raft.self]).decode(Port.self, from: data)
