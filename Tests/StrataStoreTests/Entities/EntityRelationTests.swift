@@ -41,7 +41,7 @@ struct EntityRelationTests {
   }
 
   @Test(
-    "O-18, U-23: queries are as many for ten objects as for ten thousand", .tags(.long),
+    "O-18, U-23: the number of queries does not depend on the number of objects", .tags(.long),
     arguments: Effort.isLong ? [10, 1000, 10_000] : [10, 1000])
   func constantQueries(count: Int) throws {
     let (queue, entities, statements) = try world()
@@ -65,7 +65,7 @@ struct EntityRelationTests {
     #expect(statements.taken().count <= 12)
   }
 
-  @Test("O-25: an object that moves from one list to another is one row, whichever list is saved first")
+  @Test("O-25: an object that moves between lists stays one row, whichever list is saved first")
   func move() throws {
     for order in [[0, 1], [1, 0]] {
       let (queue, entities, _) = try world()
@@ -80,7 +80,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-25: sides that contradict each other are refused, and named")
+  @Test("O-25: contradictory sides of a relation throw an error that names them")
   func contradictions() throws {
     let (queue, entities, _) = try world()
     let (one, two) = (team(0, players: 0..<2), team(1, players: 2..<4))
@@ -115,7 +115,7 @@ struct EntityRelationTests {
       ])
   }
 
-  @Test("a list of an entity without a key writes what changed, and deletes what is gone")
+  @Test("A list of entities without a key inserts new elements and deletes removed ones")
   func withoutKey() throws {
     let (queue, entities, _) = try world()
     let player = Player(1, "a", 1, nil, nil, ["x", "y", "x"].map { Card(text: $0) })
@@ -131,7 +131,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-21, U-23: two rows exchange unique values; a clash with a third row fails, and leaves every row as it was")
+  @Test("O-21, U-23: two rows can swap unique values; a clash with a third row throws and changes nothing")
   func unique() throws {
     struct User: DescribedModel, Entity, Equatable {
       let id: Int
@@ -178,7 +178,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-18: a key may name a relation, and a tree of them is found level by level")
+  @Test("O-18: a key can include a relation, and a tree of such keys is matched level by level")
   func keysOfRelations() throws {
     final class Folder: DescribedModel, Entity {
       var name: String
@@ -220,7 +220,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("primary keys of several columns, of text, and none at all; foreign keys to other columns")
+  @Test("Composite, text and absent primary keys work, as do foreign keys to other columns")
   func otherKeys() throws {
     struct Item: DescribedModel, Entity, Equatable {
       let shop: String
@@ -270,7 +270,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-20: policies and hooks of fields decide where a row is there")
+  @Test("O-20: merge policies and hooks apply if a source matches an existing row")
   func policies() throws {
     struct Counter: DescribedModel, Entity, KeyMerging, Equatable {
       let id: Int
@@ -321,7 +321,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("rules of a model run on the row as it will be, and what they replace is kept")
+  @Test("Validation runs on the merged row, and the values it replaces are stored")
   func rules() throws {
     struct Account: DescribedModel, Entity, Validating, Equatable {
       let id: Int
@@ -351,7 +351,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-12: a table of several classes is read as the class that a column names")
+  @Test("O-12: each row is read as the class that its type column names")
   func subclasses() throws {
     let queue = try database { db in
       try db.execute(
@@ -367,7 +367,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("a document without a class sets the columns of the class that the row has")
+  @Test("A document without a class updates the columns of the existing row's class")
   func documentsOfSubclasses() throws {
     let queue = try database { db in
       try db.execute(
@@ -404,7 +404,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("entities come in parts of a request, each part with its relations")
+  @Test("forEach fetches entities in batches, each with its relations")
   func parts() throws {
     let (queue, entities, _) = try world()
     try entities.saveNow((0..<25).map { team($0, players: $0 * 2..<$0 * 2 + 2) })
@@ -420,7 +420,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("observation of GRDB sees what is saved, and fetches entities")
+  @Test("A GRDB observation sees saved rows and can fetch entities")
   func observing() async throws {
     let (queue, entities, _) = try world()
     let observation = ValueObservation.tracking { db in
