@@ -21,7 +21,7 @@ extension StoreProcessTests {
   static let counts = 150
   private static var part: Role? { environment["STRATA_PART"].flatMap { Role(rawValue: $0) } }
 
-  @Test("is the other process", .enabled(if: part != nil, "a helper of the other tests"))
+  @Test("Helper: acts as the other process", .enabled(if: part != nil, "a helper of the other tests"))
   func neighbour() throws {
     guard let path = Self.environment["STRATA_STORE_FILE"] else { return }
     let store = try SnapshotStore(url: URL(fileURLWithPath: path))
@@ -73,7 +73,7 @@ extension StoreProcessTests {
       #expect(process.terminationReason == .exit && process.terminationStatus == 0, "the other process failed")
     }
 
-    @Test("what another process saves is seen: within a second where the machine is free", .enabled(if: !isChild))
+    @Test("Saves by another process are observed, within a second on an idle machine", .enabled(if: !isChild))
     func seen() async throws {
       try await withFolder { folder in
         let url = folder.appending(path: "store")
@@ -100,7 +100,7 @@ extension StoreProcessTests {
     }
 
     @Test(
-      "three processes save at once: none sees that the store is busy, and no conditional save is lost",
+      "Three processes can save at once without busy errors or lost conditional saves",
       .enabled(if: !isChild))
     func hammering() throws {
       try withFolder { folder in
@@ -116,7 +116,7 @@ extension StoreProcessTests {
     }
 
     @Test(
-      "a process that keeps the journal from being shortened is named, and once it ends the journal is short",
+      "The status names a process that blocks journal truncation, and the journal shrinks after it ends",
       .enabled(if: !isChild))
     func reader() throws {
       try withFolder { folder in
@@ -160,7 +160,7 @@ extension StoreProcessTests {
     }
 
     @Test(
-      "the journal is synced after what is written to it, and before each acknowledgement",
+      "The journal is synced after each write and before each acknowledgement",
       .enabled(if: !isChild && canTrace, "needs strace, which may trace"))
     func synced() throws {
       try withFolder { folder in

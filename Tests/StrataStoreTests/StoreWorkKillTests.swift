@@ -13,7 +13,7 @@ extension StoreProcessTests {
 
   static let kept = 5
 
-  @Test("works until it is killed", .enabled(if: work != nil, "a helper of the other tests"))
+  @Test("Helper: works until it is killed", .enabled(if: work != nil, "a helper of the other tests"))
   func worker() throws {
     guard let work = Self.work, let name = Self.environment["STRATA_WORKER"],
       let path = Self.environment["STRATA_STORE_FILE"]
@@ -82,7 +82,7 @@ extension StoreProcessTests {
 
   #if os(Linux)
     @Test(
-      "whatever a process is at when it is killed, nothing is lost", .tags(.long), .enabled(if: !isChild),
+      "Killing a process during any kind of work loses nothing", .tags(.long), .enabled(if: !isChild),
       arguments: Effort.sample(2, of: Work.allCases))
     func killsAtWork(work: Work) throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
