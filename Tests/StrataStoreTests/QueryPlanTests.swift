@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Queries for keys and pages neither scan growing tables nor sort")
+@Suite("Query plans and time complexity")
 struct QueryPlanTests {
   /// The statements that run on a database, and how SQLite plans them.
   private final class Traced: Sendable {
@@ -94,7 +94,7 @@ struct QueryPlanTests {
     _ = try store.upgrade([Point5.self])
   }
 
-  @Test("What asks for a key or a page scans no table that grows with the store, and sorts nothing")
+  @Test("Queries for keys and pages neither scan growing tables nor sort")
   func plans() throws {
     let traced = try Traced()
     let store = try SnapshotStore(in: traced.queue)

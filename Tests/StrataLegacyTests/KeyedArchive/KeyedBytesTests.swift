@@ -56,10 +56,8 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("X-7: counts and references that are too large give the same models or error from both", .tags(.long))
-  func larger()
-    throws
-  {
+  @Test("X-7: oversized counts and references give the same models or error from bytes and rewritten list", .tags(.long))
+  func larger() throws {
     let data = try Self.archives()[0]
     for place in Effort.sample(60, of: data.indices) {
       var changed = data

@@ -305,7 +305,7 @@ struct KeyedWritingTests {
     #expect(archiveError { _ = try other.data() }?.code == .notEncodable)
   }
 
-  @Test("Plain values nest in at most 512 levels", arguments: [true, false])
+  @Test("Plain values can nest at most 512 levels deep", arguments: [true, false])
   func depth(_ isRight: Bool) throws {
     for wrap in [
       { [$0] }, { ["a": $0] }, { .record(ModelRecord(typeName: "A", modelVersion: nil, fields: [("a", $0)])) },

@@ -103,7 +103,7 @@ struct NestedArchiveTests {
     #expect(throws: Never.self) { try KeyedArchive(cut) }
   }
 
-  @Test("Archives nest in at most 8 levels, and deeper ones stay data", arguments: [0, 1, 7, 8, 9, 20])
+  @Test("Nested archives are opened up to 8 levels deep, and deeper ones stay data", arguments: [0, 1, 7, 8, 9, 20])
   func levels(_ levels: Int) throws {
     var value = try KeyedArchive(Self.onion(levels), opensNested: true).graph.root
     var depth = 0

@@ -104,7 +104,7 @@ struct AnswerRulesTests {
     #expect(try await !desk.ids().contains("8"))
   }
 
-  @Test("A failed refresh is an event, and fetch throws it after the cached rows")
+  @Test("A failed refresh emits an event, and fetch throws the error after yielding the cached rows")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }
     let events = desk.remote.events()

@@ -164,7 +164,7 @@ struct EndpointTests {
     #expect(try await office.remote.changes().map(\.entity) == ["Project"])
   }
 
-  @Test("Each received page is an event")
+  @Test("Each received page emits an event")
   func progress() async throws {
     let desk = try await Desk {
       $0.mappers = Desk.mappers(.page(of: 2))

@@ -167,7 +167,7 @@ struct IDTests {
   }
 
   @Test(
-    "A record whose response was lost and that a refresh returns becomes one record", arguments: [false, true])
+    "A new record whose response was lost is merged with the record that a refresh returns", arguments: [false, true])
   func lostAnswer(_ editsMeanwhile: Bool) async throws {
     let (server, entities, remote) = try await Self.notes("[]")
     let own = Note(key: UUID(), serverID: nil, text: "c", isPinned: true)

@@ -104,7 +104,7 @@ struct QueueTests {
   }
 
   @Test(
-    "New records with cyclic references are sent without the reference, which follows",
+    "New records with cyclic references are sent without one reference, which is sent afterwards",
     arguments: [1, 2, 3])
   func cycles(_ count: Int) async throws {
     let (server, queue, entities, remote) = try await Self.people()

@@ -182,7 +182,7 @@ struct RowBaseTests {
     #expect(try await Self.note(store) == Note(id: 1, title: "In", text: "theirs", size: 9, tags: ["a", "b"]))
   }
 
-  @Test("Saving an object without a base over an existing row throws staleSave")
+  @Test("Saving an object without a base over a synchronized row throws staleSave")
   func withoutBase() async throws {
     let (store, queue) = try Self.store()
     let made = Note(id: 1, title: "Made", text: "x")
