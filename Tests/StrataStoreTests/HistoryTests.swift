@@ -9,7 +9,7 @@ struct HistoryTests {
   /// The expected history of a key: its states in order, and the information for undo.
   private struct Oracle {
     var states: [Memo?] = []
-    /// The states that can be undone to, the last one being the state of now, and those that can be redone.
+    /// The states that undo can return to, ending with the current one, and the states that redo can return to.
     var past: [Memo?] = []
     var future: [Memo?] = []
 
@@ -105,7 +105,7 @@ struct HistoryTests {
       #expect(try store.write { try $0.save([1, 2], as: "k") }.number == 2)
       try store.write { _ = try $0.undo("k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1])
-      // An equal save leaves what was undone.
+      // Saving an equal value keeps the undone states.
       try store.write { _ = try $0.save([1], as: "k") }
       try store.write { _ = try $0.redo("k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1, 2])
@@ -214,7 +214,7 @@ struct HistoryTests {
     case fewFields
     /// Three texts of 20 to 40 bytes, of words that the document has.
     case threeTexts
-    /// The same, of letters and digits at random, which nothing can foresee.
+    /// The same with random letters and digits, which are incompressible.
     case threeRandomTexts
 
     func name(_ random: inout MemoRandom, _ number: Int = 0) -> String {
@@ -281,7 +281,7 @@ struct HistoryTests {
       var states: [[Part]] = []
       try store.write { transaction in
         for number in 0..<1000 {
-          // Some of words, some that nothing foresees, and some that are nearly all new.
+          // Some changes consist of words, some are incompressible, and some replace nearly all parts.
           for _ in 0..<(number % 50 == 49 ? 50 : 1) { parts[random.random.below(50)].name = random.text(30) }
           if number % 3 == 0 { parts[random.random.below(50)].name = "\(random.random.next())" }
           for (place, text) in longTexts.enumerated() { parts[50 + place].name = text + (number > 500 ? "!" : "") }

@@ -76,7 +76,7 @@ struct ObservingTests {
     changes.cancel()
     values.cancel()
     #expect(try await changes.value == 0)
-    // That there is none was the first one.
+    // The first element was nil, because there was no value.
     #expect(try await values.value == 1)
   }
 

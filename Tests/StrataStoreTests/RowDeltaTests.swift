@@ -61,7 +61,7 @@ struct RowDeltaTests {
         #expect(error.code == .damaged)
       }
     }
-    // Of other bytes than those that it was made of.
+    // The delta is applied to bytes other than its base.
     #expect(throws: (any Error).self) {
       try RowDelta.apply(delta, to: Array(base.reversed()), limits: ArchiveLimits())
     }

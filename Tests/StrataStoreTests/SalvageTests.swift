@@ -17,7 +17,7 @@ struct SalvageTests {
 
   /// The salvaged revisions, without those that salvage created.
   ///
-  /// Checks that all is as it was, and that no number that a key had can mean another revision from now on.
+  /// Checks that the copied values are unchanged, and that no revision number of a key can be reused for another revision.
   private static func brought(
     _ copy: URL, _ before: [String: [String]], _ numbers: [String: Int]
   ) throws -> [String: Set<String>] {
@@ -53,7 +53,7 @@ struct SalvageTests {
         }
       }
       try store.close()
-      // The last one of each but "intact": 9 to 11. Of "b" nothing but its number is left, and the table of keys forgot that.
+      // The last revision of each key except "intact": 9 to 11. The row in the table of keys no longer has the number of "b".
       try Database.change(url) {
         try $0.execute("UPDATE revisions SET time = time + 1 WHERE id IN (9, 10, 11)")
         try $0.execute("UPDATE keys SET head = 6 WHERE name = 'b'")
@@ -116,7 +116,7 @@ struct SalvageTests {
       let sizes = try [url, copy].map { url in try Database.change(url) { try $0.contentSize() } }
       #expect(sizes[1] < sizes[0] * 11 / 10)
       await storeErrorAsync(.invalid) { try await SnapshotStore(url: url).salvage(to: copy) }
-      // Numbers that were given are not given again.
+      // Assigned numbers are not reused.
       let next = try await SnapshotStore(url: copy).save(1, as: "n")
       #expect(next.sequence == 74)
     }

@@ -49,13 +49,13 @@ struct SchemaChangeTests {
       #expect(try versions(url) == [2, 1, 2])
       #expect(try CheckTests.dump(copy) == before)
       #expect(try versions(copy) == [1, 1, 1])
-      // Again, and nothing is to be done.
+      // Opening the store again changes nothing.
       try FileManager.default.removeItem(at: copy)
       let again = try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
       #expect(try again.check(.full).findings.map(\.description) == [])
       try again.close()
       #expect(!FileManager.default.fileExists(atPath: copy.path))
-      // Programs of today open it for reading.
+      // Programs of the current format open it read-only.
       #expect(try SnapshotStore(url: url).isReadOnly)
     }
   }
@@ -141,7 +141,7 @@ struct SchemaChangeTests {
       }
       #expect(try versions(url) == [2, 1, 2])
       if isDamaged {
-        // A disk that wrote something else than it was given.
+        // Simulates a disk that wrote wrong data.
         let page = try #require(try Database.change(url) { try $0.pages(of: "revisions") }.last)
         try Database.overwrite(url, pages: [page])
         let error = storeError(.schemaChangeFailed) {
@@ -171,7 +171,7 @@ struct SchemaChangeTests {
       let before = try fill(url)
       let older = try SnapshotStore(url: url)
       let schema = StoreSchema(steps: [Self.open]) {
-        // Another program is faster than the look, and then the disk is found to have written something else.
+        // Another program tries to save before the verification, which then finds wrong data on disk.
         storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
         try older.close()
         try Database.overwrite(url, pages: [#require(try Database.change(url) { try $0.pages(of: "revisions") }.last)])

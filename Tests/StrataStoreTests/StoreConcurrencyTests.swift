@@ -22,7 +22,7 @@ struct StoreConcurrencyTests {
     try store.write { try Self.save(number, $0) }
   }
 
-  /// The number that a state of the store has; each reads it in another way.
+  /// The number of the store's current state. Each reader reads it in a different way.
   private static func read(_ store: SnapshotStore, _ way: Int) async throws -> Int {
     switch way % 4 {
     case 0:

@@ -5,7 +5,7 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Calls to the system that work on a store makes, the ones of SQLite too, fail one by one.
+  /// Every system call made by work on a store, including those of SQLite, fails in turn.
   ///
   /// All rounds run in one process that has Tests/Faults/faults.c. `STRATA_FAULT_STEP` is the distance between the calls that fail;
   /// Tests/Scripts/store-faults lets each one fail.
@@ -149,7 +149,7 @@ import Testing
       round = "\(work), \(application), \(way) at \(call)"
       (notes, failed, saved, isPruned) = ([], [], [], false)
       Faults.set(place.path, at: call, way)
-      // Whatever ends it was noted.
+      // The error that ended the work has been recorded.
       try? session(work, application)
       let calls = Faults.calls
       Faults.set(place.path, at: 0, way)

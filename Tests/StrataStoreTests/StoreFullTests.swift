@@ -24,7 +24,7 @@ struct StoreFullTests {
         let text = text()
         do {
           try store.write { transaction in
-            // The first part fits, and goes with the second one.
+            // The first part fits, but is rolled back with the second one.
             try transaction.save(Part(name: "small", weight: Double(saved.count)), as: "small")
             try transaction.save(Part(name: text, weight: nil), as: "k")
           }
@@ -89,7 +89,7 @@ struct StoreFullTests {
   }
 
   #if os(Linux)
-    /// Fills a store in another process, and then checks that it has what was acknowledged, and goes on.
+    /// Fills a store in another process, then checks that it has every acknowledged save and can be saved to again.
     private func fill(_ folder: URL, log: URL, limit: Int?, makeRoom: () throws -> Void = {}) throws {
       let url = folder.appending(path: "full.store")
       try Data().write(to: log)
@@ -130,7 +130,7 @@ struct StoreFullTests {
     }
 
     private static var canMount: Bool {
-      // Where it cannot be tried, it cannot be used.
+      // If the command cannot be run, mounting is not available.
       (try? withFolder { folder in
         guard try run("/bin/mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder.path) == 0 else { return false }
         return try run("/bin/umount", folder.path) == 0

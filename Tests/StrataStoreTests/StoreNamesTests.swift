@@ -24,7 +24,7 @@ struct StoreNamesTests {
       storeError(.invalid) { try transaction.revisions(prefix: "a\u{0}") }
       storeError(.invalid) { try transaction.undo("a\u{0}") }
     }
-    // The transaction was kept, with nothing of what was refused.
+    // The transaction was committed without the rejected changes.
     #expect(try store.read { try $0.history(of: "a").map(\.number) } == [1])
     #expect(try store.check(.full).isClean)
   }
@@ -56,7 +56,7 @@ struct StoreNamesTests {
       storeError(.damaged) { try store.writeNow { try $0.save(9, as: key) } }
       storeError(.damaged) { try store.readNow { try $0.revisions() } }
       storeError(.damaged) { try store.readNow { try $0.forEach(Int.self) { _ in } } }
-      // Iterating tells of it and goes on.
+      // Iteration throws for it and continues.
       var iterator = store.entries(Int.self).makeAsyncIterator()
       await storeErrorAsync(.damaged) { try await iterator.next() }
       #expect(try await iterator.next()?.value == 13)
@@ -139,7 +139,7 @@ struct StoreNamesTests {
       #expect(try transaction.value(Int.self, for: composed) == 3)
       #expect(try transaction.value(Int.self, for: decomposed) == 14)
     }
-    // The report has one entry for both, with all that went.
+    // The report has one entry for both keys, with all removed revisions.
     let report = try store.prune([.keepLast(1)])
     #expect(report.removedCount == 3 && report.kept == 4)
   }
@@ -196,7 +196,7 @@ struct StoreNamesTests {
         }
       }
       #expect(try store.read { try $0.value(Int.self, for: "p") } == 1)
-      // The same definition is saved again, which heals it.
+      // Saving the same definition again repairs it.
       try store.write { _ = try $0.save(Part(name: "y"), as: "q") }
       #expect(try store.read { try $0.value(Part.self, for: "p", at: .revision(1))?.name } == "x")
       #expect(try store.check(.full).findings.map(\.description) == [])

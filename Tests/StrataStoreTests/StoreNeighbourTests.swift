@@ -4,17 +4,17 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Two processes on one store, and what the system sees of a save.
+/// Tests with two processes on one store, and the system calls of a save.
 extension StoreProcessTests {
   /// The task of the other process.
   enum Role: String {
-    /// Saves now and then, and notes when.
+    /// Saves at intervals, with the time as the note.
     case saver
     /// Adds to a number that others add to as well.
     case counter
     /// Holds a transaction that reads.
     case reader
-    /// Saves, and reports it by `write`.
+    /// Saves, and reports each save by `write`.
     case speaker
   }
 
@@ -122,7 +122,7 @@ extension StoreProcessTests {
       try withFolder { folder in
         let url = folder.appending(path: "store")
         let store = try SnapshotStore(url: url)
-        // Data that does not compress, and of which no part repeats.
+        // Incompressible data without repetitions.
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/urandom"))
         func save() throws {
           let data = try #require(try file.read(upToCount: 1 << 20))
@@ -146,14 +146,14 @@ extension StoreProcessTests {
 
     private static let tracer = "/usr/bin/strace"
 
-    /// Whether there is a strace that may trace.
+    /// Whether strace is available and permitted to trace.
     private static var canTrace: Bool {
       guard FileManager.default.isExecutableFile(atPath: tracer) else { return false }
       let process = Process()
       process.executableURL = URL(fileURLWithPath: tracer)
       process.arguments = ["-o", "/dev/null", "true"]
       process.standardError = FileHandle.nullDevice
-      // Where it cannot be tried, it cannot be used.
+      // If strace cannot be started, it is not available.
       guard (try? process.run()) != nil else { return false }
       process.waitUntilExit()
       return process.terminationStatus == 0

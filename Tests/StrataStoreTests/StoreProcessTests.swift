@@ -94,8 +94,8 @@ struct StoreProcessTests {
       }
     }
 
-    /// Checks that every revision that a process acknowledged is in the store with what was saved, and that no transaction is
-    /// there by half.
+    /// Checks that the store contains every acknowledged revision with its saved value, and no partial
+    /// transaction.
     ///
     /// - Returns: how many were acknowledged, and how many there are.
     static func check(_ url: URL, _ names: [String]) throws -> (Int, Int) {

@@ -25,7 +25,7 @@ struct StoreTests {
       #expect(revision.typeName == "Point" && revision.modelVersion == 2 && revision.action == .save)
       #expect(try store.read { try $0.value(Point5.self, for: "other") } == nil)
       #expect(try store.synchronous == 2)
-      // Of another type: an error, not a value made up.
+      // Reading as another type throws instead of inventing a value.
       storeError(.notDecodable) { try store.read { try $0.value(Point5.self, for: "t") } }
     }
   }
@@ -44,7 +44,7 @@ struct StoreTests {
       }
       #expect(try store.read { try $0.revisions() }.isEmpty)
     }
-    // The numbers of definitions that were rolled back are given to others.
+    // The identifiers of rolled-back definitions are reused.
     try store.write { transaction in
       try transaction.save(Part(name: "y"), as: "q")
       try transaction.save(point, as: "p")

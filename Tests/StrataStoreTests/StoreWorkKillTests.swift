@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Processes that upgrade, prune, restore, back up and change the tables of a store, and are killed at it, beside one that saves.
+/// Processes that are killed while they upgrade, prune, restore, back up or migrate a store to which another process saves.
 extension StoreProcessTests {
   /// The work that a process repeats. Its keys begin with `work/` and its name.
   enum Work: String, CaseIterable, Sendable {
@@ -177,7 +177,7 @@ extension StoreProcessTests {
       let store = try SnapshotStore(url: url)
       #expect(try store.check(.full).findings.map(\.description) == [])
       for name in names {
-        // The last number that was acknowledged of each key: its history holds all before it, or what is kept of them.
+        // The last acknowledged number of each key. Its history has all earlier revisions, or those that pruning kept.
         var last: [String: Int] = [:]
         for line in try lines(url, name) {
           let parts = line.split(separator: " ", maxSplits: 1)
@@ -205,7 +205,7 @@ extension StoreProcessTests {
       let history = try transaction.history(of: key)
       #expect(history.last.map { $0.number >= number } == true, "\(key) \(number)")
       let numbers = Set(history.map(\.number))
-      // All where nothing is removed, and else what is kept at least.
+      // All revisions if nothing is pruned, otherwise at least those that are kept.
       if work != .prune { #expect((1...number).allSatisfy { numbers.contains($0) }, "\(key) \(number)") }
       #expect(numbers.count >= min(number, kept))
       for revision in work == .prune ? history.suffix(30) : history {

@@ -112,7 +112,7 @@ struct TwoProgramsTests {
         // On threads of their own, since they wait.
         Thread.detachNewThread {
           Thread.sleep(forTimeInterval: 0.015 * Double(place))
-          // Before one ends, the other one has begun.
+          // Each read begins before the other one ends.
           while !isOver.withLock({ $0 }) {
             #expect(throws: Never.self) {
               try store.readNow { transaction in

@@ -81,7 +81,7 @@ struct UpgradeTests {
           }
         }
       }
-      // Numbers and sequences are the same here.
+      // Revision numbers and sequences are equal in this store.
       var failing: Set<Int> = []
       if isDamaged {
         let base = try Database.change(url) { try $0.number("SELECT base FROM revisions WHERE id = 600") }
@@ -107,7 +107,7 @@ struct UpgradeTests {
         try (1...count).filter { try database.number("SELECT count(*) FROM failures WHERE revision = \($0)") == 1 }
       }
       #expect(Set(aside) == failing)
-      // Whatever is not set aside was rewritten.
+      // Every revision that did not fail was rewritten.
       let old = try Database.change(url) {
         try $0.number(
           """

@@ -34,7 +34,7 @@ struct EntityColumnTests {
     "STRING", "DECIMAL(10,5)",
   ]
 
-  /// Saves a value, reads it and saves it again. Returns the read value and the second report; `nil` if the store refuses the value.
+  /// Saves a value, reads it and saves it again. Returns the read value and the second report, or `nil` if the store rejects the value.
   static func saved<T: Archivable & Sendable & Equatable>(_ value: T, _ declared: String) throws -> (T, EntityReport)? {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value \(declared))")
     }
@@ -48,7 +48,7 @@ struct EntityColumnTests {
     return (try #require(found.first).value, try entities.saveNow(Box(value)))
   }
 
-  /// Every value comes back as it was from a column of every type, or is refused; a second save writes nothing.
+  /// Checks that every value round-trips through every column type or is rejected, and that a second save writes nothing.
   static func check<T: Archivable & Sendable & Equatable>(
     _ values: [T], refused: Set<String> = [], _ line: Int = #line, same: (T, T) -> Bool = { $0 == $1 }
   ) throws {

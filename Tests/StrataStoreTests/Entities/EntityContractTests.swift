@@ -50,7 +50,7 @@ struct EntityContractTests {
     #expect(again.isEmpty)
     #expect(again["parent"] == .init(unchanged: 1))
     #expect(again["child"] == .init(unchanged: 6))
-    // And what was read.
+    // Saving fetched objects writes nothing, either.
     let parents = try await entities.fetchAll(Parent.all())
     #expect(try await entities.save(parents).isEmpty)
   }
@@ -79,7 +79,7 @@ struct EntityContractTests {
     #expect(again[0].orderedChildren.map(\.childID) == [3, 5])
     #expect(again[0].unorderedChildren.map(\.childID).sorted() == [0, 1])
     #expect(try queue.lines("SELECT id, childID FROM child WHERE childID IN (3, 5) ORDER BY id") == ids)
-    // O-25: the other side has let go, and the rows are still there.
+    // O-25: the other side no longer refers to the rows, which still exist.
     #expect(try queue.lines("SELECT parent1, parent2, place FROM child WHERE childID IN (2, 4)") == ["-|-|-", "-|-|-"])
   }
 
@@ -144,7 +144,7 @@ struct EntityContractTests {
       #expect(try Int.fetchOne(db, sql: "SELECT nextID FROM node WHERE id = 1") == 2)
       try entities.apply(.json(["id": 1, "next": .null]), to: Node.self, in: db)
       #expect(try Int.fetchOne(db, sql: "SELECT nextID FROM node WHERE id = 1") == nil)
-      // A chain that is long does not take the stack.
+      // A long chain does not overflow the stack.
       var chain: Node?
       let end = Effort.rounds(2_000, long: 20_000)
       for id in (3..<end).reversed() { chain = Node(id, chain) }

@@ -201,7 +201,7 @@ struct EntityListTests {
       #"{"id": 1, "address": {"street": "a"}, "rooms": [{"name": "x", "chairs": [{"id": 1}]}, {"name": "y"}], "tags": [{"name": "t"}]}"#
     )
     #expect(try apply(#"{"id": 1}"#).isEmpty)
-    // The chairs of a room that is there stay, where nothing is said about them.
+    // The chairs of an existing room are kept if the document does not contain them.
     #expect(try apply(#"{"id": 1, "rooms": [{"name": "x"}, {"name": "y"}]}"#).isEmpty)
     #expect(try fetched(1).rooms.map(\.chairs.count) == [1, 0])
     _ = try apply(#"{"id": 1, "address": null, "rooms": [{"name": "x", "chairs": []}]}"#)

@@ -17,7 +17,7 @@ struct EntityMappingTests {
     static let entityMapping = EntityMapping(table: "note")
   }
 
-  /// The same with a mapping of its own for each `P`.
+  /// The same model, with a separate mapping for each `P`.
   struct Mapped<P: MappingSource>: VersionedModel, Entity {
     var note: Note
     static var schema: ModelSchema {
@@ -140,7 +140,7 @@ struct EntityMappingTests {
       #expect(try Note.fetchOne(db, key: 1)?.text == "x")
       try entities.save(Parent(numberString: "1", requiredString: "r"), in: db)
       #expect(throws: EntityError.self) { try Parent.fetchAll(db) }
-      // O-9: what a transaction has changed is seen in it.
+      // O-9: a transaction sees its own changes.
       try db.execute(sql: "UPDATE note SET title = 'c' WHERE id = 1")
       #expect(try entities.fetchOne(Note.filter(Column("id") == 1), in: db)?.title == "c")
       #expect(try Note.deleteOne(db, key: 1))

@@ -12,7 +12,7 @@ struct EntityRelationTests {
     private let lock = NSLock()
     private var lines: [String] = []
     func add(_ line: String) { lock.withLock { lines.append(line) } }
-    /// Those since the last call, but for what the tables are asked about themselves.
+    /// The statements since the last call, except queries about the schema.
     func taken() -> [String] {
       lock.withLock {
         defer { lines = [] }
@@ -49,14 +49,14 @@ struct EntityRelationTests {
     _ = statements.taken()
     try entities.saveNow(teams)
     let first = statements.taken()
-    // A new row has nothing that leads on, so that only keys are looked up.
+    // A new row has no relations to read, so only keys are looked up.
     #expect(first.filter { $0.hasPrefix("SELECT") }.count == 3)
     #expect(first.filter { $0.hasPrefix("INSERT") }.count == count / 10 * 12)
-    // The captain of a team is a member of it, so that one of the two foreign keys comes later.
+    // The captain of a team is also a member, so one of the two foreign keys is set by a later update.
     #expect(first.filter { $0.hasPrefix("UPDATE") }.count <= count / 10)
     #expect(try entities.saveNow(teams).isEmpty)
     let second = statements.taken()
-    // Three keys; members, cards, and badges together with their pairs.
+    // Three keys, members, cards, and badges joined with their pairs.
     #expect(second.filter { $0.hasPrefix("SELECT") }.count == 6, "\(second.map { $0.prefix(60) + $0.suffix(160) })")
     #expect(second.count == 6)
     let found = try queue.read { db in try entities.fetchAll(Team.all(), in: db) }
@@ -165,12 +165,12 @@ struct EntityRelationTests {
     try queue.write { db in
       entityError(.clash) { try entities.save(User(id: 1, email: "U2@X", rank: 9), in: db) }
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), in: db) }
-      // One key is asked for: then the other one may change, unless it is the primary key.
+      // If only one key is matched, the other one may change, unless it is the primary key.
       let moved = try entities.save(User(id: 3, email: "new@x", rank: 3), matching: ["primaryKey"], in: db)
       #expect(moved.changes.map(\.columns) == [["email"]])
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), matching: ["email"], in: db) }
       entityError(.invalidMapping) { try entities.save(users, matching: ["mail"], in: db) }
-      // SQLite's collation counts, within a save too.
+      // SQLite's collation also applies within a save.
       let same = try entities.apply(
         .json([["id": 20, "email": "A@b", "rank": 20], ["email": "a@B", "rank": 21]]), to: User.self, in: db)
       #expect(same["user"] == .init(inserted: 1))
@@ -202,7 +202,7 @@ struct EntityRelationTests {
     let report = try queue.write { db in
       let root = try #require(try entities.fetchOne(Folder.filter(Column("id") == 1), in: db))
       #expect(try entities.save(root, in: db).isEmpty)
-      // Other objects for the folders that are there, and two below them that are new, one of them twice.
+      // New objects for the existing folders, and two new folders below them, one of them twice.
       func leaf(_ name: String) -> Folder { Folder(name, Folder("b", Folder("a", Folder("root", nil)))) }
       return try entities.save([leaf("x"), leaf("y"), leaf("x"), Folder("other root", nil)], in: db)
     }

@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Objects that know what they were when they were fetched.
+/// Objects with a base, which is their state when they were fetched.
 @Suite("Entities: stale objects")
 struct RowBaseTests {
   struct Note: DescribedModel, Entity, Equatable {
@@ -144,7 +144,7 @@ struct RowBaseTests {
       try db.execute(sql: "UPDATE note SET tags = ?", arguments: [ArchiveEncoder().encode(["a"])])
     }
     let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self, Person.self)
-    // A server has them, too.
+    // The tables are synchronized with a server.
     store.servers.set(Set(store.catalog.types.map(\.table))) { _, _ in }
     return (store, queue)
   }
@@ -256,7 +256,7 @@ struct RowBaseTests {
     let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
     #expect(found.name == "zz" && found.pages.map(\.text) == ["y", "theirs"])
     #expect(folder.pages.map(\.text) == ["y", "two"], "the object stays as it is")
-    // One that was made here has a base from its first save on.
+    // An object created by the app has a base after its first save.
     let made = Folder(5, "made")
     try await store.save(made)
     made.name = "again"
@@ -485,7 +485,7 @@ struct RowBaseTests {
           try db.execute(sql: "INSERT INTO page VALUES (?, ?, ?, 1)", arguments: [id, name, place])
         }
       }
-      // So does the object.
+      // The object changes some of its values, too.
       var edited = note
       if random.isOnce(in: 2) { edited.title = random.isOnce(in: 2) ? "M" : "T" }
       if random.isOnce(in: 2) { edited.text = random.isOnce(in: 2) ? "M" : nil }
