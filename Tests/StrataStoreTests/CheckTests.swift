@@ -44,7 +44,8 @@ struct CheckTests {
   }
 
   @Test(
-    "A store that is as it was written is clean", arguments: [.quick, .share(percent: 50), .full] as [StoreCheckLevel])
+    "Checking an undamaged store reports no findings",
+    arguments: [.quick, .share(percent: 50), .full] as [StoreCheckLevel])
   func clean(level: StoreCheckLevel) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -77,7 +78,7 @@ struct CheckTests {
     ),
   ]
 
-  @Test("Damage is found, with its place, and with what to do", arguments: damages.indices)
+  @Test("A check reports each kind of damage with its location and advice", arguments: damages.indices)
   func damage(place: Int) throws {
     try withFolder { folder in
       let (what, sql, level, kind) = Self.damages[place]
@@ -92,7 +93,7 @@ struct CheckTests {
     }
   }
 
-  @Test("A backup is one file, holds every save that was acknowledged before, and opens as a store")
+  @Test("A backup is a single file that opens as a store and contains every acknowledged save")
   func backup() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store"), file = folder.appending(path: "backup")
@@ -124,7 +125,7 @@ struct CheckTests {
     }
   }
 
-  @Test("A backup of a damaged store is none, and the last one stays")
+  @Test("Backing up a damaged store throws damaged and keeps the previous backup")
   func damagedBackup() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), file = folder.appending(path: "backup")

@@ -4,13 +4,13 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Saving beside damage")
+@Suite("Saving to a damaged store")
 struct DamagedContentTests {
   /// So long that a row has a blob of its own.
   private static func numbers(_ number: Int) -> [Int] { (0..<1000).map { $0 * 7919 + number } }
 
   @Test(
-    "What was acknowledged can be read, also where the store has the same content damaged",
+    "Saving content again repairs the damaged stored copy that other keys share",
     arguments: ["bytes = x'0011'", "bytes = 'text'", "crc = crc + 1", "size = size + 1", "size = 'x'"])
   func sharedContent(damage: String) throws {
     try withFolder { folder in
@@ -36,7 +36,7 @@ struct DamagedContentTests {
     }
   }
 
-  @Test("A key whose last or first revision cannot be read is saved and restored", arguments: ["DESC", "ASC"])
+  @Test("A key with an unreadable first or last revision can still be saved and restored", arguments: ["DESC", "ASC"])
   func damagedHead(order: String) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -66,7 +66,7 @@ struct DamagedContentTests {
     }
   }
 
-  @Test("Half a save is not kept, whoever catches its error")
+  @Test("A transaction that catches the error of a failed save still throws and saves nothing")
   func halfSave() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), text = String(repeating: "some long text ", count: 100)
@@ -88,7 +88,7 @@ struct DamagedContentTests {
   }
 
   @Test(
-    "Counts that no store can have are damage",
+    "Impossible revision and head counts throw damaged",
     arguments: [
       "revisions = 9223372036854775807", "heads = 9223372036854775807", "revisions = -1", "heads = -1",
       "revisions = 9007199254740993", "revisions = 'x'", "heads = 1e300",
@@ -111,7 +111,7 @@ struct DamagedContentTests {
     }
   }
 
-  @Test("A row with a right checksum and a number that is never given is damage", arguments: [0, -1, Int64.min])
+  @Test("A row with a valid checksum and an impossible revision number throws damaged", arguments: [0, -1, Int64.min])
   func numberNeverGiven(seq: Int64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -125,7 +125,7 @@ struct DamagedContentTests {
     }
   }
 
-  @Test("Neither a label nor a time gives the value of another key or time in silence")
+  @Test("A damaged label or time throws damaged instead of returning the value of another revision")
   func otherValues() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), clock = Clock()

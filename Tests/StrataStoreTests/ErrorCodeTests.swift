@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("What errors of SQLite mean")
+@Suite("Mapping of SQLite errors")
 struct ErrorCodeTests {
   /// Every result code that SQLite returns for a failure, with the code of the store.
   private static let codes: [(ResultCode, StoreError.Code)] = [
@@ -19,7 +19,7 @@ struct ErrorCodeTests {
     (.SQLITE_NOTADB, .notAStore),
   ]
 
-  @Test("Each result code has one code, whatever else is in it")
+  @Test("Each SQLite result code, extended or not, maps to one store error code")
   func resultCodes() {
     #expect(Set(Self.codes.map(\.0.rawValue)) == Set(1...26))
     for (result, code) in Self.codes {
@@ -34,7 +34,7 @@ struct ErrorCodeTests {
     }
   }
 
-  @Test("A failure of the system to read is no damage, and one to write for which there is no room is that")
+  @Test("A failed read maps to fileSystem instead of damaged, and a write without space maps to full")
   func systemErrors() {
     #expect(StoreError.meaning(of: .SQLITE_CORRUPT, [EIO]).code == .fileSystem)
     #expect(StoreError.meaning(of: .SQLITE_CORRUPT_INDEX, [ENXIO]).code == .fileSystem)

@@ -9,7 +9,7 @@ struct HistoryTests {
   /// The expected history of a key: its states in order, and the information for undo.
   private struct Oracle {
     var states: [Memo?] = []
-    /// The states that can be undone to, the last one being the state of now, and those that can be redone.
+    /// The states that undo can return to, ending with the current one, and the states that redo can return to.
     var past: [Memo?] = []
     var future: [Memo?] = []
 
@@ -35,7 +35,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "Random saves, deletions, restores, undo and redo agree with a list of states", .tags(.long),
+    "Random saves, deletions, restores, undo and redo match a list of states", .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
@@ -97,7 +97,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("An equal save makes no revision, so that undo steps over what changed; one with a note does")
+  @Test("Saving an equal value adds no revision and keeps redo available; with a note it adds one")
   func equalSaves() throws {
     try withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))
@@ -105,7 +105,7 @@ struct HistoryTests {
       #expect(try store.write { try $0.save([1, 2], as: "k") }.number == 2)
       try store.write { _ = try $0.undo("k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1])
-      // An equal save leaves what was undone.
+      // Saving an equal value keeps the undone states.
       try store.write { _ = try $0.save([1], as: "k") }
       try store.write { _ = try $0.redo("k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1, 2])
@@ -122,7 +122,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("Time never orders: a clock that was set back changes nothing")
+  @Test("Revisions are ordered by sequence, even if the clock was set back")
   func clock() throws {
     let clock = Clock()
     let store = try SnapshotStore(inMemory: clock.options)
@@ -148,7 +148,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("Labels name revisions, move, and can be taken away")
+  @Test("Labels name revisions and can be moved and removed")
   func labels() throws {
     let store = try SnapshotStore()
     try store.write { transaction in
@@ -169,7 +169,7 @@ struct HistoryTests {
     #expect(try store.read { try $0.revision(of: "n") }?.origin == 1)
   }
 
-  @Test("What differs between two revisions is told key path by key path")
+  @Test("The difference of two revisions lists each changed key path")
   func differences() throws {
     let store = try SnapshotStore()
     var memo = MemoRandom(seed: 1).withParts()
@@ -186,7 +186,7 @@ struct HistoryTests {
     #expect(try store.read { try $0.difference(of: "m", from: .revision(2)) }.changes.count == 1)
   }
 
-  @Test("Revisions of two versions are compared field by field, or upgraded before")
+  @Test("Revisions of different model versions are compared field by field or after upgrading")
   func differencesOfVersions() throws {
     let store = try SnapshotStore()
     try store.write { transaction in
@@ -214,7 +214,7 @@ struct HistoryTests {
     case fewFields
     /// Three texts of 20 to 40 bytes, of words that the document has.
     case threeTexts
-    /// The same, of letters and digits at random, which nothing can foresee.
+    /// The same with random letters and digits, which are incompressible.
     case threeRandomTexts
 
     func name(_ random: inout MemoRandom, _ number: Int = 0) -> String {
@@ -238,7 +238,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "A hundred revisions of a document take at most three times its bytes", .longRunsOnly, .tags(.long),
+    "A hundred revisions of a document take at most three times its size", .longRunsOnly, .tags(.long),
     arguments: Edits.allCases)
   func space(edits: Edits) throws {
     try withFolder { folder in
@@ -270,7 +270,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "Of a thousand revisions each opens with at most ⌈log2 n⌉ + 1 inflations, and one for each long text in it",
+    "Reading one of a thousand revisions takes at most ⌈log2 n⌉ + 1 inflations plus one per long text",
     .tags(.long), .longRunsOnly)
   func inflations() throws {
     try withFolder { folder in
@@ -281,7 +281,7 @@ struct HistoryTests {
       var states: [[Part]] = []
       try store.write { transaction in
         for number in 0..<1000 {
-          // Some of words, some that nothing foresees, and some that are nearly all new.
+          // Some changes consist of words, some are incompressible, and some replace nearly all parts.
           for _ in 0..<(number % 50 == 49 ? 50 : 1) { parts[random.random.below(50)].name = random.text(30) }
           if number % 3 == 0 { parts[random.random.below(50)].name = "\(random.random.next())" }
           for (place, text) in longTexts.enumerated() { parts[50 + place].name = text + (number > 500 ? "!" : "") }
@@ -319,7 +319,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "Documents beyond deflate's window are short in the history, too", .tags(.long),
+    "The history of a document larger than the deflate window stays small", .tags(.long),
     arguments: Effort.sample(1, of: [100_000, 30_000, 400_000]))
   func largeDocuments(size: Int) throws {
     try withFolder { folder in

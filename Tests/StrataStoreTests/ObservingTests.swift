@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Observing")
 struct ObservingTests {
-  @Test("A value comes now and after each change, also of another store on the file", arguments: [false, true])
+  @Test(
+    "A sequence of values yields the current value and each change, also of another store", arguments: [false, true])
   func values(isOther: Bool) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -24,7 +25,7 @@ struct ObservingTests {
     }
   }
 
-  @Test("Each revision comes once and in order, while several tasks save")
+  @Test("Each revision is delivered once and in order while several tasks save")
   func changes() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -51,7 +52,7 @@ struct ObservingTests {
     }
   }
 
-  @Test("Cancelling ends a sequence that waits")
+  @Test("Cancelling ends a waiting sequence")
   func cancelling() async throws {
     let store = try SnapshotStore()
     let (waiting, gate) = AsyncStream.makeStream(of: Void.self)
@@ -75,11 +76,11 @@ struct ObservingTests {
     changes.cancel()
     values.cancel()
     #expect(try await changes.value == 0)
-    // That there is none was the first one.
+    // The first element was nil, because there was no value.
     #expect(try await values.value == 1)
   }
 
-  @Test("Whoever asks again after an error waits, and goes on after the next change")
+  @Test("After an error, a sequence of values waits before it retries and continues after the next change")
   func retrying() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -97,7 +98,7 @@ struct ObservingTests {
     }
   }
 
-  @Test("A damaged revision stops nothing but itself, and the ones after it come")
+  @Test("A damaged revision throws once, and the sequence continues after it")
   func damagedRevision() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -115,7 +116,7 @@ struct ObservingTests {
     }
   }
 
-  @Test("Changes begin when they are asked for, and after a number that was given")
+  @Test("A sequence of changes starts at its creation or after the given sequence number")
   func beginning() async throws {
     let store = try SnapshotStore()
     try await store.save(1, as: "before")

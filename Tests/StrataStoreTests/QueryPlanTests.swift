@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Query plans and the growth of work")
+@Suite("Query plans and time complexity")
 struct QueryPlanTests {
   /// The statements that run on a database, and how SQLite plans them.
   private final class Traced: Sendable {
@@ -94,7 +94,7 @@ struct QueryPlanTests {
     _ = try store.upgrade([Point5.self])
   }
 
-  @Test("What asks for a key or a page scans no table that grows with the store, and sorts nothing")
+  @Test("Queries for keys and pages neither scan growing tables nor sort")
   func plans() throws {
     let traced = try Traced()
     let store = try SnapshotStore(in: traced.queue)
@@ -119,7 +119,7 @@ struct QueryPlanTests {
     }
   }
 
-  @Test("What goes through the whole store makes no index for it, and sorts by definition only")
+  @Test("Queries over the whole store build no automatic index and sort only by definition")
   func wholePlans() throws {
     let traced = try Traced()
     let store = try SnapshotStore(in: traced.queue)
@@ -146,7 +146,7 @@ struct QueryPlanTests {
     }
   }
 
-  @Test("Entities are found by an index, whatever relation leads to them")
+  @Test("Entities are found by index through every relation")
   func entityPlans() throws {
     let traced = try Traced()
     try traced.queue.write { db in
@@ -173,7 +173,7 @@ struct QueryPlanTests {
     }
   }
 
-  @Test("Reading a relation through a table of pairs reads the index of the pairs only")
+  @Test("Reading a many-to-many relation uses only the index of the join table")
   func pairPlans() throws {
     let traced = try Traced()
     try traced.queue.write { db in
@@ -232,7 +232,7 @@ struct QueryPlanTests {
       sourceLocation: sourceLocation)
   }
 
-  @Test("Paging through keys and revisions takes time in proportion to them")
+  @Test("Paging through keys and revisions takes linear time")
   func paging() throws {
     try expectLinear { store, keys in
       var last: String?
@@ -267,7 +267,7 @@ struct QueryPlanTests {
     }
   }
 
-  @Test("Pruning takes time in proportion to the keys")
+  @Test("Pruning takes time linear in the number of keys")
   func pruning() throws {
     try expectLinear { store, keys in
       try store.prune([.keepLast(1)], dryRun: true).removedCount == 2 * keys
@@ -275,7 +275,7 @@ struct QueryPlanTests {
     try expectLinear { store, keys in try store.prune([.keepLast(1)]).removedCount == 2 * keys }
   }
 
-  @Test("Upgrading takes time in proportion to the revisions, also where many could not be upgraded")
+  @Test("Upgrading takes time linear in the number of revisions, even if many fail")
   func upgrading() throws {
     try expectLinear { store, keys in try store.upgrade([Point5.self]).upgraded == 3 * keys }
     try expectLinear { store, keys in
@@ -284,7 +284,7 @@ struct QueryPlanTests {
     }
   }
 
-  @Test("Checking and salvaging take time in proportion to the revisions")
+  @Test("Checking and salvaging take time linear in the number of revisions")
   func wholeStore() throws {
     try expectLinear { store, _ in try store.check(.full).isClean }
     try expectLinear { store, keys in

@@ -4,11 +4,11 @@ import Testing
 
 @testable import StrataStore
 
-@Suite("Reports print as one line that says what happened, without values")
+@Suite("Report descriptions: one line, without values")
 struct ReportTests {
   private static let finding = StoreFinding(.revision, key: "a", revision: 1, "it is damaged", advice: "go back")
 
-  @Test("Checks, salvages, backups and prunes")
+  @Test("Reports of checks, salvages, backups and prunes are one line each")
   func maintenance() {
     let clean = StoreCheckReport(level: .full, findings: [], omittedFindings: 0, checkedRevisions: 1)
     #expect("\(clean)" == "1 revision read, no problems found")
@@ -23,7 +23,7 @@ struct ReportTests {
     #expect("\(prune)" == "3 revisions of 2 keys would be removed, 4 kept, 1 key skipped")
   }
 
-  @Test("Upgrades")
+  @Test("Upgrade plans and reports are one line each")
   func upgrades() {
     let old = StoreUpgradePlan.Part(typeName: "Note", modelVersion: 1, state: .old, revisions: 3)
     let text = StoreUpgradePlan.Part(typeName: "String", modelVersion: nil, state: .current, revisions: 1)
@@ -37,7 +37,7 @@ struct ReportTests {
     #expect("\(report)" == "10 of 12 upgraded, 1 unchanged, 1 failed")
   }
 
-  @Test("The status and revisions of a store")
+  @Test("Store status and revision descriptions are one line each and contain no values")
   func store() throws {
     let store = try SnapshotStore(inMemory: StoreOptions())
     try store.write {

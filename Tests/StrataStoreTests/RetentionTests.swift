@@ -8,7 +8,7 @@ import Testing
 struct RetentionTests {
   private let day = 86_400.0
 
-  @Test("The rules keep what they say, by days and weeks in UTC, and heads and labels always")
+  @Test("Rules keep revisions by UTC days and weeks, and always keep heads and labels")
   func rules() throws {
     let clock = Clock(Date(timeIntervalSince1970: 1_699_833_600))  // a Monday, 0:00
     let store = try SnapshotStore(inMemory: clock.options)
@@ -41,7 +41,7 @@ struct RetentionTests {
   }
 
   @Test(
-    "What is kept is as it was, and what comes after is as if nothing had gone", .tags(.long),
+    "Pruning keeps the remaining revisions intact, and later saves work as before", .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(1, long: 12)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
@@ -92,7 +92,9 @@ struct RetentionTests {
     }
   }
 
-  @Test("Space is given back, and the prune takes at most a tenth more while it runs", .tags(.long), .longRunsOnly)
+  @Test(
+    "Pruning returns space to the file system and needs at most a tenth more while it runs", .tags(.long), .longRunsOnly
+  )
   func space() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -160,7 +162,7 @@ struct RetentionTests {
   }
 
   @Test(
-    "A long history is pruned part by part, while others save, and a prune that is cancelled leaves all that stays",
+    "A long history is pruned in parts during saves, and a cancelled prune loses no kept revision",
     .tags(.long), .longRunsOnly)
   func longHistory() async throws {
     try await withFolder { folder in
@@ -209,7 +211,7 @@ struct RetentionTests {
   }
 
   @Test(
-    "Two prunes of a long history at once remove it together, and neither reports damage", .tags(.long), .longRunsOnly)
+    "Two concurrent prunes of a long history share the work, and neither reports damage", .tags(.long), .longRunsOnly)
   func together() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -231,7 +233,8 @@ struct RetentionTests {
   }
 
   @Test(
-    "Of a long history with a damaged revision nothing goes", .tags(.long), arguments: Effort.sample(1, of: [5, 300]))
+    "Pruning a long history with a damaged revision removes nothing", .tags(.long),
+    arguments: Effort.sample(1, of: [5, 300]))
   func damagedLong(id: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -244,7 +247,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("Where what the last revision holds cannot be read nothing of its history goes", arguments: [6, 400])
+  @Test("Pruning removes nothing from a history whose last revision is unreadable", arguments: [6, 400])
   func unreadableHead(count: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -270,7 +273,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("A key with a damaged revision is left as it is; the others are pruned")
+  @Test("Pruning skips a key with a damaged revision and prunes the others")
   func damaged() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")

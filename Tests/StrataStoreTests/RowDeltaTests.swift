@@ -27,7 +27,7 @@ struct RowDeltaTests {
   }
 
   @Test(
-    "A delta gives the bytes that it was made of", .tags(.long), arguments: 0..<UInt64(Effort.rounds(20, long: 120)))
+    "Applying a delta restores the target bytes", .tags(.long), arguments: 0..<UInt64(Effort.rounds(20, long: 120)))
   func roundTrip(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let base = bytes(random.oneOf([0, 1, 7, 8, 9, 100, 3000, 40_000]), random.oneOf([1, 2, 30, 256]), &random)
@@ -40,7 +40,8 @@ struct RowDeltaTests {
   }
 
   @Test(
-    "Damaged deltas are refused, or give the same", .tags(.long), arguments: 0..<UInt64(Effort.rounds(10, long: 60)))
+    "Applying a damaged delta throws or returns the original bytes", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(10, long: 60)))
   func damage(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let base = bytes(400, 20, &random)
@@ -60,13 +61,13 @@ struct RowDeltaTests {
         #expect(error.code == .damaged)
       }
     }
-    // Of other bytes than those that it was made of.
+    // The delta is applied to bytes other than its base.
     #expect(throws: (any Error).self) {
       try RowDelta.apply(delta, to: Array(base.reversed()), limits: ArchiveLimits())
     }
   }
 
-  @Test("Digests are those of FIPS 180-4")
+  @Test("SHA-256 digests match FIPS 180-4")
   func digests() {
     func hex(_ text: String) -> String {
       SHA256.digest(of: Array(text.utf8).bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }

@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Sizes")
+@Suite("Store file size")
 struct RowSizeTests {
   private static let count = 5000
 
@@ -29,7 +29,7 @@ struct RowSizeTests {
     return Data(bytes + [0x28, 1])
   }
 
-  @Test("Small models take at most 1.2 times the file of protobuf blobs with the same keys, columns and indexes")
+  @Test("A store of small models takes at most 1.2 times the file size of protobuf blobs")
   func smallModels() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")

@@ -24,7 +24,7 @@ struct RowTests {
   }
 
   @Test(
-    "A value is read as it was saved, and its export has the bytes of its archive", .tags(.long),
+    "A saved value round-trips, and its export equals its archive byte for byte", .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(10, long: 60)))
   func memos(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
@@ -35,7 +35,9 @@ struct RowTests {
     try check(memo)
   }
 
-  @Test("Collections, optionals, null and nothing", .tags(.long), arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
+  @Test(
+    "Collections, optionals and plain values round-trip through rows", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
   func containers(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let memos = (0..<random.random.below(5)).map { _ in random.memo() }
@@ -52,7 +54,8 @@ struct RowTests {
   }
 
   @Test(
-    "Shared objects and cycles, in sets and in lists", .tags(.long), arguments: 0..<UInt64(Effort.rounds(8, long: 30)))
+    "Shared objects and cycles round-trip in sets and lists", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(8, long: 30)))
   func graphs(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let person = random.group(1 + random.random.below(12))
@@ -61,7 +64,7 @@ struct RowTests {
     try check(Optional(person))
   }
 
-  @Test("Values without a type, with more shapes than there are tags")
+  @Test("Untyped values with more shapes than there are tags round-trip")
   func untyped() throws {
     let records = (0..<300).map { number in
       ArchiveValue.record(
@@ -73,7 +76,7 @@ struct RowTests {
     try check(ArchiveValue.object(["a": .null, "b": .data(Data(repeating: 7, count: 600)), "c": .float(1.5)]))
   }
 
-  @Test("A long text is kept once, whatever refers to it, and goes with the last that does", .tags(.long))
+  @Test("A long text is stored once for all references and deleted with the last one", .tags(.long))
   func contentsOnce() throws {
     try withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))
@@ -94,7 +97,7 @@ struct RowTests {
     }
   }
 
-  @Test("Damaged bytes of a row are noticed", .tags(.long), arguments: 0..<UInt64(Effort.rounds(8, long: 40)))
+  @Test("Reading a row with damaged bytes throws", .tags(.long), arguments: 0..<UInt64(Effort.rounds(8, long: 40)))
   func damage(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let memo = random.memo()

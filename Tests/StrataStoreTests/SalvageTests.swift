@@ -17,7 +17,7 @@ struct SalvageTests {
 
   /// The salvaged revisions, without those that salvage created.
   ///
-  /// Checks that all is as it was, and that no number that a key had can mean another revision from now on.
+  /// Checks that the copied values are unchanged, and that no revision number of a key can be reused for another revision.
   private static func brought(
     _ copy: URL, _ before: [String: [String]], _ numbers: [String: Int]
   ) throws -> [String: Set<String>] {
@@ -36,7 +36,7 @@ struct SalvageTests {
     return brought
   }
 
-  @Test("Where the last revision is lost, the one before is saved again under a number that the key never had")
+  @Test("If the last revision is lost, salvage restores the previous one under an unused number")
   func lostHead() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -53,7 +53,7 @@ struct SalvageTests {
         }
       }
       try store.close()
-      // The last one of each but "intact": 9 to 11. Of "b" nothing but its number is left, and the table of keys forgot that.
+      // The last revision of each key except "intact": 9 to 11. The row in the table of keys no longer has the number of "b".
       try Database.change(url) {
         try $0.execute("UPDATE revisions SET time = time + 1 WHERE id IN (9, 10, 11)")
         try $0.execute("UPDATE keys SET head = 6 WHERE name = 'b'")
@@ -81,7 +81,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Where neither keys nor their index tell the last number, the next one is above all that there was room for")
+  @Test("If the last revision number is unknown, salvage continues above every possible number")
   func unknownHead() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -104,7 +104,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Salvage brings a whole store out as it is", .tags(.long), arguments: 0..<UInt64(Effort.rounds(1, long: 2)))
+  @Test("Salvaging an undamaged store copies all of it", .tags(.long), arguments: 0..<UInt64(Effort.rounds(1, long: 2)))
   func salvageAll(seed: UInt64) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -116,14 +116,14 @@ struct SalvageTests {
       let sizes = try [url, copy].map { url in try Database.change(url) { try $0.contentSize() } }
       #expect(sizes[1] < sizes[0] * 11 / 10)
       await storeErrorAsync(.invalid) { try await SnapshotStore(url: url).salvage(to: copy) }
-      // Numbers that were given are not given again.
+      // Assigned numbers are not reused.
       let next = try await SnapshotStore(url: copy).save(1, as: "n")
       #expect(next.sequence == 74)
     }
   }
 
   @Test(
-    "A damaged page ends neither a check nor salvage, and all else is brought out", .tags(.long),
+    "Check and salvage continue past a damaged page, and salvage recovers everything else", .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(1, long: 5)))
   func damagedPage(seed: UInt64) throws {
     try withFolder { folder in
@@ -160,7 +160,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "Where the last number cannot be read, what comes after a damaged page is brought out, and no number is given again",
+    "If the last sequence is unreadable, salvage recovers later revisions and reuses no sequence",
     .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(1, long: 6)))
   func damagedSequence(seed: UInt64) throws {
@@ -193,7 +193,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Numbers go on above all that a store names, even where no revision is left")
+  @Test("Salvage continues above every sequence in the store, even if no revision is left")
   func numbersGoOn() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -212,7 +212,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A name that index and table tell differently is told, and histories of two keys never mix")
+  @Test("Salvage reports a key name that differs between table and index, and keeps histories apart")
   func damagedNames() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -234,7 +234,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A file whose first page is gone is salvaged whole", .longRunsOnly, .tags(.long), arguments: 0...3)
+  @Test("A file whose first page is damaged is salvaged completely", .longRunsOnly, .tags(.long), arguments: 0...3)
   func firstPage(damage: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -268,7 +268,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "Of a file that was cut all that is intact is brought out, or the error is clear", .tags(.long),
+    "Salvaging a truncated file recovers all intact revisions or throws a clear error", .tags(.long),
     arguments: 0..<UInt64(Effort.rounds(1, long: 6)))
   func truncated(seed: UInt64) throws {
     try withFolder { folder in
@@ -294,7 +294,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A file of zeros is no store", arguments: [1, 4096, 200_000])
+  @Test("Opening or salvaging a file of zeros throws notAStore and leaves it unchanged", arguments: [1, 4096, 200_000])
   func zeros(count: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "zeros")
@@ -306,7 +306,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("What is no store is not salvaged")
+  @Test("Salvaging a file that is not a store throws notAStore")
   func salvageOthers() throws {
     try withFolder { folder in
       let text = folder.appending(path: "text"), copy = folder.appending(path: "copy")
@@ -317,7 +317,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A file that does not open as a store any more is salvaged")
+  @Test("A store that no longer opens can be salvaged")
   func salvageFile() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")

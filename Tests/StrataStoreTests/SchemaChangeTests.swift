@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("A change of the store's own tables")
+@Suite("Changes to the schema of a store")
 struct SchemaChangeTests {
   private struct Stop: Error {}
 
@@ -32,7 +32,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A step is made once, after a copy, and an older program that is open then only reads")
+  @Test("A schema step runs once, after a safety copy, and makes open older programs read-only")
   func change() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "store.before-schema-2")
@@ -49,18 +49,18 @@ struct SchemaChangeTests {
       #expect(try versions(url) == [2, 1, 2])
       #expect(try CheckTests.dump(copy) == before)
       #expect(try versions(copy) == [1, 1, 1])
-      // Again, and nothing is to be done.
+      // Opening the store again changes nothing.
       try FileManager.default.removeItem(at: copy)
       let again = try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
       #expect(try again.check(.full).findings.map(\.description) == [])
       try again.close()
       #expect(!FileManager.default.fileExists(atPath: copy.path))
-      // Programs of today open it for reading.
+      // Programs of the current format open it read-only.
       #expect(try SnapshotStore(url: url).isReadOnly)
     }
   }
 
-  @Test("Several steps are made at once, and a new store has them too")
+  @Test("Several schema steps run together, and a new store has all of them")
   func steps() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), new = folder.appending(path: "new")
@@ -81,7 +81,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("An opening for reading changes nothing")
+  @Test("Opening a store read-only does not change its schema")
   func reading() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -106,7 +106,7 @@ struct SchemaChangeTests {
     { _, execute in try execute("DELETE FROM keys") },
   ]
 
-  @Test("A step that fails leaves the store as it was", arguments: failing.indices)
+  @Test("A failed schema step leaves the store unchanged", arguments: failing.indices)
   func failure(place: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -130,7 +130,7 @@ struct SchemaChangeTests {
   }
 
   @Test(
-    "What ends between the commit and the last look is finished by the next opening, or taken back",
+    "A schema change interrupted before verification is completed or undone by the next opening",
     arguments: [false, true])
   func cutOff(isDamaged: Bool) throws {
     try withFolder { folder in
@@ -141,7 +141,7 @@ struct SchemaChangeTests {
       }
       #expect(try versions(url) == [2, 1, 2])
       if isDamaged {
-        // A disk that wrote something else than it was given.
+        // Simulates a disk that wrote wrong data.
         let page = try #require(try Database.change(url) { try $0.pages(of: "revisions") }.last)
         try Database.overwrite(url, pages: [page])
         let error = storeError(.schemaChangeFailed) {
@@ -164,14 +164,14 @@ struct SchemaChangeTests {
   /// A step after which programs of format 1 may save.
   private static let open = StoreSchema.Step(minimumReader: 1, minimumWriter: 1, change: step.run)
 
-  @Test("Until the changed store was looked at nobody saves, so that putting the copy back loses nothing")
+  @Test("Saves throw busy until a schema change is verified, so restoring the copy loses nothing")
   func nobodySaves() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
       let before = try fill(url)
       let older = try SnapshotStore(url: url)
       let schema = StoreSchema(steps: [Self.open]) {
-        // Another program is faster than the look, and then the disk is found to have written something else.
+        // Another program tries to save before the verification, which then finds wrong data on disk.
         storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
         try older.close()
         try Database.overwrite(url, pages: [#require(try Database.change(url) { try $0.pages(of: "revisions") }.last)])
@@ -185,7 +185,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("What was cut off is finished by any program that opens the store, and once alone")
+  @Test("An interrupted schema change is completed once, by any program that opens the store")
   func finishedByOther() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -205,7 +205,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("Where the safety copy is gone, a damaged store stays as it is")
+  @Test("If the safety copy is missing, a damaged store is left unchanged")
   func withoutCopy() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "store.before-schema-2")
@@ -222,7 +222,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("In a database of an app its own tables are its own concern")
+  @Test("A schema change in an app's database ignores violations in the app's own tables")
   func appTables() throws {
     try withFolder { folder in
       let url = folder.appending(path: "app")

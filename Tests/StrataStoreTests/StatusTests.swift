@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Status")
 struct StatusTests {
-  @Test("The status counts types and versions, and agrees with the rows")
+  @Test("The status reports types and versions that match the rows")
   func counts() async throws {
     let store = try SnapshotStore()
     try await store.write { transaction in
@@ -27,7 +27,7 @@ struct StatusTests {
     #expect(status.fileSize > 4096 && status.journalSize == nil && status.journalReaders == nil)
   }
 
-  @Test("The status tells the size of the journal, and who reads from it")
+  @Test("The status reports the journal size and the processes that read from it")
   func journal() throws {
     try withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))

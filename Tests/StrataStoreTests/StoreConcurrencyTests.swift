@@ -22,7 +22,7 @@ struct StoreConcurrencyTests {
     try store.write { try Self.save(number, $0) }
   }
 
-  /// The number that a state of the store has; each reads it in another way.
+  /// The number of the store's current state. Each reader reads it in a different way.
   private static func read(_ store: SnapshotStore, _ way: Int) async throws -> Int {
     switch way % 4 {
     case 0:
@@ -50,7 +50,7 @@ struct StoreConcurrencyTests {
     }
   }
 
-  @Test("Eight readers and a writer, observed, see whole states one after the other", arguments: [false, true])
+  @Test("Eight readers and observers see only consistent states, in order, during saves", arguments: [false, true])
   func readersAndAWriter(ofApp: Bool) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -102,7 +102,7 @@ struct StoreConcurrencyTests {
     }
   }
 
-  @Test("Tasks that are cancelled at any moment leave a whole store with all that was acknowledged", .tags(.long))
+  @Test("Cancelling tasks at random times leaves an undamaged store with every acknowledged save", .tags(.long))
   func cancellation() async throws {
     try await withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))

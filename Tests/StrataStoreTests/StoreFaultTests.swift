@@ -5,16 +5,17 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Calls to the system that work on a store makes, the ones of SQLite too, fail one by one.
+  /// Every system call made by work on a store, including those of SQLite, fails in turn.
   ///
   /// All rounds run in one process that has Tests/Faults/faults.c. `STRATA_FAULT_STEP` is the distance between the calls that fail;
   /// Tests/Scripts/store-faults lets each one fail.
-  @Suite("A store when calls to the system fail", .serialized, .tags(.long))
+  @Suite("Stores with failing system calls", .serialized, .tags(.long))
   struct StoreFaultTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static var isChild: Bool { environment["STRATA_FAULT_LOG"] != nil }
 
-    @Test("fails at its calls to the system", .enabled(if: isChild && Faults.isLoaded, "a helper of the other test"))
+    @Test(
+      "Helper: works while system calls fail", .enabled(if: isChild && Faults.isLoaded, "a helper of the other test"))
     func failing() throws {
       guard let path = Self.environment["STRATA_FAULT_LOG"] else { return }
       let log = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -39,7 +40,7 @@ import Testing
         contentsOf: Data("store: \(run.faults) faults, \(run.report), \(run.problems.count) problems\n".utf8))
     }
 
-    @Test("No acknowledged revision is lost, none doubled, none invented, and a call that fails is no damage")
+    @Test("Failed system calls lose, duplicate or invent no revision and are not reported as damage")
     func faults() throws {
       guard !Self.isChild else { return }
       try withFolder { folder in
@@ -148,7 +149,7 @@ import Testing
       round = "\(work), \(application), \(way) at \(call)"
       (notes, failed, saved, isPruned) = ([], [], [], false)
       Faults.set(place.path, at: call, way)
-      // Whatever ends it was noted.
+      // The error that ended the work has been recorded.
       try? session(work, application)
       let calls = Faults.calls
       Faults.set(place.path, at: 0, way)

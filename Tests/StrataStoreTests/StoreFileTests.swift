@@ -3,9 +3,9 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("The file of a store")
+@Suite("Store files")
 struct StoreFileTests {
-  @Test("A store opens through symbolic links, before it is there and after", arguments: [false, true])
+  @Test("A store opens through symbolic links, whether or not its file exists", arguments: [false, true])
   func links(isRelative: Bool) throws {
     try withFolder { folder in
       let manager = FileManager.default
@@ -34,7 +34,7 @@ struct StoreFileTests {
     }
   }
 
-  @Test("The journal of a file that is empty stays, whoever opens or salvages it")
+  @Test("Opening or salvaging an empty file keeps its journal")
   func emptyFile() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), journal = folder.appending(path: "store-wal")

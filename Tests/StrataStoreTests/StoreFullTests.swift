@@ -5,9 +5,9 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("A disk that is full")
+@Suite("Full disks")
 struct StoreFullTests {
-  @Test("A save for which there is no room is an error, and the old state is whole")
+  @Test("A save without enough space throws and leaves the previous state intact")
   func fullDatabase() throws {
     try withFolder { folder in
       let url = folder.appending(path: "full.store")
@@ -24,7 +24,7 @@ struct StoreFullTests {
         let text = text()
         do {
           try store.write { transaction in
-            // The first part fits, and goes with the second one.
+            // The first part fits, but is rolled back with the second one.
             try transaction.save(Part(name: "small", weight: Double(saved.count)), as: "small")
             try transaction.save(Part(name: text, weight: nil), as: "k")
           }
@@ -62,7 +62,7 @@ struct StoreFullTests {
   private static var childFile: String? { environment["STRATA_FULL_FILE"] }
 
   /// Saves until the disk is full. Prints each successful save and, at last, the error.
-  @Test("saves until there is no room", .enabled(if: childFile != nil, "a helper of the other tests"))
+  @Test("Helper: saves until the disk is full", .enabled(if: childFile != nil, "a helper of the other tests"))
   func filler() throws {
     guard let path = Self.childFile else { return }
     let log = try FileHandle(forWritingTo: URL(fileURLWithPath: Self.environment["STRATA_FULL_LOG"] ?? path + ".log"))
@@ -89,7 +89,7 @@ struct StoreFullTests {
   }
 
   #if os(Linux)
-    /// Fills a store in another process, and then checks that it has what was acknowledged, and goes on.
+    /// Fills a store in another process, then checks that it has every acknowledged save and can be saved to again.
     private func fill(_ folder: URL, log: URL, limit: Int?, makeRoom: () throws -> Void = {}) throws {
       let url = folder.appending(path: "full.store")
       try Data().write(to: log)
@@ -123,14 +123,14 @@ struct StoreFullTests {
     }
 
     @Test(
-      "A limit to the size of files is a disk that is full", .tags(.long),
+      "A file size limit is reported like a full disk", .tags(.long),
       arguments: Effort.sample(1, of: [500_001, 200_000, 3_000_000]))
     func fileLimit(limit: Int) throws {
       try withFolder { folder in try fill(folder, log: folder.appending(path: "log"), limit: limit) }
     }
 
     private static var canMount: Bool {
-      // Where it cannot be tried, it cannot be used.
+      // If the command cannot be run, mounting is not available.
       (try? withFolder { folder in
         guard try run("/bin/mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder.path) == 0 else { return false }
         return try run("/bin/umount", folder.path) == 0
@@ -147,7 +147,7 @@ struct StoreFullTests {
       return process.terminationStatus
     }
 
-    @Test("A disk that is full loses nothing", .enabled(if: canMount, "needs the right to mount a tmpfs"))
+    @Test("A full disk loses no acknowledged save", .enabled(if: canMount, "needs the right to mount a tmpfs"))
     func fullDisk() throws {
       try withFolder { folder in
         let disk = folder.appending(path: "disk")

@@ -140,9 +140,9 @@ private func insideOfAnApp(_ pool: DatabasePool, _ receipt: Ticket) async throws
   #expect(try await store.value(Ticket.self, for: "receipt/7") == receipt)
 }
 
-@Suite("The guide of stores")
+@Suite("Store guide")
 struct StoreGuideTests {
-  @Test("The programs of the page are these, and run")
+  @Test("The example programs match the page and run")
   func programs() async throws {
     let page = try Repository.text("Docs/Store.md")
     let programs = try Repository.examples("Store")

@@ -4,9 +4,9 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Keys, labels and what names them")
+@Suite("Names of keys and labels")
 struct StoreNamesTests {
-  @Test("A NUL is refused wherever text is saved or looked for, since SQLite would end the text there")
+  @Test("A NUL character in saved or queried text is rejected")
   func nul() throws {
     let store = try SnapshotStore()
     try store.write { transaction throws in
@@ -24,7 +24,7 @@ struct StoreNamesTests {
       storeError(.invalid) { try transaction.revisions(prefix: "a\u{0}") }
       storeError(.invalid) { try transaction.undo("a\u{0}") }
     }
-    // The transaction was kept, with nothing of what was refused.
+    // The transaction was committed without the rejected changes.
     #expect(try store.read { try $0.history(of: "a").map(\.number) } == [1])
     #expect(try store.check(.full).isClean)
   }
@@ -41,7 +41,7 @@ struct StoreNamesTests {
   }
 
   @Test(
-    "A key whose row is damaged is told as that, and nothing of it goes",
+    "A key with a damaged row throws damaged and is not pruned",
     arguments: [
       // Another key's revision; one that is not there; an earlier one of its own; another number; another name.
       "head = 6", "head = 999", "head = 1", "id = 1000", "name = 'aa'", "crc = crc + 1",
@@ -56,7 +56,7 @@ struct StoreNamesTests {
       storeError(.damaged) { try store.writeNow { try $0.save(9, as: key) } }
       storeError(.damaged) { try store.readNow { try $0.revisions() } }
       storeError(.damaged) { try store.readNow { try $0.forEach(Int.self) { _ in } } }
-      // Iterating tells of it and goes on.
+      // Iteration throws for it and continues.
       var iterator = store.entries(Int.self).makeAsyncIterator()
       await storeErrorAsync(.damaged) { try await iterator.next() }
       #expect(try await iterator.next()?.value == 13)
@@ -78,7 +78,7 @@ struct StoreNamesTests {
     }
   }
 
-  @Test("A flipped bit of a name, which is then no text, ends no listing and is found")
+  @Test("A key name that is no longer valid text is reported and does not stop a listing")
   func flippedName() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -107,7 +107,7 @@ struct StoreNamesTests {
     }
   }
 
-  @Test("Labels that are not as they were set are damage, and the revisions stay")
+  @Test("A damaged label throws damaged, and its revisions are kept")
   func damagedLabel() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -126,7 +126,7 @@ struct StoreNamesTests {
     }
   }
 
-  @Test("Keys are told apart by their bytes, and labels that Swift takes for one are refused")
+  @Test("Keys are compared by bytes, and labels that are equal as Swift strings are rejected")
   func normalization() throws {
     let store = try SnapshotStore()
     let composed = "\u{E9}", decomposed = "e\u{301}"
@@ -139,12 +139,12 @@ struct StoreNamesTests {
       #expect(try transaction.value(Int.self, for: composed) == 3)
       #expect(try transaction.value(Int.self, for: decomposed) == 14)
     }
-    // The report has one entry for both, with all that went.
+    // The report has one entry for both keys, with all removed revisions.
     let report = try store.prune([.keepLast(1)])
     #expect(report.removedCount == 3 && report.kept == 4)
   }
 
-  @Test("Of a time before what was pruned nothing is known, and after it the last that is left counts")
+  @Test("Reading at a time throws if its revision was pruned, and returns the last kept one otherwise")
   func prunedTime() throws {
     let clock = Clock()
     let start = clock.now
@@ -166,7 +166,7 @@ struct StoreNamesTests {
     storeError(.notFound) { try store.write { try $0.restore("n", to: .time(start + 25)) } }
   }
 
-  @Test("An undo whose state before was pruned undoes nothing")
+  @Test("Undo throws nothingToUndo if the previous state was pruned")
   func prunedUndo() throws {
     let store = try SnapshotStore()
     try store.write { transaction throws in
@@ -179,7 +179,7 @@ struct StoreNamesTests {
     #expect(try store.read { try $0.value(String.self, for: "n") } == "A")
   }
 
-  @Test("A damaged definition keeps nobody from saving, and a caught error of restoring leaves nothing half done")
+  @Test("A damaged definition is repaired by the next save, and a failed restore saves nothing")
   func damagedDefinition() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -196,14 +196,14 @@ struct StoreNamesTests {
         }
       }
       #expect(try store.read { try $0.value(Int.self, for: "p") } == 1)
-      // The same definition is saved again, which heals it.
+      // Saving the same definition again repairs it.
       try store.write { _ = try $0.save(Part(name: "y"), as: "q") }
       #expect(try store.read { try $0.value(Part.self, for: "p", at: .revision(1))?.name } == "x")
       #expect(try store.check(.full).findings.map(\.description) == [])
     }
   }
 
-  @Test("A definition whose repair is rolled back is repaired by the next save")
+  @Test("A definition whose repair was rolled back is repaired by the next save")
   func repairRolledBack() throws {
     struct Stop: Error {}
     try withFolder { folder in
@@ -224,7 +224,7 @@ struct StoreNamesTests {
     }
   }
 
-  @Test("Times that are no times, or for ever, end nothing", arguments: [Double.infinity, .nan, -1, 1e300])
+  @Test("Infinite, negative and NaN timeouts neither trap nor hang", arguments: [Double.infinity, .nan, -1, 1e300])
   func times(time: Double) async throws {
     try await withFolder { folder in
       var options = StoreOptions()

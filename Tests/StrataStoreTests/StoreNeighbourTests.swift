@@ -4,24 +4,24 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Two processes on one store, and what the system sees of a save.
+/// Tests with two processes on one store, and the system calls of a save.
 extension StoreProcessTests {
   /// The task of the other process.
   enum Role: String {
-    /// Saves now and then, and notes when.
+    /// Saves at intervals, with the time as the note.
     case saver
     /// Adds to a number that others add to as well.
     case counter
     /// Holds a transaction that reads.
     case reader
-    /// Saves, and reports it by `write`.
+    /// Saves, and reports each save by `write`.
     case speaker
   }
 
   static let counts = 150
   private static var part: Role? { environment["STRATA_PART"].flatMap { Role(rawValue: $0) } }
 
-  @Test("is the other process", .enabled(if: part != nil, "a helper of the other tests"))
+  @Test("Helper: acts as the other process", .enabled(if: part != nil, "a helper of the other tests"))
   func neighbour() throws {
     guard let path = Self.environment["STRATA_STORE_FILE"] else { return }
     let store = try SnapshotStore(url: URL(fileURLWithPath: path))
@@ -73,7 +73,7 @@ extension StoreProcessTests {
       #expect(process.terminationReason == .exit && process.terminationStatus == 0, "the other process failed")
     }
 
-    @Test("what another process saves is seen: within a second where the machine is free", .enabled(if: !isChild))
+    @Test("Saves by another process are observed, within a second on an idle machine", .enabled(if: !isChild))
     func seen() async throws {
       try await withFolder { folder in
         let url = folder.appending(path: "store")
@@ -100,7 +100,7 @@ extension StoreProcessTests {
     }
 
     @Test(
-      "three processes save at once: none sees that the store is busy, and no conditional save is lost",
+      "Three processes can save at once without busy errors or lost conditional saves",
       .enabled(if: !isChild))
     func hammering() throws {
       try withFolder { folder in
@@ -116,13 +116,13 @@ extension StoreProcessTests {
     }
 
     @Test(
-      "a process that keeps the journal from being shortened is named, and once it ends the journal is short",
+      "The status names a process that blocks journal truncation, and the journal shrinks after it ends",
       .enabled(if: !isChild))
     func reader() throws {
       try withFolder { folder in
         let url = folder.appending(path: "store")
         let store = try SnapshotStore(url: url)
-        // Data that does not compress, and of which no part repeats.
+        // Incompressible data without repetitions.
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/urandom"))
         func save() throws {
           let data = try #require(try file.read(upToCount: 1 << 20))
@@ -146,21 +146,21 @@ extension StoreProcessTests {
 
     private static let tracer = "/usr/bin/strace"
 
-    /// Whether there is a strace that may trace.
+    /// Whether strace is available and permitted to trace.
     private static var canTrace: Bool {
       guard FileManager.default.isExecutableFile(atPath: tracer) else { return false }
       let process = Process()
       process.executableURL = URL(fileURLWithPath: tracer)
       process.arguments = ["-o", "/dev/null", "true"]
       process.standardError = FileHandle.nullDevice
-      // Where it cannot be tried, it cannot be used.
+      // If strace cannot be started, it is not available.
       guard (try? process.run()) != nil else { return false }
       process.waitUntilExit()
       return process.terminationStatus == 0
     }
 
     @Test(
-      "the journal is synced after what is written to it, and before each acknowledgement",
+      "The journal is synced after each write and before each acknowledgement",
       .enabled(if: !isChild && canTrace, "needs strace, which may trace"))
     func synced() throws {
       try withFolder { folder in

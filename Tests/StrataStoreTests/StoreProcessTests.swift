@@ -8,7 +8,7 @@ import Testing
 ///
 /// Each process is this program again, with one test that saves until it is killed and prints each acknowledged save.
 /// `STRATA_PROCESS_ROUNDS` is the number of kills of each of seven kinds; Tests/Scripts/store-simulation makes 3,000.
-@Suite("Processes with a store", .serialized, .tags(.long))
+@Suite("Processes that share a store", .serialized, .tags(.long))
 struct StoreProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
@@ -20,7 +20,8 @@ struct StoreProcessTests {
     return Part(name: "\(name)-\(number)" + long, weight: Double(number))
   }
 
-  @Test("saves until it is killed", .enabled(if: environment["STRATA_SAVER"] != nil, "a helper of the other test"))
+  @Test(
+    "Helper: saves until it is killed", .enabled(if: environment["STRATA_SAVER"] != nil, "a helper of the other test"))
   func saver() throws {
     guard let name = Self.environment["STRATA_SAVER"], let path = Self.environment["STRATA_STORE_FILE"] else { return }
     let log = try FileHandle(forWritingTo: URL(fileURLWithPath: path + "." + name))
@@ -44,7 +45,7 @@ struct StoreProcessTests {
   }
 
   #if os(Linux)
-    @Test("nothing acknowledged is lost, whoever is killed", .enabled(if: !isChild), arguments: [1, 2])
+    @Test("Killed processes lose no acknowledged save", .enabled(if: !isChild), arguments: [1, 2])
     func kills(count: Int) throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
       print("store: \(count) at a time, STRATA_PROCESS_SEED=\(seed)")
@@ -93,8 +94,8 @@ struct StoreProcessTests {
       }
     }
 
-    /// Checks that every revision that a process acknowledged is in the store with what was saved, and that no transaction is
-    /// there by half.
+    /// Checks that the store contains every acknowledged revision with its saved value, and no partial
+    /// transaction.
     ///
     /// - Returns: how many were acknowledged, and how many there are.
     static func check(_ url: URL, _ names: [String]) throws -> (Int, Int) {

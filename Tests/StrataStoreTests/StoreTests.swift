@@ -9,7 +9,7 @@ import Testing
 struct StoreTests {
   private let point = Point5(name: "a", x: 1, y: -2, label: nil, isOn: true)
 
-  @Test("U-23: what was saved is there after the store is opened again, and each commit waits for the disk")
+  @Test("U-23: saved values are available after reopening, and each commit is synced to disk")
   func reopening() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -25,12 +25,12 @@ struct StoreTests {
       #expect(revision.typeName == "Point" && revision.modelVersion == 2 && revision.action == .save)
       #expect(try store.read { try $0.value(Point5.self, for: "other") } == nil)
       #expect(try store.synchronous == 2)
-      // Of another type: an error, not a value made up.
+      // Reading as another type throws instead of inventing a value.
       storeError(.notDecodable) { try store.read { try $0.value(Point5.self, for: "t") } }
     }
   }
 
-  @Test("A transaction that fails keeps nothing, and what it defined is not taken for known")
+  @Test("A failed transaction saves nothing, and its definitions are not cached")
   func rollback() throws {
     struct Stop: Error {}
     let store = try SnapshotStore()
@@ -44,7 +44,7 @@ struct StoreTests {
       }
       #expect(try store.read { try $0.revisions() }.isEmpty)
     }
-    // The numbers of definitions that were rolled back are given to others.
+    // The identifiers of rolled-back definitions are reused.
     try store.write { transaction in
       try transaction.save(Part(name: "y"), as: "q")
       try transaction.save(point, as: "p")
@@ -53,7 +53,7 @@ struct StoreTests {
     #expect(try store.read { try $0.value(Point5.self, for: "p") } == point)
   }
 
-  @Test("A save on a condition happens only while it holds")
+  @Test("A conditional save succeeds only if its condition holds")
   func conditions() throws {
     let store = try SnapshotStore()
     try store.write { transaction in
@@ -74,7 +74,7 @@ struct StoreTests {
     storeError(.readOnly) { try store.read { try $0.save(1, as: "n") } }
   }
 
-  @Test("A row of an older version opens upgraded; one of a newer version says so, and is not saved over")
+  @Test("A row of an older version is upgraded when read; a newer one throws newerModel and is not overwritten")
   func versions() throws {
     let store = try SnapshotStore()
     try store.write { transaction in
@@ -99,7 +99,7 @@ struct StoreTests {
     }
   }
 
-  @Test("Programs of different versions save alternately, and each row keeps its own version")
+  @Test("Programs of different versions can save alternately, and each row keeps its version")
   func mixedVersions() throws {
     let store = try SnapshotStore()
     try store.write { transaction in
@@ -114,7 +114,7 @@ struct StoreTests {
     }
   }
 
-  @Test("Versions of a model inside are told apart, though the outer one has the same version")
+  @Test("Versions of a nested model are distinguished even if the outer versions are equal")
   func innerVersions() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -131,7 +131,7 @@ struct StoreTests {
     }
   }
 
-  @Test("Keys with a prefix come in the order of their bytes, page by page")
+  @Test("Keys with a prefix are iterated in byte order, page by page")
   func iteration() async throws {
     let store = try SnapshotStore()
     let keys =
@@ -158,7 +158,7 @@ struct StoreTests {
     }
   }
 
-  @Test("Iterating begins after a key, wherever that key stands beside the prefix")
+  @Test("Iteration starts after the given key, whether or not it has the prefix")
   func iterationAfterAKey() async throws {
     let store = try SnapshotStore()
     let keys = ["a", "item", "item/", "item/1", "item/2", "item/é", "item0", "z"]
@@ -175,7 +175,7 @@ struct StoreTests {
     }
   }
 
-  @Test("A damaged row stops nothing but itself: iterating tells of it and goes on after it")
+  @Test("Iteration throws for a damaged row and continues after it")
   func damagedRow() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -202,7 +202,7 @@ struct StoreTests {
     }
   }
 
-  @Test("A store in the app's own database takes part in its transactions", arguments: [true, false])
+  @Test("A store in the app's own database takes part in the app's transactions", arguments: [true, false])
   func ownDatabase(isPool: Bool) throws {
     try withFolder { folder in
       let path = folder.appending(path: "app").path
@@ -239,7 +239,7 @@ struct StoreTests {
     }
   }
 
-  @Test("What is no store is left as it is")
+  @Test("Opening a file that is not a store throws notAStore and leaves it unchanged")
   func otherFiles() throws {
     try withFolder { folder in
       let database = folder.appending(path: "database")
@@ -300,7 +300,7 @@ private struct Settings: Codable, Equatable {
 
 @Suite("Closed stores")
 struct StoreCloseTests {
-  @Test("A store that was closed says so, whatever is asked of it")
+  @Test("Every call on a closed store throws invalid")
   func closed() async throws {
     try await withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))
@@ -318,7 +318,7 @@ struct StoreCloseTests {
 
 @Suite("Codable types in stores")
 struct StoreCodableTests {
-  @Test("A type that is only Codable is saved and comes back, and its archive is that of its direct encoding")
+  @Test("A Codable type round-trips, and its archive equals that of encoding it directly")
   func codable() async throws {
     let store = try SnapshotStore()
     for number in 0..<20 {

@@ -3,7 +3,7 @@ import GRDB
 import StrataStore
 import Testing
 
-@Suite("Stores that are used wrongly")
+@Suite("Misuse of stores")
 struct StoreUseTests {
   private static func expectInvalid(_ body: () throws -> Void) {
     let code = code(body)
@@ -15,7 +15,7 @@ struct StoreUseTests {
     return nil
   }
 
-  @Test("A closed store in memory is an error, whatever is asked of it")
+  @Test("Calls on a closed in-memory store throw")
   func closed() throws {
     let store = try SnapshotStore(inMemory: StoreOptions())
     try store.write { _ = try $0.save(1, as: "a") }
@@ -24,7 +24,7 @@ struct StoreUseTests {
     Self.expectInvalid { try store.write { _ = try $0.save(2, as: "a") } }
   }
 
-  @Test("The same without a thread that waits")
+  @Test("Asynchronous calls on a closed in-memory store throw")
   func closedAsync() async throws {
     let store = try SnapshotStore(inMemory: StoreOptions())
     try store.close()
@@ -32,7 +32,7 @@ struct StoreUseTests {
     await #expect(throws: StoreError.self) { try await store.write { _ = try $0.save(2, as: "a") } }
   }
 
-  @Test("A transaction inside of another one on its thread is an error, and the outer one goes on")
+  @Test("A nested transaction on the same thread throws, and the outer one continues")
   func nested() throws {
     let store = try SnapshotStore(inMemory: StoreOptions())
     try store.write { transaction in
@@ -51,7 +51,7 @@ struct StoreUseTests {
     #expect(left == nil)
   }
 
-  @Test("Also where the outer one runs on another thread than its caller's")
+  @Test("A nested transaction throws even if the outer one runs on another thread than its caller")
   func nestedAsync() async throws {
     let store = try SnapshotStore(inMemory: StoreOptions())
     try await store.write { transaction in
@@ -62,7 +62,7 @@ struct StoreUseTests {
     #expect(try await store.read { try $0.value(Int.self, for: "b") } == nil)
   }
 
-  @Test("In a file, what reads inside of a transaction that saves sees what was there before")
+  @Test("In a store file, a read inside a save transaction sees the previous state")
   func files() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-use-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -77,7 +77,7 @@ struct StoreUseTests {
     try store.read { _ in Self.expectInvalid { _ = try store.read { try $0.value(Int.self, for: "a") } } }
   }
 
-  @Test("Only the URL of a file names a store")
+  @Test("Opening a store at a URL that is not a file URL throws fileSystem")
   func urls() throws {
     let url = try #require(URL(string: "https://example.com/store"))
     let code = Self.code { _ = try SnapshotStore(url: url) }
@@ -85,7 +85,7 @@ struct StoreUseTests {
     #expect(!FileManager.default.fileExists(atPath: "/store"))
   }
 
-  @Test("A transaction that is used after its closure is an error, whatever is asked of it", arguments: [false, true])
+  @Test("Using a transaction after its closure has returned throws", arguments: [false, true])
   func escaped(isInFile: Bool) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-use-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

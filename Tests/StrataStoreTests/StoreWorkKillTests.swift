@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Processes that upgrade, prune, restore, back up and change the tables of a store, and are killed at it, beside one that saves.
+/// Processes that are killed while they upgrade, prune, restore, back up or migrate a store to which another process saves.
 extension StoreProcessTests {
   /// The work that a process repeats. Its keys begin with `work/` and its name.
   enum Work: String, CaseIterable, Sendable {
@@ -13,7 +13,7 @@ extension StoreProcessTests {
 
   static let kept = 5
 
-  @Test("works until it is killed", .enabled(if: work != nil, "a helper of the other tests"))
+  @Test("Helper: works until it is killed", .enabled(if: work != nil, "a helper of the other tests"))
   func worker() throws {
     guard let work = Self.work, let name = Self.environment["STRATA_WORKER"],
       let path = Self.environment["STRATA_STORE_FILE"]
@@ -82,7 +82,7 @@ extension StoreProcessTests {
 
   #if os(Linux)
     @Test(
-      "whatever a process is at when it is killed, nothing is lost", .tags(.long), .enabled(if: !isChild),
+      "Killing a process during any kind of work loses nothing", .tags(.long), .enabled(if: !isChild),
       arguments: Effort.sample(2, of: Work.allCases))
     func killsAtWork(work: Work) throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
@@ -177,7 +177,7 @@ extension StoreProcessTests {
       let store = try SnapshotStore(url: url)
       #expect(try store.check(.full).findings.map(\.description) == [])
       for name in names {
-        // The last number that was acknowledged of each key: its history holds all before it, or what is kept of them.
+        // The last acknowledged number of each key. Its history has all earlier revisions, or those that pruning kept.
         var last: [String: Int] = [:]
         for line in try lines(url, name) {
           let parts = line.split(separator: " ", maxSplits: 1)
@@ -205,7 +205,7 @@ extension StoreProcessTests {
       let history = try transaction.history(of: key)
       #expect(history.last.map { $0.number >= number } == true, "\(key) \(number)")
       let numbers = Set(history.map(\.number))
-      // All where nothing is removed, and else what is kept at least.
+      // All revisions if nothing is pruned, otherwise at least those that are kept.
       if work != .prune { #expect((1...number).allSatisfy { numbers.contains($0) }, "\(key) \(number)") }
       #expect(numbers.count >= min(number, kept))
       for revision in work == .prune ? history.suffix(30) : history {

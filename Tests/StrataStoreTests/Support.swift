@@ -12,7 +12,7 @@ func storeError<R>(
   storeError(code, sourceLocation, Result(catching: body))
 }
 
-/// As ``storeError(_:sourceLocation:_:)``, of what waits.
+/// Like ``storeError(_:sourceLocation:_:)``, for asynchronous code.
 @discardableResult
 func storeErrorAsync<R>(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> R
@@ -57,7 +57,7 @@ extension SnapshotStore {
   convenience init() throws { try self.init(inMemory: StoreOptions()) }
 }
 
-/// Where a thread waits until a test lets it on.
+/// A gate at which a thread waits until a test opens it.
 final class Gate: Sendable {
   private let state = Mutex((isReached: false, isOpen: false))
 
@@ -67,7 +67,7 @@ final class Gate: Sendable {
     while !state.withLock({ $0.isOpen }) { Thread.sleep(forTimeInterval: 0.001) }
   }
 
-  /// Waits until somebody waits at the gate.
+  /// Waits until a thread has reached the gate.
   func reached() async {
     while !state.withLock({ $0.isReached }) {
       // A test that is cancelled looks again at once.
@@ -79,7 +79,7 @@ final class Gate: Sendable {
 }
 
 extension StoreRevision {
-  /// All that a revision has, with names: its description leaves out what may be private.
+  /// All properties of a revision with their names. Its description omits the private ones.
   var everything: String {
     Mirror(reflecting: self).children.map { "\($0.label ?? ""): \($0.value)" }.joined(separator: ", ")
   }

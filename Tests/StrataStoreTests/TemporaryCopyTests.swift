@@ -47,7 +47,7 @@ import Testing
       }
     }
 
-    @Test("copies until it is killed", .enabled(if: work != nil, "a helper of the other tests"))
+    @Test("Helper: copies until it is killed", .enabled(if: work != nil, "a helper of the other tests"))
     func copier() throws {
       guard let work = Self.work, let path = Self.environment["STRATA_STORE_FILE"] else { return }
       let folder = URL(fileURLWithPath: path)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-      "The next run removes what one that was killed has left", .enabled(if: work == nil),
+      "The next run removes temporary copies left by a killed process", .enabled(if: work == nil),
       arguments: Effort.sample(2, of: Work.allCases))
     func kills(work: Work) throws {
       try withFolder { folder in
@@ -107,7 +107,7 @@ import Testing
       }
     }
 
-    @Test("A copy that another process still writes stays", .enabled(if: work == nil))
+    @Test("A copy that another process is still writing is kept", .enabled(if: work == nil))
     func live() throws {
       try withFolder { folder in
         try Self.prepare(folder)

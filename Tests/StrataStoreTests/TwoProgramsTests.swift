@@ -11,7 +11,7 @@ struct TwoProgramsTests {
     try Database.change(url) { try $0.execute("UPDATE meta SET value = \(value) WHERE name = '\(name)'") }
   }
 
-  @Test("A newer format opens for reading, or not at all, and nothing is written", arguments: [false, true])
+  @Test("A newer format opens read-only or throws, and the file is not changed", arguments: [false, true])
   func newerStore(isReadable: Bool) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -37,7 +37,7 @@ struct TwoProgramsTests {
     }
   }
 
-  @Test("A program that has the store open finds out in its next transaction that a newer one changed the format")
+  @Test("An open store detects a format change by a newer program in its next transaction")
   func newerWhileOpen() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -57,7 +57,7 @@ struct TwoProgramsTests {
     }
   }
 
-  @Test("A transaction waits for another program as long as it is told to, and then says why")
+  @Test("A transaction waits for another program until its timeout and then throws busy")
   func busy() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -88,7 +88,7 @@ struct TwoProgramsTests {
     }
   }
 
-  @Test("Each commit waits for the disk, and goes on doing so")
+  @Test("Every commit is synced to disk")
   func synchronous() throws {
     try withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))
@@ -100,7 +100,7 @@ struct TwoProgramsTests {
     }
   }
 
-  @Test("Readers that overlap do not let the journal grow without end", .tags(.long), .longRunsOnly)
+  @Test("Overlapping readers do not let the journal grow without limit", .tags(.long), .longRunsOnly)
   func overlappingReaders() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -112,7 +112,7 @@ struct TwoProgramsTests {
         // On threads of their own, since they wait.
         Thread.detachNewThread {
           Thread.sleep(forTimeInterval: 0.015 * Double(place))
-          // Before one ends, the other one has begun.
+          // Each read begins before the other one ends.
           while !isOver.withLock({ $0 }) {
             #expect(throws: Never.self) {
               try store.readNow { transaction in

@@ -66,7 +66,7 @@ struct UpgradeTests {
   private static let types: [any (Archivable & SendableMetatype).Type] = [Point5.self, Holder<Point5>.self]
 
   @Test(
-    "A long history is upgraded part by part, and one that is cancelled goes on", .tags(.long), .longRunsOnly,
+    "A long history is upgraded in parts, and a cancelled upgrade can be resumed", .tags(.long), .longRunsOnly,
     arguments: [false, true])
   func longHistory(isDamaged: Bool) async throws {
     try await withFolder { folder in
@@ -81,7 +81,7 @@ struct UpgradeTests {
           }
         }
       }
-      // Numbers and sequences are the same here.
+      // Revision numbers and sequences are equal in this store.
       var failing: Set<Int> = []
       if isDamaged {
         let base = try Database.change(url) { try $0.number("SELECT base FROM revisions WHERE id = 600") }
@@ -107,7 +107,7 @@ struct UpgradeTests {
         try (1...count).filter { try database.number("SELECT count(*) FROM failures WHERE revision = \($0)") == 1 }
       }
       #expect(Set(aside) == failing)
-      // Whatever is not set aside was rewritten.
+      // Every revision that did not fail was rewritten.
       let old = try Database.change(url) {
         try $0.number(
           """
@@ -149,7 +149,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("Everything reads as before and has today's versions; the second upgrade does nothing")
+  @Test("An upgrade keeps all values and sets current versions, and a second upgrade does nothing")
   func all() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -178,7 +178,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("A cancelled upgrade is completed by the next one, while others save")
+  @Test("The next upgrade completes a cancelled one and includes values saved in between")
   func resuming() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -205,7 +205,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("An upgrade that goes on finds what an older program saved meanwhile under a key that was done")
+  @Test("A resumed upgrade includes old versions saved meanwhile under keys that were already done")
   func savedBehind() async throws {
     let store = try SnapshotStore()
     try await store.write { transaction throws in
@@ -233,7 +233,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("A long history whose first revision becomes too long for its row takes no more inflations than it may")
+  @Test("Upgrading a long history whose first revision outgrows its row respects the inflation limit")
   func growingRoot() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -261,7 +261,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("Current deltas of an upgraded revision whose row becomes too long take no more inflations than before")
+  @Test("If an upgraded revision outgrows its row, its current deltas need no more inflations than before")
   func growingRootOfCurrentDeltas() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -295,7 +295,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("Where saves and deletions alternate, the first revision is upgraded with its many deltas")
+  @Test("With alternating saves and deletions, the first revision is upgraded with its many deltas")
   func alternatingDeletions() throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -333,7 +333,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("A revision that was upgraded or pruned while this upgrade failed on it is not set aside")
+  @Test("A revision that is upgraded or pruned elsewhere while its upgrade fails is not marked as failed")
   func changedMeanwhile() throws {
     for isPruned in [false, true] {
       try withFolder { folder in
@@ -359,7 +359,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("A damaged revision stays as it is and is told; the others are upgraded", arguments: [1, 2, 3])
+  @Test("A damaged revision is reported and kept, and the others are upgraded", arguments: [1, 2, 3])
   func damagedRow(key: Int) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -383,7 +383,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("retryFailed after a cancelled upgrade finds the revisions that were set aside")
+  @Test("retryFailed after a cancelled upgrade includes the revisions that had failed")
   func retryingAfterStop() async throws {
     let store = try SnapshotStore()
     try await store.write { transaction throws in
@@ -403,7 +403,7 @@ struct UpgradeTests {
     #expect(report.upgraded + report.failures.count == report.total, "\(report.upgraded) of \(report.total)")
   }
 
-  @Test("A revision with damaged content is set aside, and the upgrade completes")
+  @Test("A revision with damaged content is marked as failed, and the upgrade completes")
   func damagedContent() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -425,7 +425,7 @@ struct UpgradeTests {
     }
   }
 
-  @Test("Empty collections get today's definition, too, and an upgrade has an end")
+  @Test("Empty collections get the current definition, and the upgrade terminates")
   func emptyCollections() async throws {
     let store = try SnapshotStore()
     try await store.write { transaction throws in
@@ -442,7 +442,7 @@ struct UpgradeTests {
     #expect(try await store.upgrade(Self.types).upgraded == 1)
   }
 
-  @Test("A revision that cannot be upgraded stays as it is and is noted; the others are upgraded")
+  @Test("A revision that cannot be upgraded is kept and recorded, and the others are upgraded")
   func failures() async throws {
     let store = try SnapshotStore()
     try await store.write { transaction in

@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Foundation's own classes in keyed archives")
+@Suite("Foundation classes in keyed archives")
 struct FoundationClassesTests {
   /// The value of an object of a class. Its fields may refer to the objects after the class: 3, 4 ….
   private func value(_ type: String, _ fields: Plist, _ more: Plist...) throws -> ArchiveValue {
@@ -15,7 +15,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "Plain values in all their encodings",
+    "Plain values are decoded from all of their encodings",
     arguments: [
       ("NSString", ["NS.string": "text"], "text"),
       ("NSMutableString", ["NS.string": "text"], "text"),
@@ -51,7 +51,7 @@ struct FoundationClassesTests {
     #expect(try value(type, fields) == expected)
   }
 
-  @Test("Addresses are put together with the one that they are relative to")
+  @Test("A URL is resolved against its base URL")
   func urls() throws {
     let base: Plist = ["$class": .uid(2), "NS.base": .uid(0), "NS.relative": "https://example.com/a/"]
     let url = try value("NSURL", ["NS.base": .uid(3), "NS.relative": "b"], base)
@@ -62,7 +62,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "Decimals of both byte orders, negative ones, and what is not a number",
+    "Decimals with both byte orders, negative decimals and NaN are decoded",
     arguments: [
       ([0x39, 0x30], 1, -2, false, 1, "123.45"), ([0x30, 0x39], 1, -2, true, 2, "-123.45"),
       ([0, 0, 1, 0], 2, 0, false, 1, "65536"), ([], 0, 0, false, 1, "0"), ([], 0, 0, true, 1, "NaN"),
@@ -82,7 +82,7 @@ struct FoundationClassesTests {
     #expect(decimal.description == text)
   }
 
-  @Test("A private class of Foundation's is its public one, and a program's own subclass is itself")
+  @Test("A private Foundation class becomes its public class, and an app's subclass stays a record")
   func subclasses() throws {
     let own = try KeyedArchive(
       ["$class": .uid(2), "NS.string": "a"], .type("App.Text", "NSString", "NSObject"))
@@ -92,7 +92,7 @@ struct FoundationClassesTests {
     #expect(hidden.graph.root == "a")
   }
 
-  @Test("An object of Foundation's in an encoding that is not known stays a record with all that it holds")
+  @Test("A Foundation object in an unknown encoding stays a record with all of its keys")
   func unknownEncoding() throws {
     let record = try #require(try value("NSDate", ["seconds": 4]).recordValue)
     #expect(record.typeName == "NSDate")
@@ -100,7 +100,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "A collection with a key that only begins like one of its own stays a record, and loses nothing",
+    "A collection with an unknown key that resembles a known one stays a record and loses nothing",
     arguments: [
       ("NSArray", ["NS.objectCount": 1]), ("NSArray", ["NS.object": "a"]), ("NSMutableArray", ["NS.object.": "a"]),
       ("NSArray", ["NS.object.x": "a"]), ("NSArray", ["NS.object.-1": "a"]), ("NSOrderedSet", ["NS.objects2": ["a"]]),
@@ -119,7 +119,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "A collection with a wrong number of elements is damaged",
+    "A collection with a wrong number of elements throws damaged",
     arguments: [
       ("NSArray", ["NS.object.1": "b"]), ("NSArray", ["NS.object.00": "b"]),
       ("NSArray", ["NS.object.0": "a", "NS.object.01": "b"]),
@@ -134,7 +134,7 @@ struct FoundationClassesTests {
     #expect(error.code == .damaged)
   }
 
-  @Test("Texts with attributes are records with runs")
+  @Test("Attributed strings are records with runs")
   func attributedStrings() throws {
     let record = try #require(
       try value(
@@ -155,7 +155,7 @@ struct FoundationClassesTests {
     #expect(plain["runs"] == [["location": 0, "length": 1, "attributes": [:]]])
   }
 
-  @Test("Attributes that no run of a text has are not lost") func unusedAttributes() throws {
+  @Test("Attributes that no run of a string uses are kept") func unusedAttributes() throws {
     let fields: Plist = [
       "NSString": "abc", "NSAttributes": [["size": 1], ["size": 2]], "NSAttributeInfo": .data([3, 0]),
     ]
@@ -165,7 +165,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "A changed record that its class cannot hold loses nothing",
+    "A changed record that its class cannot represent loses nothing",
     arguments: [
       ("NSAttributedString", ["string": "ab", "runs": [["location": 0, "length": 2, "attributes": [:], "more": 1]]]),
       ("NSIndexSet", ["ranges": [["location": 1, "length": 2, "more": 1]]]),
@@ -181,7 +181,7 @@ struct FoundationClassesTests {
     #expect(try KeyedArchive(KeyedArchive(graph).data()).graph == graph)
   }
 
-  @Test("Runs of a text keep their attributes to the bit") func spellings() throws {
+  @Test("Runs of an attributed string keep their attributes bit by bit") func spellings() throws {
     let attributes: [ArchiveValue] = [["a": "\u{E9}"], ["a": "e\u{301}"], ["a": 0.0], ["a": -0.0], ["a": 0.0]]
     let runs = attributes.enumerated().map { place, attributes in
       ["location": .int(Int64(place)), "length": 1, "attributes": attributes] as ArchiveValue
@@ -196,7 +196,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "Other classes are records with clear names",
+    "Other classes become records with readable field names",
     arguments: [
       (
         "NSIndexSet", ["NSRangeCount": 1, "NSLocation": 3, "NSLength": 2], "ranges",
@@ -235,7 +235,7 @@ struct FoundationClassesTests {
   }
 
   @Test(
-    "Damaged values of Foundation's are errors",
+    "Damaged Foundation values throw",
     arguments: [
       ("NSString", ["NS.string": 1]), ("NSString", ["NS.bytes": .data([0xFF])]), ("NSDate", ["NS.time": "now"]),
       ("NSData", ["NS.data": "data"]), ("NSNumber", ["NS.intval": "5"]), ("NSUUID", ["NS.uuidbytes": .data([1])]),

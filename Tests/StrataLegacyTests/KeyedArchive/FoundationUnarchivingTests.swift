@@ -77,7 +77,7 @@ final class OldModel: NSObject, NSSecureCoding {
 }
 
 /// Opens the library's keyed archives with Foundation's unarchiver.
-@Suite("Foundation opens what is written")
+@Suite("Foundation unarchives written archives")
 struct FoundationUnarchivingTests {
   private static func open(
     _ data: Data, _ classes: [AnyClass], names: [String: AnyClass] = [:], key: String = NSKeyedArchiveRootObjectKey
@@ -112,7 +112,7 @@ struct FoundationUnarchivingTests {
     ]
   }
 
-  @Test("Values, secure coding on")
+  @Test("NSKeyedUnarchiver opens values with secure coding")
   func values() throws {
     let classes: [AnyClass] = [
       NSString.self, NSNumber.self, NSData.self, NSDate.self, NSUUID.self, NSURL.self, NSArray.self, NSDictionary.self,
@@ -129,7 +129,7 @@ struct FoundationUnarchivingTests {
     }
   }
 
-  @Test("An archive of Foundation is read, changed and written, and its class opens the result")
+  @Test("A Foundation archive that is decoded, changed and encoded is opened by its class")
   func handBack() throws {
     let ada = OldUser(), bob = OldUser()
     (ada.name, ada.count, ada.score, ada.isAdmin, ada.tags) = ("Ada", 7, 1.5, true, ["a", "b"])
@@ -152,7 +152,7 @@ struct FoundationUnarchivingTests {
     #expect(found.born == ada.born && found.friend?.name == "Bob" && found.friend?.count == 0)
   }
 
-  @Test("Models are opened by classes that code themselves as Mantle does")
+  @Test("Models are opened by classes that use Mantle's coding")
   func models() throws {
     var user = LegacyUser(name: "Ada", count: 5, nestedName: "left out")
     user.score = 2.5
@@ -167,7 +167,7 @@ struct FoundationUnarchivingTests {
     #expect(found.members?.last?.name == nil && found.members?.last?.version == 1)
   }
 
-  @Test("Numbers in the object are what decodeInteger(forKey:) asks for")
+  @Test("Numbers encoded in place are read by decodeInteger(forKey:)")
   func numbersInPlace() throws {
     var options = KeyedWriting()
     options.numbers = .inPlace

@@ -140,7 +140,7 @@ final class OtherRecipe: NSObject, NSCoding {
   }
 }
 
-@Suite("The guide from NSKeyedArchiver")
+@Suite("NSKeyedArchiver guide")
 struct FromNSKeyedArchiverGuideTests {
   private let recipe = Recipe(
     title: "Bread", servings: 4, isFavourite: true,
@@ -164,7 +164,7 @@ struct FromNSKeyedArchiverGuideTests {
     return try file([RCRecipe("Bread", servings: 4, isFavourite: true, ingredients)] as NSArray)
   }
 
-  @Test("The code of the page is this code")
+  @Test("The code blocks of the page match the example")
   func code() throws {
     let program = try #require(Repository.examples("FromNSKeyedArchiver").first)
     let blocks = try Repository.blocks(in: Repository.text("Docs/FromNSKeyedArchiver.md"))
@@ -172,7 +172,7 @@ struct FromNSKeyedArchiverGuideTests {
     #expect(blocks.count == 5 && missing.isEmpty, "\(blocks.count) \(missing)")
   }
 
-  @Test("The app's file is taken over, and stays")
+  @Test("The app's file is migrated, and the original file is kept")
   func takenOver() throws {
     try withFolder { folder in
       let cookbook = Cookbook(folder: folder)
@@ -187,7 +187,7 @@ struct FromNSKeyedArchiverGuideTests {
     }
   }
 
-  @Test("A key without a field is reported, and a missing key takes the default or is an error")
+  @Test("A key without a field is reported, and a missing key takes the default or throws")
   func keys() throws {
     var report = DecodingReport()
     let data = try file(OtherRecipe("Bread", note: "n"))
@@ -198,7 +198,7 @@ struct FromNSKeyedArchiverGuideTests {
     }
   }
 
-  @Test("The app without Strata opens the file that is handed back")
+  @Test("An exported file can be opened by the app without Strata")
   func handedBack() throws {
     try withFolder { folder in
       let cookbook = Cookbook(folder: folder)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Keyed archives without their classes")
 struct KeyedArchiveTests {
-  @Test("A-1: an object is a record with a key for each property; the model version is no key")
+  @Test("A-1: an object is a record with a key for each property, and its model version is not a key")
   func record() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(3), "MTLModelVersion": 2, "name": .uid(2), "count": 5, "parent": .uid(0)],
@@ -22,13 +22,13 @@ struct KeyedArchiveTests {
     #expect(archive.classChain(of: "Other").isEmpty)
   }
 
-  @Test("A-9: an object without a version has none")
+  @Test("A-9: an object without a version has a nil model version")
   func missingVersion() throws {
     let archive = try KeyedArchive(["$class": .uid(2)], .type("User"))
     #expect(archive.graph.objects[0].recordValue?.modelVersion == nil)
   }
 
-  @Test("A-20: shared objects and cycles keep their identity, numbered as a walk meets them")
+  @Test("A-20: shared objects and cycles keep their identity, numbered in traversal order")
   func sharing() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(4), "first": .uid(2), "second": .uid(3), "again": .uid(2)],
@@ -46,7 +46,7 @@ struct KeyedArchiveTests {
       ])
   }
 
-  @Test("A-20: a list of 100,000 objects does not take the stack", .tags(.long), .longRunsOnly)
+  @Test("A-20: a linked list of 100,000 objects does not overflow the stack", .tags(.long), .longRunsOnly)
   func longList() throws {
     let count: UInt64 = 100_000
     var objects: [Plist] = (1...count).map { ["$class": .uid(count + 1), "next": .uid($0 == count ? 0 : $0 + 1)] }
@@ -56,7 +56,7 @@ struct KeyedArchiveTests {
     #expect(archive.graph.objects.last?["next"] == .null)
   }
 
-  @Test("All top keys; values without a key have $0 and $1, and a key that began with $ has it again")
+  @Test("All top keys are read, including $0 and $1 for unkeyed values and escaped $ keys")
   func topKeys() throws {
     let archive = try KeyedArchive(
       "text", top: ["$0": .uid(1), "$1": 7, "$$price": .uid(1), "plain": ["a": [1, .uid(1)]]])
@@ -70,19 +70,19 @@ struct KeyedArchiveTests {
           ])))
   }
 
-  @Test("The marks of keys of objects go; a key that would take the place of a value without one keeps it")
+  @Test("Escaped keys are unescaped, except where they would collide with the key of an unkeyed value")
   func escapedKeys() throws {
     let archive = try KeyedArchive(["$class": .uid(2), "$$class": 1, "$0": 2, "$$0": 3], .type("T"))
     #expect(archive.graph.objects[0].recordValue?.keys == ["$class", "$0", "$$0"])
   }
 
-  @Test("An object without a class may have keys of its own with $$, and those of values without a key")
+  @Test("An object without a class can have escaped keys and the keys of unkeyed values")
   func classless() throws {
     let archive = try KeyedArchive(["$0": 1, "$12": 2, "$$class": 3, "a$": 4])
     #expect(archive.graph.root == ["$0": 1, "$12": 2, "$class": 3, "a$": 4])
   }
 
-  @Test("Only object 0 is nil; the same text elsewhere is text")
+  @Test("Only object 0 is nil, and other $null strings are strings")
   func nullText() throws {
     let archive = try KeyedArchive(["$class": .uid(3), "a": .uid(2), "b": "$null", "c": .uid(0)], "$null", .type("T"))
     let record = try #require(archive.graph.objects[0].recordValue)
@@ -91,13 +91,13 @@ struct KeyedArchiveTests {
     #expect(record["c"] == .null)
   }
 
-  @Test("References of property lists in XML are references")
+  @Test("CF$UID dictionaries of XML property lists are references")
   func xmlReference() throws {
     let archive = try KeyedArchive("text", top: ["root": ["CF$UID": 1]])
     #expect(archive.top["root"] == "text")
   }
 
-  @Test("The names of archivers and hints for classes are kept")
+  @Test("Class hints are kept")
   func hints() throws {
     let type: Plist = ["$classname": "New", "$classes": ["New", "NSObject"], "$classhints": ["Old"]]
     let archive = try KeyedArchive(["$class": .uid(2)], type)
@@ -106,7 +106,7 @@ struct KeyedArchiveTests {
 
   // MARK: Collections
 
-  @Test("A collection inside itself is an object of the graph; one that is only shared is repeated")
+  @Test("A collection that contains itself is a graph object, and a shared collection is repeated")
   func collections() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(4), "NS.objects": [.uid(2), .uid(3), .uid(3)]],
@@ -118,7 +118,7 @@ struct KeyedArchiveTests {
     #expect(archive.graph.objects[0]["owner"] == .reference(number))
   }
 
-  @Test("Sets and keys may refer to objects, and an archive of this library holds them all")
+  @Test("Sets and keys can contain references, and a Strata archive keeps all of the objects")
   func referencesInSets() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(4), "NS.objects": [.uid(2), .uid(3)]],
@@ -134,7 +134,7 @@ struct KeyedArchiveTests {
     #expect(try ArchiveEncoder().encode(value) == data)
   }
 
-  @Test("Shared collections cannot multiply without end")
+  @Test("Shared collections that expand exponentially exceed the limit of values")
   func laughs() {
     var objects: [Plist] = (1...64).map {
       ["$class": .uid(66), "NS.objects": [.uid($0 + 1), .uid($0 + 1)]]
@@ -145,7 +145,7 @@ struct KeyedArchiveTests {
     #expect(error?.limit == .values)
   }
 
-  @Test("Plain values nest up to the limit, also with a shared value inside", arguments: [3, 4])
+  @Test("Plain values nest up to the depth limit, even with a shared value inside", arguments: [3, 4])
   func depth(_ limit: Int) {
     var limits = ArchiveLimits()
     limits.depth = limit
@@ -162,7 +162,7 @@ struct KeyedArchiveTests {
   // MARK: Damage
 
   @Test(
-    "Damage is an error with its place and never a trap",
+    "Damage throws an error with its path and never traps",
     arguments: [
       ([["$class": .uid(2), "a": .uid(99)], .type("T")], ArchiveError.Code.damaged, "root.a"),
       ([.uid(2), .uid(1)], .damaged, "root"),
@@ -187,7 +187,7 @@ struct KeyedArchiveTests {
   }
 
   @Test(
-    "A property list that is not a keyed archive is refused",
+    "A property list that is not a keyed archive throws notAnArchive",
     arguments: [
       ["$version": 100_000, "$archiver": "A", "$top": [:]], [], "text",
       ["$version": 100_000, "$archiver": "A", "$top": [:], "$objects": [:]],
@@ -200,13 +200,13 @@ struct KeyedArchiveTests {
     #expect(archiveError { _ = try KeyedArchive(plist.table) }?.code == .notAnArchive)
   }
 
-  @Test("A newer format is refused")
+  @Test("A newer format throws newerFormat")
   func newerFormat() {
     let plist: Plist = ["$version": 100_001, "$archiver": "A", "$top": [:], "$objects": []]
     #expect(archiveError { _ = try KeyedArchive(plist.table) }?.code == .newerFormat)
   }
 
-  @Test("Tables that name objects which they do not have are damaged")
+  @Test("Tables that refer to missing objects throw damaged")
   func damagedTables() {
     #expect(archiveError { _ = try KeyedArchive(PropertyList(objects: [], root: 0)) }?.code == .notAnArchive)
     var table = Plist.keyed([[1, 2]]).table
@@ -218,7 +218,7 @@ struct KeyedArchiveTests {
   }
 
   @Test(
-    "Objects of one class share the order of their keys, however many, and a duplicate key is found",
+    "Objects of one class share the order of any number of keys, and a duplicate key is found",
     arguments: [
       1, 16, 63, 64, 65, 66, 200,
     ])
@@ -241,7 +241,7 @@ struct KeyedArchiveTests {
     #expect(count == 1 || error?.codingPath == [.key("root"), .index(1), .key("k0")])
   }
 
-  @Test("An array that holds itself in the property list ends")
+  @Test("Reading an array that contains itself in the property list terminates")
   func arrayInItself() throws {
     var table = Plist.keyed([[]]).table
     for number in table.objects.indices where table.objects[number] == .array([]) {

@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Keyed archives: bytes, and their property lists written again")
+@Suite("Keyed archives: decoding bytes and rewritten property lists")
 struct KeyedBytesTests {
   /// A form with every kind of value.
   private static func form(_ number: Int, children: [Form] = []) throws -> Form {
@@ -34,7 +34,7 @@ struct KeyedBytesTests {
     ]
   }
 
-  @Test("A property list that is read and written again gives the same models") func same() throws {
+  @Test("A rewritten property list gives the same models") func same() throws {
     for data in try Self.archives() {
       #expect(try ArchiveDecoder().decode([Form].self, fromKeyed: data).count == 6)
       try KeyedTrial.compareTable([Form].self, data)
@@ -42,7 +42,8 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("X-7: any damage of a bit gives the same models or error", .tags(.long)) func flips() throws {
+  @Test("X-7: a flipped bit gives the same models or error from bytes and from the rewritten list", .tags(.long))
+  func flips() throws {
     let data = try ArchiveEncoder().encodeKeyed([Self.form(1), Self.form(2)])
     // Each byte, and over several runs each of its bits.
     for bit in stride(from: Int.random(in: 0..<5), to: data.count * 8, by: Effort.rounds(61, long: 11)) {
@@ -55,9 +56,8 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("X-7: counts and references that are too large give the same models or error", .tags(.long)) func larger()
-    throws
-  {
+  @Test("X-7: oversized counts and references give the same models or error from bytes and rewritten list", .tags(.long))
+  func larger() throws {
     let data = try Self.archives()[0]
     for place in Effort.sample(60, of: data.indices) {
       var changed = data
@@ -66,7 +66,9 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("X-7: random changes give the same models or error", arguments: [UInt64.random(in: 0 ... .max)])
+  @Test(
+    "X-7: random changes give the same models or error from bytes and from the rewritten list",
+    arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("keyed archives, changed bytes: seed \(seed)")
     var random = SeededRandom(seed: seed)
@@ -197,7 +199,7 @@ struct KeyedBytesTests {
   ]
 
   @Test(
-    "An unusual archive gives the same models or error after its property list is written again",
+    "An unusual archive gives the same models or error after its property list is rewritten",
     arguments: unusual.indices)
   func strange(place: Int) throws {
     let data = try PropertyListWriter().write(Plist.keyed(Self.unusual[place].1).table)
@@ -205,7 +207,7 @@ struct KeyedBytesTests {
     try KeyedTrial.compareTable(ArchiveValue.self, data)
   }
 
-  @Test("Equal models in sets, and as keys, stay apart")
+  @Test("Equal models in sets, or as keys, stay separate")
   func equalMembers() throws {
     for (name, expected) in [
       ("a set of equal models", #"[Form(n: "a"), Form(n: "a")]"#),
@@ -224,7 +226,7 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("Enums with values come back, wherever they are") func enums() throws {
+  @Test("Enums with associated values round-trip at any position") func enums() throws {
     let payments: [Payment] = [.cash, .card(number: "1", expiry: nil), .split(.cash, .card(number: "2", expiry: nil))]
     let lists = ["a": payments, "b": [.cash]]
     let (one, many) = (try ArchiveEncoder().encodeKeyed(payments), try ArchiveEncoder().encodeKeyed(lists))
@@ -237,7 +239,7 @@ struct KeyedBytesTests {
     #expect(try ArchiveDecoder().decode(Payment.self, fromKeyed: KeyedArchive(root)) == payments[1])
   }
 
-  @Test("A list of objects is no deeper because its classes are known") func depth() throws {
+  @Test("A chain of known objects adds nothing to the decoding depth") func depth() throws {
     var knots = Knot("last", nil, [], nil, .null, [:], nil)
     for number in 0..<40 { knots = Knot("\(number)", knots, [], nil, .null, [:], nil) }
     let data = try ArchiveEncoder().encodeKeyed(knots)
@@ -247,7 +249,7 @@ struct KeyedBytesTests {
     #expect(try decoder.decode(Knot.self, fromKeyed: KeyedArchive(data, limits: decoder.limits)).name == "39")
   }
 
-  @Test("Runs of an attributed string that share attributes are counted, and ones beyond the text refused")
+  @Test("Shared attributes count for each run, and runs beyond the end of the text round-trip")
   func attributedRuns() throws {
     let info = [UInt8](repeating: 0, count: 200_000)
     let objects: [Plist] = [
@@ -272,7 +274,7 @@ struct KeyedBytesTests {
     #expect(try KeyedArchive(archive.data()).graph == archive.graph)
   }
 
-  @Test("Shared arrays do not become any amount of work") func sharing() throws {
+  @Test("Shared arrays that expand exponentially exceed the limit of values") func sharing() throws {
     var shared: [Plist] = (2...40).map { .array(.init(repeating: .uid(UInt64($0)), count: 8)) }
     shared.append("end")
     let data = try PropertyListWriter().write(Plist.keyed(shared).table)

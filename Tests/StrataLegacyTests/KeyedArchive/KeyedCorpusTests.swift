@@ -23,7 +23,7 @@ private struct CorpusArchive: Sendable, CustomTestStringConvertible {
 
 @Suite("Keyed archives of the corpus", .readsCorpus)
 struct KeyedCorpusTests {
-  @Test("Every keyed archive opens without its classes, and is the same graph in an archive of its own")
+  @Test("Every keyed archive opens without its classes and round-trips through a Strata archive")
   func right() throws {
     let archives = CorpusArchive.all.filter(\.isRight)
     #expect(archives.count > 100)
@@ -59,7 +59,7 @@ struct KeyedCorpusTests {
   private static let nullFields: Set = ["linked_fb_page false", "linked_fb_user false"]
 
   @Test(
-    "Every keyed archive that is written again is the same graph, with the same keys in the same places", .tags(.long))
+    "Every keyed archive that is rewritten has the same graph and keys", .tags(.long))
   func written() throws {
     for archive in Effort.sample(60, of: CorpusArchive.all.filter(\.isRight)) {
       do {
@@ -86,7 +86,7 @@ struct KeyedCorpusTests {
     }
   }
 
-  @Test("Archives inside of data open where they are asked for, and other data stays what it is")
+  @Test("Nested archives are opened on request, and other data stays data")
   func nested() throws {
     var holders: [String] = []
     for archive in CorpusArchive.all.filter(\.isRight) {
@@ -105,7 +105,7 @@ struct KeyedCorpusTests {
   /// `root`, because any key is allowed.
   private static let openHere = ["circularReference", "circular_archive", "missingRoot"]
 
-  @Test("Every broken keyed archive is refused with an error that tells why")
+  @Test("Every broken keyed archive throws an error with a description")
   func broken() throws {
     let archives = CorpusArchive.all.filter { !$0.isRight }
     #expect(archives.count > 10)

@@ -4,11 +4,11 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Models of keyed archives")
+@Suite("Decoding models from keyed archives")
 struct KeyedDecodingTests {
   private static let userType = Plist.type("MTLTestModel", "MTLModel", "NSObject")
 
-  @Test("A-1, A-20: a model is read by its legacy name, what is not there keeps its default")
+  @Test("A-1, A-20: a model is decoded by its legacy name, and missing keys keep their defaults")
   func plain() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(3), "MTLModelVersion": 1, "name": .uid(2), "count": 5], "Ada", Self.userType)
@@ -18,7 +18,7 @@ struct KeyedDecodingTests {
     #expect(report.isEmpty)
   }
 
-  @Test("A-10: a hook reads what an older version wrote under another key; A-9: no version is version 0")
+  @Test("A-10: a hook reads a key of an older version; A-9: a missing version counts as 0")
   func hook() throws {
     let archive = try KeyedArchive(["$class": .uid(2), "mtl_name": "foobar", "count": 5], Self.userType)
     var report = DecodingReport()
@@ -28,14 +28,14 @@ struct KeyedDecodingTests {
     #expect(report.upgrades.map(\.fromVersion) == [0])
   }
 
-  @Test("A-8: a key that holds nil keeps the default, and excluded fields are read")
+  @Test("A-8: a nil value keeps the default, and excluded fields are read")
   func nils() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 1, "name": .uid(0), "nestedName": "n"], Self.userType)
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(name: "nobody", nestedName: "n"))
   }
 
-  @Test("A-7: a newer model is refused before anything else", arguments: [2, 1000])
+  @Test("A-7: a newer model throws before any field is read", arguments: [2, 1000])
   func newer(_ version: Int64) throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": .init(integerLiteral: version), "count": "no number"], Self.userType)
@@ -46,7 +46,7 @@ struct KeyedDecodingTests {
     #expect(error?.typeName == "LegacyUser")
   }
 
-  @Test("A-14: a newer model inside another is refused with the way to it")
+  @Test("A-14: a nested newer model throws with its path")
   func newerInside() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(3), "MTLModelVersion": 3, "members": [.uid(4), .uid(5)]], "unused", .type("Team"),
@@ -57,7 +57,7 @@ struct KeyedDecodingTests {
     #expect(error?.pathDescription == "members[1]")
   }
 
-  @Test("A-7, AO-3: a newer model is refused before its external representation is looked at")
+  @Test("A-7, AO-3: a newer model throws before its external representation is read")
   func newerExternal() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 2, "externalRepresentation": 1], Self.userType)
@@ -65,7 +65,7 @@ struct KeyedDecodingTests {
       archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .newerModel)
   }
 
-  @Test("A-12: keys that the model does not have are passed over, whatever they hold")
+  @Test("A-12: keys that the model does not declare are ignored, whatever their values")
   func extraKeys() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 1, "count": 1, "gone": .uid(3), "color": .uid(1)], Self.userType,
@@ -73,7 +73,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 1))
   }
 
-  @Test("A-13: the type of a value is checked")
+  @Test("A-13: a value of the wrong type throws typeMismatch")
   func mismatch() throws {
     let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": "5"], Self.userType)
     let error = archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
@@ -81,7 +81,7 @@ struct KeyedDecodingTests {
     #expect(error?.pathDescription == "count")
   }
 
-  @Test("AS-1, AS-5: only models that the type holds are made, in collections too")
+  @Test("AS-1, AS-5: only models that the decoded type contains are created, also in collections")
   func closedWorld() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 3, "members": .uid(3)], .type("Team"),
@@ -91,14 +91,14 @@ struct KeyedDecodingTests {
     #expect(error?.pathDescription == "members[0]")
   }
 
-  @Test("A-18: classes are found by either spelling of a Swift name", arguments: ["App.User", "_TtC3App4User"])
+  @Test("A-18: a class is found by its plain or mangled Swift name", arguments: ["App.User", "_TtC3App4User"])
   func names(_ name: String) throws {
     let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": 2], .type(name))
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 2))
   }
 
   @Test(
-    "A-18: an observed object has its original class, and a hint of the archive may replace an unknown class",
+    "A-18: a KVO class maps to its original class, and a class hint can replace an unknown class",
     arguments: [
       ("NSKVONotifying_App.User", []), ("NSKVONotifying__TtC3App4User", []),
       (String(repeating: "NSKVONotifying_", count: 100_000) + "App.User", []), ("Gone", ["Other", "App.User"]),
@@ -113,7 +113,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 2))
   }
 
-  @Test("A superclass in the archive replaces no class, and hints name only models that the type contains")
+  @Test("An archived superclass replaces no class, and hints must name models that the type contains")
   func noOtherNames() throws {
     for type in [
       ["$classname": "Gone", "$classes": ["Gone", "App.User"]],
@@ -126,14 +126,14 @@ struct KeyedDecodingTests {
   }
 
   @Test(
-    "Names that only look like Swift's are no names", arguments: ["_TtC", "_TtC99App", "_TtC3App", "_TtC0", "_TtCx"])
+    "Malformed mangled names throw unknownType", arguments: ["_TtC", "_TtC99App", "_TtC3App", "_TtC0", "_TtCx"])
   func badNames(_ name: String) throws {
     let archive = try KeyedArchive(["$class": .uid(2)], .type(name))
     #expect(
       archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
   }
 
-  @Test("Equal numbers, which an archive holds once, fit where they are exact")
+  @Test("Numbers are converted between types if the conversion is exact")
   func numbers() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 1, "count": 1.0, "isAdmin": 1, "score": true], Self.userType)
@@ -147,7 +147,7 @@ struct KeyedDecodingTests {
     }
   }
 
-  @Test("Other top keys than root, and collections at the root")
+  @Test("Collections at the root and under other top keys are decoded")
   func topKeys() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "NS.objects": [.uid(3), .uid(3)]], .type("NSArray"),
@@ -158,7 +158,7 @@ struct KeyedDecodingTests {
       archiveError { _ = try ArchiveDecoder().decode([LegacyUser].self, fromKeyed: archive) }?.code == .missingValue)
   }
 
-  @Test("A-20: shared objects of a class and cycles are one object again")
+  @Test("A-20: shared class instances and cycles are decoded as one object")
   func classes() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(4), "MTLModelVersion": 1, "name": "root", "nodes": .uid(2)],
@@ -172,7 +172,7 @@ struct KeyedDecodingTests {
     #expect(root.nodes[0].parent === root)
   }
 
-  @Test("An error in an object of a class has the way to it")
+  @Test("An error inside a class instance has the path to it")
   func pathOfObject() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(3), "MTLModelVersion": 1, "name": "root", "nodes": [.uid(2)]],
@@ -182,7 +182,7 @@ struct KeyedDecodingTests {
     #expect(error?.pathDescription == "nodes[0].name")
   }
 
-  @Test("Structures that hold themselves end with an error")
+  @Test("A struct that contains itself exceeds the depth limit")
   func cycleOfValues() throws {
     struct Box: DescribedModel {
       var boxes: [Box]
@@ -208,7 +208,7 @@ struct KeyedDecodingTests {
       ]).table)
   }
 
-  @Test("A step reads another model, from bytes and from an archive", arguments: ["App.User", "Gone"])
+  @Test("A step reads another model, from bytes and from a parsed archive", arguments: ["App.User", "Gone"])
   func stepInside(_ lead: String) throws {
     let data = try Self.group("Crew", lead: lead, members: [.uid(5)])
     let expected = LegacyCrew(leadName: "Ada", members: [LegacyUser(count: 1)])
@@ -216,7 +216,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(LegacyCrew.self, fromKeyed: KeyedArchive(data)) == expected)
   }
 
-  @Test("A hook reads another model, also beside a set of models", arguments: ["App.User", "Gone"])
+  @Test("A hook reads another model, even next to a set of models", arguments: ["App.User", "Gone"])
   func hookInside(_ lead: String) throws {
     let data = try Self.group("Gang", lead: lead, members: .uid(7))
     let expected = LegacyGang(leadName: "Ada", members: [LegacyUser(count: 1)])
@@ -224,7 +224,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(LegacyGang.self, fromKeyed: KeyedArchive(data)) == expected)
   }
 
-  @Test("Steps and hooks read an object that many models share", arguments: ["App.User", "Gone"])
+  @Test("Steps and hooks read an object that several models share", arguments: ["App.User", "Gone"])
   func sharedInside(_ lead: String) throws {
     for type in ["Crew", "Gang"] {
       let objects: [Plist] = [
@@ -255,7 +255,7 @@ struct KeyedDecodingTests {
     }
   }
 
-  @Test("Hooks read other models at any depth")
+  @Test("Hooks read nested models at any depth")
   func deepHooks() throws {
     let count = 100
     var objects: [Plist] = [.type("Folder")]
@@ -269,7 +269,7 @@ struct KeyedDecodingTests {
     #expect(names == Array(repeating: "outer", count: count - 1) + ["last", "last"])
   }
 
-  @Test("Structures that nest too deep end with an error", arguments: [600, 16_000])
+  @Test("Structs that nest too deeply exceed the depth limit", arguments: [600, 16_000])
   func deepValues(_ count: Int) throws {
     var objects: [Plist] = (0..<count).map { ["$class": .uid(1), "c": [.uid(UInt64($0 + 3))]] }
     objects.insert(.type("Form"), at: 0)
@@ -278,7 +278,7 @@ struct KeyedDecodingTests {
     #expect(archiveError { _ = try ArchiveDecoder().decode(Form.self, fromKeyed: data) }?.limit == .depth)
   }
 
-  @Test("A list of objects that no model reads may nest to any depth", arguments: ["Form", "Gone"])
+  @Test("Unread objects can nest to any depth", arguments: ["Form", "Gone"])
   func deepUnread(_ type: String) throws {
     var objects: [Plist] = (0..<100).map { ["$class": .uid(1), "c": [.uid(UInt64($0 + 3))]] }
     objects.insert(.type(type), at: 0)
@@ -289,7 +289,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder(limits: limits).decode(LegacyUser.self, fromKeyed: archive) == LegacyUser())
   }
 
-  @Test("Very many objects of an unknown class may refer to each other, also without a limit of depth")
+  @Test("A chain of 100,000 unread objects of an unknown class is skipped, even without a depth limit")
   func longUnread() throws {
     let count = 100_000
     var objects: [Plist] = [["$class": .uid(2), "MTLModelVersion": 1, "more": .uid(4)], Self.userType, .type("Gone")]
@@ -301,7 +301,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder(limits: limits).decode(LegacyUser.self, fromKeyed: data) == LegacyUser())
   }
 
-  @Test("Objects of unknown classes that no model reads do not multiply, however they refer to each other")
+  @Test("Unread objects of unknown classes do not expand exponentially")
   func sharedUnread() throws {
     var objects: [Plist] = [["$class": .uid(2), "MTLModelVersion": 1, "more": .uid(4)], Self.userType, .type("Gone")]
     for number in 4..<64 {
@@ -313,7 +313,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: data) == LegacyUser())
   }
 
-  @Test("Many models may hold the same value") func sharedValues() throws {
+  @Test("Many models can share one value") func sharedValues() throws {
     let numbers: [Plist] = (0..<1000).map { .init(integerLiteral: $0) }
     let objects: [Plist] = [
       ["$class": .uid(2), "tables": .array(.init(repeating: .uid(3), count: 3000))], .type("Tables"),
@@ -326,7 +326,7 @@ struct KeyedDecodingTests {
 
   // MARK: The form before Mantle 0.4
 
-  @Test("AO-1, AO-5, AO-8: the old form is read by the JSON mapping, excluded fields too")
+  @Test("AO-1, AO-5, AO-8: the old form is decoded by the JSON mapping, including excluded fields")
   func externalRepresentation() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "externalRepresentation": .uid(3)], Self.userType,
@@ -339,7 +339,7 @@ struct KeyedDecodingTests {
     #expect(report.typesWithoutVersion == ["LegacyUser"])
   }
 
-  @Test("AO-6: keys that the old form lacks keep their defaults")
+  @Test("AO-6: keys missing from the old form keep their defaults")
   func externalDefaults() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 0, "externalRepresentation": ["count": 3]], Self.userType)
@@ -358,14 +358,14 @@ struct KeyedDecodingTests {
         == Array(repeating: note, count: uses))
   }
 
-  @Test("AO-2: a model that is no legacy model reads the old form too")
+  @Test("AO-2: a model without a legacy declaration reads the old form")
   func externalByName() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 2, "externalRepresentation": ["members": [["count": 1]]]], .type("Team"))
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyTeam(members: [LegacyUser(count: 1)]))
   }
 
-  @Test("AO-1, AO-7: a model's own hook is given dictionary and version, and steps follow", arguments: [0, 1])
+  @Test("AO-1, AO-7: a model's own hook receives dictionary and version, and steps follow", arguments: [0, 1])
   func ownHook(_ version: Int64) throws {
     let archive = try KeyedArchive(
       [
@@ -374,7 +374,7 @@ struct KeyedDecodingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyNote(text: "ABC"))
   }
 
-  @Test("AO-2: what the old form cannot be read from is an error with its place")
+  @Test("AO-2: an unreadable old form throws an error with its path")
   func externalFailure() throws {
     for (value, path) in [(1, "externalRepresentation"), (["count": "x"], "externalRepresentation.count")]
       as [(Plist, String)]

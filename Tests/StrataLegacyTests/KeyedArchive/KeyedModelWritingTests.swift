@@ -4,14 +4,14 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Writing models as keyed archives")
+@Suite("Encoding models as keyed archives")
 struct KeyedModelWritingTests {
   /// The records of an archive by class.
   private static func records(_ data: Data) throws -> [String: [ModelRecord]] {
     Dictionary(grouping: try KeyedArchive(data).graph.objects.compactMap(\.recordValue), by: \.typeName)
   }
 
-  @Test("A-1, A-2, A-4: a model is an object of its legacy class; nil and excluded fields are left out")
+  @Test("A-1, A-2, A-4: a model is encoded as its legacy class without nil and excluded fields")
   func plain() throws {
     let data = try ArchiveEncoder().encodeKeyed(LegacyUser(name: nil, count: 5, nestedName: "n", isAdmin: true))
     let record = try #require(try Self.records(data)["MTLTestModel"]?.first)
@@ -24,7 +24,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: KeyedArchive(data)) == LegacyUser(count: 5, isAdmin: true))
   }
 
-  @Test("A-20: models, shared ones and cycles come back")
+  @Test("A-20: models, shared objects and cycles round-trip")
   func roundTrip() throws {
     let team = LegacyTeam(lead: LegacyUser(name: "a"), members: [LegacyUser(count: 1), LegacyUser(count: 2)])
     #expect(try ArchiveDecoder().decode(fromKeyed: KeyedArchive(ArchiveEncoder().encodeKeyed(team))) == team)
@@ -37,7 +37,7 @@ struct KeyedModelWritingTests {
     #expect(again[0].nodes[0] === again[1] && again[0].nodes[1] === again[1] && again[1].parent === again[0])
   }
 
-  @Test("The same value makes the same bytes")
+  @Test("Equal values are encoded as equal bytes")
   func deterministic() throws {
     let values: Set<String> = ["a", "b", "c", "d", "e"]
     let dictionary = Dictionary(uniqueKeysWithValues: values.map { ($0, $0) })
@@ -49,7 +49,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveEncoder().encodeKeyed(Set(values.shuffled())) == ArchiveEncoder().encodeKeyed(values))
   }
 
-  @Test("Records are adjusted to what an older program knows, each after those inside it")
+  @Test("Records are adjusted for an older program, nested records first")
   func adjusted() throws {
     let team = LegacyTeam(lead: LegacyUser(name: "Ada"), members: [])
     var seen: [String] = []
@@ -66,7 +66,7 @@ struct KeyedModelWritingTests {
   }
 
   /// Without the error, the record would be read without its step, and the field would have its default.
-  @Test("A record with keys of an older version under the current version is an error")
+  @Test("A record with keys of an older version and the current version number throws")
   func adjustedWithoutVersion() throws {
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])
     let error = archiveError { _ = try ArchiveEncoder().encodeKeyed(team) { $0.rename("name", to: "mtl_name") } }
@@ -86,7 +86,7 @@ struct KeyedModelWritingTests {
       try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).members.map(\.name) == ["c", "c"])
   }
 
-  @Test("An error of an adjustment is the cause of an error with the path of the record")
+  @Test("An error thrown by an adjustment is wrapped with the path of the record")
   func failedAdjustment() {
     struct Failure: Error {}
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])
@@ -98,7 +98,7 @@ struct KeyedModelWritingTests {
     #expect(error?.pathDescription == "members[1]")
   }
 
-  @Test("Classes and their superclasses are named by options")
+  @Test("Options name classes and their superclasses")
   func names() throws {
     var options = KeyedWriting()
     options.classes["LegacyUser"] = ["GHUser", "GHObject", "MTLModel", "NSObject"]
@@ -108,7 +108,7 @@ struct KeyedModelWritingTests {
     #expect(archive.classChain(of: "Team") == ["Team", "MTLModel", "NSObject"])
   }
 
-  @Test("A-15: what a keyed archive cannot hold is an error with its place")
+  @Test("A-15: a value that a keyed archive cannot represent throws an error with its path")
   func notEncodable() throws {
     struct Box: DescribedModel {
       var content: ArchiveValue

@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Shared text and data of keyed archives")
+@Suite("Shared strings and data in keyed archives")
 struct KeyedSharingTests {
   private static let long = String(repeating: "k", count: 1 << 16)
 
@@ -21,33 +21,34 @@ struct KeyedSharingTests {
     ]
   }()
 
-  @Test("They are not repeated without end, whatever way refers to them", arguments: bombs.indices)
+  @Test("Shared strings and data that expand too far throw, whatever refers to them", arguments: bombs.indices)
   func repeated(place: Int) throws {
     let table = Plist.keyed(Self.bombs[place].1).table
     let error = archiveError { _ = try KeyedArchive(table) }
     #expect(error?.code == .limitExceeded && error?.limit == .expandedBytes, "\(Self.bombs[place].0)")
   }
 
-  @Test("They are repeated where that is not much") func few() throws {
+  @Test("Shared strings and data may be repeated within the limit") func few() throws {
     let archive = try KeyedArchive(.array(Array(repeating: .uid(2), count: 100)), .plain(.string(Self.long)))
     #expect(archive.top["root"]?.arrayValue?.count == 100)
   }
 
-  @Test("X-33: values that share their parts are not written without end", .tags(.long), .longRunsOnly) func writing() {
+  @Test("X-33: encoding values with shared parts stops at the output size limit", .tags(.long), .longRunsOnly)
+  func writing() {
     var value = ArchiveValue.array([.string("a")])
     for _ in 0..<40 { value = .array([value, value]) }
     let error = archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: value)).data() }
     #expect(error?.limit == .outputSize)
   }
 
-  @Test("A property list repeats them no further either") func propertyLists() {
+  @Test("Shared data in a property list throws if it expands too far") func propertyLists() {
     let list = PropertyList(
       objects: [.array(Array(repeating: 1, count: 2000)), .data(Data(Self.long.utf8))], root: 0)
     let error = archiveError { _ = try PropertyListReader().value(of: list) }
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("X-33: a property list makes an object once, however many refer to it") func shared() throws {
+  @Test("X-33: a shared property list object is created once") func shared() throws {
     let list = PropertyList(objects: [.array([1, 1, 2]), .array([2, 2]), .string("a")], root: 0)
     let elements = try #require(try PropertyListReader().value(of: list).arrayValue)
     #expect(elements == [["a", "a"], ["a", "a"], "a"])
@@ -65,7 +66,7 @@ struct KeyedSharingTests {
     #expect(archiveError { _ = try reader.value(of: doubled(12)) }?.limit == .depth)
   }
 
-  @Test("X-33: a shared object counts its depth wherever it is") func sharedDepth() throws {
+  @Test("X-33: a shared object counts with its full depth at each position") func sharedDepth() throws {
     // The root contains an array with two levels, and another one that contains the same array two levels deeper.
     let list = PropertyList(
       objects: [.array([1, 3]), .array([2]), .array([5]), .array([4]), .array([1]), .null], root: 0)
@@ -76,7 +77,7 @@ struct KeyedSharingTests {
     #expect(archiveError { _ = try reader.value(of: list) }?.limit == .depth)
   }
 
-  @Test("X-33: a hundred thousand data objects take linear work") func dataObjects() async {
+  @Test("X-33: decoding a hundred thousand data objects takes linear time") func dataObjects() async {
     await #expect(processExitsWith: .success) {
       let count = 100_000
       var objects: [PropertyList.Object] = [
@@ -98,7 +99,7 @@ struct KeyedSharingTests {
     }
   }
 
-  @Test("A class has no more than 64 names above it", arguments: [64, 65]) func chains(count: Int) throws {
+  @Test("A class chain has at most 64 names", arguments: [64, 65]) func chains(count: Int) throws {
     let names = Plist.array((0..<count).map { .plain(.string("C\($0)")) })
     let error = archiveError {
       _ = try KeyedArchive(["$class": .uid(2)], ["$classname": "C0", "$classes": names])
@@ -106,7 +107,7 @@ struct KeyedSharingTests {
     #expect(error?.code == (count > 64 ? .limitExceeded : nil))
   }
 
-  @Test("The top keys keep the order of the file") func topKeys() throws {
+  @Test("Top keys keep the order of the file") func topKeys() throws {
     let archive = try KeyedArchive(1, top: ["z": 1, "root": 2, "a": 3])
     #expect(archive.topKeys == ["z", "root", "a"])
   }

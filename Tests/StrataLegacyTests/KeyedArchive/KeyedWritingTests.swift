@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Writing keyed archives")
+@Suite("Encoding keyed archives")
 struct KeyedWritingTests {
   /// The objects of a written archive by their UIDs.
   private static func objects(_ data: Data) throws -> [PropertyList.Object] {
@@ -45,7 +45,7 @@ struct KeyedWritingTests {
     return shape
   }
 
-  @Test("An archive is written again with its keys, classes and places of values")
+  @Test("A rewritten archive keeps its keys, classes and the positions of its values")
   func readAndWritten() throws {
     let list = Plist.keyed(
       [
@@ -71,7 +71,7 @@ struct KeyedWritingTests {
     #expect(try Self.shape(data)["App.User"] == Self.shape(PropertyListWriter().write(list))["App.User"])
   }
 
-  @Test("A changed graph is written; its new fields and classes follow the options")
+  @Test("A changed graph is encoded, with new fields and classes as the options specify")
   func changed() throws {
     var archive = try KeyedArchive(
       ["$class": .uid(2), "count": 5, "size": .uid(3)], .type("App.User", "NSObject"), 7)
@@ -117,7 +117,7 @@ struct KeyedWritingTests {
     .map([.init(key: 1, value: "a"), .init(key: .null, value: .null), .init(key: "b", value: [:])]),
   ]
 
-  @Test("Every kind of value comes back, in a field and in a collection", arguments: samples)
+  @Test("Every kind of value round-trips, in a field and in a collection", arguments: samples)
   func values(_ value: ArchiveValue) throws {
     let record = ArchiveValue.record(
       ModelRecord(typeName: "Box", modelVersion: nil, fields: [("value", value), ("all", [value])]))
@@ -131,7 +131,7 @@ struct KeyedWritingTests {
     #expect(try KeyedArchive(archive.data(options)).graph == archive.graph)
   }
 
-  @Test("Only what is equal bit by bit is one object: numbers keep their types, and texts their spellings")
+  @Test("Only bitwise equal values are shared, so numbers keep their types and strings their spellings")
   func sharedScalars() throws {
     let values: [ArchiveValue] = [
       true, 1, 1.0, .float(1), false, 0, 0.0, -0.0, "é", "e\u{301}", true, 1, 1.0, "é", .int(.max), .uint(.max),
@@ -143,7 +143,7 @@ struct KeyedWritingTests {
     #expect(try Self.objects(data).count == 3 + 12)
   }
 
-  @Test("Values are encoded as Foundation's classes encode them, key by key")
+  @Test("Values use the keys of Foundation's own encodings")
   func encodings() throws {
     let date = Date(timeIntervalSinceReferenceDate: 1.5)
     let uuid = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
@@ -184,7 +184,7 @@ struct KeyedWritingTests {
     }
   }
 
-  @Test("Shared objects and cycles are written once, and a long list does not take the stack")
+  @Test("Shared objects and cycles are encoded once, and a long list does not overflow the stack")
   func sharing() throws {
     func node(_ fields: [(key: String, value: ArchiveValue)]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Node", modelVersion: 1, fields: fields))
@@ -201,7 +201,7 @@ struct KeyedWritingTests {
     #expect(try KeyedArchive(KeyedArchive(list).data()).graph == list)
   }
 
-  @Test("Objects that nothing refers to are left out; a root under another key is found there")
+  @Test("Unreachable objects are omitted, and a root under another key is found")
   func reachable() throws {
     let graph = ObjectGraph(objects: [[], .record(ModelRecord(typeName: "A", modelVersion: nil))], root: .reference(1))
     let archive = try KeyedArchive(KeyedArchive(graph, key: "data").data())
@@ -209,7 +209,7 @@ struct KeyedWritingTests {
     #expect(archive.top == ["data": .reference(0)])
   }
 
-  @Test("Classes of Foundation, AppKit and UIKit are written as they encode themselves")
+  @Test("Foundation, AppKit and UIKit classes use their own encodings")
   func foundation() throws {
     let range: ArchiveValue = ["location": 1, "length": 2]
     let records: [(ModelRecord, Set<String>)] = [
@@ -273,7 +273,7 @@ struct KeyedWritingTests {
   }
 
   @Test(
-    "A value that a keyed archive cannot represent is an error with its path",
+    "A value that a keyed archive cannot represent throws an error with its path",
     arguments: [
       (["a": .reference(9)], "root.a"), ([1, .reference(-1)], "root[1]"),
       (["a": [.graph(ObjectGraph(objects: [], root: 1))]], "root.a[0]"),
@@ -290,7 +290,7 @@ struct KeyedWritingTests {
     #expect(error?.pathDescription == path)
   }
 
-  @Test("Numbers that are only text, classes without a name and roots that are no object of keys are errors")
+  @Test("Numbers out of range, classes without a name and unsupported roots throw notEncodable")
   func otherErrors() throws {
     let number = try JSONReader().read(Data("[1e999]".utf8))
     #expect(
@@ -305,7 +305,7 @@ struct KeyedWritingTests {
     #expect(archiveError { _ = try other.data() }?.code == .notEncodable)
   }
 
-  @Test("Plain values nest in 512 levels and no more", arguments: [true, false])
+  @Test("Plain values can nest at most 512 levels deep", arguments: [true, false])
   func depth(_ isRight: Bool) throws {
     for wrap in [
       { [$0] }, { ["a": $0] }, { .record(ModelRecord(typeName: "A", modelVersion: nil, fields: [("a", $0)])) },

@@ -4,7 +4,7 @@ import StrataLegacy
 import StrataTestSupport
 import Testing
 
-@Suite("Keyed archives inside of data")
+@Suite("Keyed archives nested in data")
 struct NestedArchiveTests {
   private static func data(_ objects: Plist..., top: Plist = ["root": .uid(1)]) throws -> Data {
     try PropertyListWriter().write(Plist.keyed(objects, top: top).table)
@@ -28,7 +28,7 @@ struct NestedArchiveTests {
     ]
   }
 
-  @Test("Data stays data unless asked, and becomes what it holds: objects of the same graph")
+  @Test("Data stays data unless nested archives are opened, which adds their objects to the same graph")
   func opened() throws {
     let inner = try PropertyListWriter().write(Plist.keyed(Self.user).table)
     let outer = try Self.data(
@@ -48,7 +48,7 @@ struct NestedArchiveTests {
     #expect(again.graph == archive.graph)
   }
 
-  @Test("Data that is an object of its own is opened too", arguments: ["NS.data", "NS.bytes"])
+  @Test("A nested archive in an NSData object is opened", arguments: ["NS.data", "NS.bytes"])
   func dataObjects(_ key: String) throws {
     let inner = try Self.onion(1)
     func outer(_ data: Data) throws -> Data {
@@ -59,7 +59,7 @@ struct NestedArchiveTests {
     #expect(try KeyedArchive(outer(Data([1])), opensNested: true).graph.root == .data(Data([1])))
   }
 
-  @Test("Models are read from data inside")
+  @Test("Models are decoded from nested data")
   func models() throws {
     let inner = try PropertyListWriter().write(Plist.keyed(Self.user).table)
     let outer = try Self.data(["$class": .uid(2), "MTLModelVersion": 3, "lead": Self.plist(inner)], .type("Team"))
@@ -69,7 +69,7 @@ struct NestedArchiveTests {
     #expect(error?.code == .typeMismatch)
   }
 
-  @Test("Archives in XML, with other keys than root, and at the root itself")
+  @Test("Nested XML archives, other top keys and an archive at the root are opened")
   func forms() throws {
     let xml = Data(
       """
@@ -80,7 +80,7 @@ struct NestedArchiveTests {
     #expect(try KeyedArchive(Self.data(Self.plist(xml)), opensNested: true).graph.root == ["a": "x"])
   }
 
-  @Test("Other data stays data: texts, plain property lists, XML of other kinds")
+  @Test("Data that contains text, plain property lists or other XML stays data")
   func other() throws {
     for bytes in [
       Data(), Data("bplist".utf8), Data("<html></html>".utf8), Data([0xFF, 0xD8]),
@@ -90,7 +90,7 @@ struct NestedArchiveTests {
     }
   }
 
-  @Test("Damage inside is an error with the way to it")
+  @Test("Damage in a nested archive throws an error with its path")
   func damage() throws {
     let broken = try Self.data(["$class": .uid(2), "a": .uid(9)], .type("T"))
     let outer = try Self.data(["$class": .uid(2), "payload": Self.plist(broken)], .type("Box"))
@@ -103,7 +103,7 @@ struct NestedArchiveTests {
     #expect(throws: Never.self) { try KeyedArchive(cut) }
   }
 
-  @Test("Archives nest in 8 levels; one deeper stays data", arguments: [0, 1, 7, 8, 9, 20])
+  @Test("Nested archives are opened up to 8 levels deep, and deeper ones stay data", arguments: [0, 1, 7, 8, 9, 20])
   func levels(_ levels: Int) throws {
     var value = try KeyedArchive(Self.onion(levels), opensNested: true).graph.root
     var depth = 0
@@ -115,7 +115,7 @@ struct NestedArchiveTests {
     if levels <= 8 { #expect(value == "core") } else { #expect(value.kind == "data") }
   }
 
-  @Test("Plain values count in their levels through all archives", arguments: [5, 6])
+  @Test("The depth of plain values is counted across nested archives", arguments: [5, 6])
   func depth(_ limit: Int) throws {
     var limits = ArchiveLimits()
     limits.depth = limit
@@ -125,7 +125,7 @@ struct NestedArchiveTests {
     #expect((error == nil) == (limit == 6))
   }
 
-  @Test("Shared values of many archives count together")
+  @Test("The values of all nested archives count toward one limit")
   func laughs() throws {
     var objects: [Plist] = (1...18).map { ["$class": .uid(20), "NS.objects": [.uid($0 + 1), .uid($0 + 1)]] }
     objects += ["ha", .type("NSArray", "NSObject")]
@@ -140,7 +140,7 @@ struct NestedArchiveTests {
     #expect(archiveError { _ = try KeyedArchive(outer, opensNested: true) }?.limit == .values)
   }
 
-  @Test("Archives inside cannot claim more bytes than there are for their levels", arguments: [1, 2, 3])
+  @Test("Nested archives with overlapping objects cannot exceed the inflated size", arguments: [1, 2, 3])
   func bytes(_ copies: Int) throws {
     // Each archive contains the next one several times, in overlapping objects.
     var data = try Self.data(Self.plist(Data(count: 1000)))

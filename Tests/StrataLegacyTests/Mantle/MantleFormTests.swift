@@ -34,7 +34,7 @@ struct MantleFormTests {
 
   // MARK: Versions
 
-  @Test("A-1: the version stands boxed beside one entry for each property")
+  @Test("A-1: the version is a boxed entry next to one entry for each property")
   func properties() throws {
     let data = Self.task(version: 2) {
       [
@@ -48,7 +48,7 @@ struct MantleFormTests {
     #expect(report.isEmpty)
   }
 
-  @Test("A-9, A-10: without a version it is 0, the report says so, and a hook reads the old key")
+  @Test("A-9, A-10: a missing version counts as 0 and is reported, and a hook reads the old key")
   func missingVersion() throws {
     let data = Self.task(version: nil) { [("mtl_title", $0.string("foobar")), ("count", $0.int(5))] }
     var report = DecodingReport()
@@ -57,7 +57,7 @@ struct MantleFormTests {
     #expect(report.upgrades.map(\.toVersion) == [2])
   }
 
-  @Test("AS-4: the version is a boxed or a plain integer; anything else is damage")
+  @Test("AS-4: the version is a boxed or plain integer, and any other value throws damaged")
   func versionForms() throws {
     for version in [MantleArchive.Node.int(1), .real(1), .string("1")] {
       for isBoxed in [true, false] {
@@ -73,7 +73,7 @@ struct MantleFormTests {
     }
   }
 
-  @Test("A-7, A-14: a newer model deep inside is refused with the way to it, and nothing is made")
+  @Test("A-7, A-14: a deeply nested newer model throws with its path, and no model is created")
   func newer() throws {
     var archive = MantleArchive()
     let type = archive.type("GHTask")
@@ -91,7 +91,7 @@ struct MantleFormTests {
 
   // MARK: Fields
 
-  @Test("A-2, A-8: nil was not written, and a key that holds nil leaves the default too")
+  @Test("A-2, A-8: nil is not encoded, and a nil value keeps the default")
   func nils() throws {
     let data = Self.task(version: 2) { [("title", $0.null), ("count", $0.null), ("byName", $0.null)] }
     #expect(try Self.decode(MantleTask.self, data) == MantleTask())
@@ -101,7 +101,7 @@ struct MantleFormTests {
     #expect(written.graph.objects.first?["title"] == nil)
   }
 
-  @Test("A-4, A-8: an excluded property is not written, and is read where an archive has it")
+  @Test("A-4, A-8: an excluded property is not encoded but is read from an archive that contains it")
   func excluded() throws {
     let data = Self.task(version: 2) { [("nestedName", $0.string("fuzz"))] }
     #expect(try Self.decode(MantleTask.self, data).nestedName == "fuzz")
@@ -110,7 +110,7 @@ struct MantleFormTests {
     #expect(try ArchiveDecoder().decode(MantleTask.self, fromKeyed: written).nestedName == nil)
   }
 
-  @Test("A-5: a conditional reference is the object that comes before or after it, and nil where none does")
+  @Test("A-5: a conditional reference is the object before or after it, or nil if there is none")
   func conditional() throws {
     for isFirst in [true, false] {
       var archive = MantleArchive()
@@ -159,7 +159,7 @@ struct MantleFormTests {
     }
   }
 
-  @Test("A-20: shared objects and cycles are the same objects again")
+  @Test("A-20: shared objects and cycles keep their identity")
   func identity() throws {
     var archive = MantleArchive()
     let type = archive.type("City")
@@ -172,7 +172,7 @@ struct MantleFormTests {
     for city in cities { city.referenced = [] }
   }
 
-  @Test("A-20: arrays of arrays of models, and dictionaries of them")
+  @Test("A-20: nested arrays and dictionaries of models are decoded")
   func nested() throws {
     var archive = MantleArchive()
     let type = archive.type("GHTask")
@@ -187,7 +187,7 @@ struct MantleFormTests {
         == MantleTask(grid: [[small, small], []], byName: ["a": small]))
   }
 
-  @Test("A-14, A-16: objects of subclasses are what they are; only the version of their own class stands there")
+  @Test("A-14, A-16: objects keep their subclass and have the version of that class")
   func hierarchy() throws {
     var archive = MantleArchive()
     let animal = archive.type("Animal"), dog = archive.type("Dog", "Animal"), puppy = archive.type("Puppy", "Dog")
@@ -211,13 +211,13 @@ struct MantleFormTests {
   }
 
   @Test(
-    "A-18: a class is found by its name, with its module, as Swift mangles it, and by former names",
+    "A-18: a class is found by its name, module-qualified name, mangled name and former names",
     arguments: ["GHTask", "App.Task", "_TtC3App4Task", "MantleTask", "OldTask", "NSKVONotifying_GHTask"])
   func names(_ name: String) throws {
     #expect(try Self.decode(MantleTask.self, Self.task(version: 2, name: name) { [("count", $0.int(4))] }).count == 4)
   }
 
-  @Test("A-17: enums are archived by name; former names count, and what no case has is an error")
+  @Test("A-17: enums are encoded by name, former names are accepted, and unknown names throw")
   func enums() throws {
     func data(_ name: String) -> Data { Self.task(version: 2) { [("kind", $0.string(name))] } }
     #expect(try Self.decode(MantleTask.self, data("urgent")).kind == .urgent)
@@ -226,7 +226,7 @@ struct MantleFormTests {
     #expect(error?.code == .unknownCase && error?.pathDescription == "kind")
   }
 
-  @Test("A-11: rules run on what was opened, and all that is invalid is thrown with its path")
+  @Test("A-11: decoded models are validated, and all failures are thrown with their paths")
   func validation() throws {
     var archive = MantleArchive()
     let type = archive.type("GHTask")
@@ -240,7 +240,7 @@ struct MantleFormTests {
     #expect(open.parts[1].count == 101)
   }
 
-  @Test("A-13, AS-1: a value of another type is an error with its path, also in collections")
+  @Test("A-13, AS-1: a value of the wrong type throws an error with its path, also in collections")
   func mismatch() throws {
     var archive = MantleArchive()
     let type = archive.type("GHTask")
@@ -250,14 +250,14 @@ struct MantleFormTests {
     #expect(error?.code == .typeMismatch && error?.pathDescription == "grid[0][0].title")
   }
 
-  @Test("A-15: what a hook throws is the cause of an error with type and key")
+  @Test("A-15: an error thrown by a hook is wrapped with type and key")
   func failingHook() throws {
     let error = Self.failure(MantleTask.self, Self.task(version: 2) { [("fails", $0.int(1))] })
     #expect(error?.underlyingError is MantleFailure)
     #expect(error?.typeName == "MantleTask" && error?.key == "count")
   }
 
-  @Test("AS-2, AS-5: an element of another class than the field's is refused, whatever the archive says of it")
+  @Test("AS-2, AS-5: an element of another class than the field's throws, whatever superclass it names")
   func elements() throws {
     var archive = MantleArchive()
     let other = archive.model(archive.type("Memo.Old", "GHTask"), version: 3, [])
@@ -284,7 +284,7 @@ struct MantleFormTests {
   }
 
   @Test(
-    "AO-1, AO-5, AO-6, AO-8: the model's JSON mapping reads the old form, with excluded properties and without keys")
+    "AO-1, AO-5, AO-6, AO-8: a JSON mapping reads the old form with excluded properties and missing keys")
   func byMapping() throws {
     let data = Self.old("GHTask", version: nil) { archive in
       [("nested", archive.dictionary([("name", archive.string("fuzz"))])), ("count", archive.int(7))]
@@ -295,7 +295,7 @@ struct MantleFormTests {
   }
 
   @Test(
-    "AO-1, AO-7, A-19: a hook of the model's own gets dictionary and version, and the steps follow",
+    "AO-1, AO-7, A-19: a model's own hook receives dictionary and version, and the steps follow",
     arguments: [0, 1, 2])
   func byHook(_ version: Int64) throws {
     let data = Self.old("Memo.Old", version: version) { [("t", $0.string("abc")), ("n", $0.string("12"))] }
@@ -306,7 +306,7 @@ struct MantleFormTests {
     #expect(report.upgrades.map(\.fromVersion) == [Int(version)])
   }
 
-  @Test("AO-3: the version is looked at before the hook")
+  @Test("AO-3: the version is checked before the hook runs")
   func versionFirst() throws {
     MantleCount.hooks.withLock { $0 = 0 }
     let data = Self.old("Memo.Old", version: 4) { [("t", $0.string("abc"))] }
@@ -314,7 +314,7 @@ struct MantleFormTests {
     #expect(MantleCount.hooks.withLock { $0 } == 0)
   }
 
-  @Test("AO-2: what the hook throws, and what it cannot read, is an error with its place")
+  @Test("AO-2: an error of the hook, or an old form that is unreadable, throws with its path")
   func failingOldForm() throws {
     let data = Self.old("Memo.Old", version: 1) { [("broken", $0.int(1))] }
     let error = Self.failure(MantleMemo.self, data)
@@ -325,13 +325,13 @@ struct MantleFormTests {
     #expect(Self.failure(MantleTask.self, archive.data(flat))?.code == .typeMismatch)
   }
 
-  @Test("AO-5: the hook may give an excluded field")
+  @Test("AO-5: the hook can set an excluded field")
   func excludedByHook() throws {
     let data = Self.old("Memo.Old", version: 1) { [("c", $0.string("kept"))] }
     #expect(try Self.decode(MantleMemo.self, data).cache == "kept")
   }
 
-  @Test("AO-4: a field that is called so is a field, and no old form")
+  @Test("AO-4: a field named externalRepresentation is a field, not the old form")
   func field() throws {
     var archive = MantleArchive()
     let type = archive.type("MantleLetter")

@@ -101,7 +101,7 @@ struct MantleMigrationTests {
   }
 
   @Test(
-    "A-19: archives of every version of a Mantle app open, and are archives of Strata then", arguments: [nil, 0, 1, 2])
+    "A-19: archives of every version of a Mantle app open and become Strata archives", arguments: [nil, 0, 1, 2])
   func example(_ version: Int64?) throws {
     try withFolder { folder in
       let url = folder.appending(path: "incidents")
@@ -116,7 +116,7 @@ struct MantleMigrationTests {
     }
   }
 
-  @Test("A-1, A-19: what is handed back is what the old app wrote, and opens again")
+  @Test("A-1, A-19: an exported archive matches the old app's format and opens again")
   func handedBack() throws {
     let incident = Incident(
       number: 7, title: "Crash", state: .closed, labels: [IncidentLabel(name: "bug")], isSelected: true)
@@ -129,7 +129,7 @@ struct MantleMigrationTests {
     #expect(try ArchiveDecoder().decode([Incident].self, fromKeyed: archive) == [again])
   }
 
-  @Test("The example of Docs/Migrating.md is this one")
+  @Test("The code of Docs/Migrating.md matches the example")
   func text() throws {
     let page = try Repository.text("Docs/Migrating.md")
     let program = try #require(Repository.examples("Migrating").first)

@@ -37,7 +37,7 @@ struct PropertyListCorpusTests {
     return isHostile ? harmless.contains(name) : parses || onlyReadHere.contains(name)
   }
 
-  @Test("Real lists are read and written, hostile ones and other formats are refused")
+  @Test("Real lists round-trip; hostile lists and other formats throw")
   func readOrRefused() throws {
     var read = 0
     var refused = 0
@@ -63,7 +63,7 @@ struct PropertyListCorpusTests {
     #expect(read > 200 && refused > 5)
   }
 
-  @Test("Python's plistlib finds the same", .tags(.long))
+  @Test("Python's plistlib reads the same values", .tags(.long))
   func sameAsPython() throws {
     let entries = Effort.sample(60, of: CorpusList.all.filter(\.isList))
     let paths = try entries.map { try Corpus.url($0.path).path }
@@ -82,7 +82,7 @@ struct PropertyListCorpusTests {
     print("property lists compared with plistlib: \(lines.count)")
   }
 
-  @Test("Python's plistlib finds in keyed archives that are written here what was written", .tags(.long))
+  @Test("Python's plistlib reads the same values from encoded keyed archives", .tags(.long))
   func keyedArchivesAsPython() throws {
     var written = Effort.sample(60, of: CorpusList.all.filter(\.isList)).compactMap {
       try? KeyedArchive($0.data()).data()

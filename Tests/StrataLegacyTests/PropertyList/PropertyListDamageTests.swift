@@ -39,7 +39,7 @@ struct PropertyListDamageTests {
     [try PropertyListWriter().write(propertyListOfEverything), Data(small.utf8)]
   }
 
-  @Test("X-7: every truncation is an error")
+  @Test("X-7: every truncation throws")
   func truncations() throws {
     for data in try Self.fixtures() {
       _ = try PropertyListReader().read(data)
@@ -50,7 +50,7 @@ struct PropertyListDamageTests {
     }
   }
 
-  @Test("Every single-bit flip is an error or gives a list that comes back")
+  @Test("Every single-bit flip throws or gives a list that round-trips")
   func flips() throws {
     for data in try Self.fixtures() {
       var read = 0
@@ -73,7 +73,7 @@ struct PropertyListDamageTests {
     }
   }
 
-  @Test("Random changes of bytes neither trap nor hang", .tags(.long), arguments: [UInt64.random(in: 0 ... .max)])
+  @Test("Random byte changes neither trap nor hang", .tags(.long), arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("property lists, changed: seed \(seed)")
     var random = SeededRandom(seed: seed)
@@ -88,7 +88,7 @@ struct PropertyListDamageTests {
     }
   }
 
-  @Test("Odd sizes of numbers, ordered sets, fill and UTF-8 are read")
+  @Test("Unusual integer sizes, ordered sets, fill bytes and UTF-8 strings are read")
   func unusual() throws {
     let odd = binary([0xA1, 0, 0, 1, 0x10, 5], offsets: [0, 0, 8, 0, 0, 12], offsetSize: 3, referenceSize: 3)
     #expect(try PropertyListReader().readValue(odd) == [5])
@@ -98,7 +98,7 @@ struct PropertyListDamageTests {
   }
 
   @Test(
-    "X-7: what claims more than there is, or what is not there, is refused",
+    "X-7: lengths, offsets and references out of range throw",
     arguments: [
       // Lengths of eight bytes that exceed any file.
       binary([0xAF, 0x13, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
@@ -125,13 +125,13 @@ struct PropertyListDamageTests {
     #expect([.damaged, .limitExceeded].contains(code(data)))
   }
 
-  @Test("Circles are no fault of the table")
+  @Test("A table may contain cycles")
   func circles() throws {
     let list = try PropertyListReader().read(binary([0xA1, 0], offsets: [8]))
     #expect(list == PropertyList(objects: [.array([0])], root: 0))
   }
 
-  @Test("Objects that overlap claim no more than a few times the file")
+  @Test("Overlapping objects that expand far beyond the file size throw")
   func overlap() {
     let many = 10000
     let array = [0xAF, 0x11, UInt8(many >> 8), UInt8(many & 0xFF)] + [UInt8](repeating: 0, count: many)
@@ -142,7 +142,7 @@ struct PropertyListDamageTests {
     #expect(code(text) == .damaged)
   }
 
-  @Test("An object that is shared too many times is not decoded", .tags(.long), .longRunsOnly)
+  @Test("An object with too many shared references throws limitExceeded", .tags(.long), .longRunsOnly)
   func sharing() throws {
     var objects: [PropertyList.Object] = (1...60).map { .array([$0, $0, $0, $0]) }
     objects.append(.string("lol"))
@@ -151,7 +151,7 @@ struct PropertyListDamageTests {
     #expect(error?.code == .limitExceeded && error?.limit == .values)
   }
 
-  @Test("Limits hold")
+  @Test("Depth, length and count limits are enforced")
   func limits() throws {
     let deep = PropertyList(objects: (1...100_000).map { .array([$0]) } + [.null], root: 0)
     let data = try PropertyListWriter().write(deep)

@@ -40,14 +40,14 @@ private func read(_ text: String) throws -> ArchiveValue { try PropertyListReade
 
 @Suite("Property lists")
 struct PropertyListTests {
-  @Test("A table of everything comes back")
+  @Test("A table with every kind of object round-trips")
   func everything() throws {
     let data = try PropertyListWriter().write(propertyListOfEverything)
     #expect(try PropertyListReader().read(data) == propertyListOfEverything)
     #expect(try PropertyListWriter().write(PropertyListReader().read(data)) == data)
   }
 
-  @Test("Random tables come back", .tags(.long), arguments: [UInt64.random(in: 0 ... .max)])
+  @Test("Random tables round-trip", .tags(.long), arguments: [UInt64.random(in: 0 ... .max)])
   func randomTables(seed: UInt64) throws {
     print("property lists: seed \(seed)")
     var random = SeededRandom(seed: seed)
@@ -60,7 +60,7 @@ struct PropertyListTests {
     }
   }
 
-  @Test("Foundation reads what is written, and what Foundation writes is read")
+  @Test("Foundation and Strata read each other's property lists")
   func foundation() throws {
     let list = PropertyList(
       objects: [
@@ -76,7 +76,7 @@ struct PropertyListTests {
     }
   }
 
-  @Test("XML: everything that property lists have")
+  @Test("XML: every kind of value is read")
   func xmlValues() throws {
     #expect(try read(xml) == xmlValue)
     #expect(try read("\u{FEFF}" + xml + "\n<!-- end -->\n\0\0") == xmlValue)
@@ -90,7 +90,7 @@ struct PropertyListTests {
   }
 
   @Test(
-    "XML: dates",
+    "XML: dates are read",
     arguments: [
       ("2000-02-29T12:30:15Z", -26_479_785.0), ("0001-01-01T00:00:00Z", -63_113_904_000),
       ("12024-12-31T23:59:59Z", 316_326_902_399),
@@ -100,7 +100,7 @@ struct PropertyListTests {
   }
 
   @Test(
-    "XML: what is not a property list is refused with its place",
+    "XML: invalid property lists throw with an offset",
     arguments: [
       "<plist><integer>1.5</integer></plist>", "<plist><integer></integer></plist>",
       "<plist><integer>--1</integer></plist>",
@@ -125,7 +125,7 @@ struct PropertyListTests {
   }
 
   @Test(
-    "Other formats are refused by name",
+    "Other formats throw an error that names the format",
     arguments: [
       ("{ a = b; }", "OpenStep"), ("// !$*UTF8*$!\n{}", "OpenStep"), ("(a, b)", "OpenStep"),
       ("<0fbd77 1c>", "OpenStep"),
@@ -140,7 +140,7 @@ struct PropertyListTests {
     #expect(error?.reason.contains(name) == true, "\(error?.reason ?? "")")
   }
 
-  @Test("A shared object is repeated for each reference; a dictionary with other keys than strings becomes a map")
+  @Test("A shared object is repeated for each reference, and a dictionary with other keys becomes a map")
   func values() throws {
     let shared = PropertyList(objects: [.array([1, 1]), .array([2]), .uid(3)], root: 0)
     #expect(try PropertyListReader().value(of: shared) == [[["CF$UID": 3]], [["CF$UID": 3]]])
@@ -154,7 +154,7 @@ struct PropertyListTests {
       try PropertyListReader().value(of: map) == .map([.init(key: 1, value: "x"), .init(key: "x", value: 1)]))
   }
 
-  @Test("The writer refuses numbers of objects that are not there, and dates that are none")
+  @Test("The writer throws for missing objects and invalid dates")
   func notEncodable() {
     for list in [
       PropertyList(objects: [], root: 0), PropertyList(objects: [.array([1])], root: 0),

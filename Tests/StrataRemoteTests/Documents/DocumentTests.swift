@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("Values of any shape in a record")
+@Suite("Records with schemaless values")
 struct DocumentTests {
   private let server: ModelServer
   private let entities: EntityStore
@@ -32,7 +32,7 @@ struct DocumentTests {
     try await entities.save(document, base: fetched)
   }
 
-  @Test("Changes are sent as a merge patch of the document, at any depth, and the response is merged")
+  @Test("Changes at any depth are sent as a merge patch, and the response is merged")
   func sending() async throws {
     try await remote.refresh(Document.self)
     try await set("1") { value in
@@ -49,7 +49,7 @@ struct DocumentTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A conflict is about a key; the others are sent meanwhile, and each is resolved by itself")
+  @Test("A conflict concerns one key; other keys are sent meanwhile, and each conflict is resolved separately")
   func conflicts() async throws {
     try await remote.refresh(Document.self)
     try await set("1") { value in
@@ -76,7 +76,7 @@ struct DocumentTests {
     #expect(try await remote.conflicts().isEmpty)
   }
 
-  @Test("A key that the server no longer lists is gone there: an edit in it is a conflict, which is resolved and sent")
+  @Test("An edit inside a key that the server dropped is a conflict that can be resolved and sent")
   func droppedKeys() async throws {
     try await remote.refresh(Document.self)
     try await set("1") { try $0.set(5, at: "meta.size") }
@@ -93,7 +93,7 @@ struct DocumentTests {
     #expect(try await remote.conflicts().isEmpty)
   }
 
-  @Test("A key that the server drops and lists again is there again, though another one was edited")
+  @Test("A key that the server drops and lists again returns, even if another key was edited")
   func returningKeys() async throws {
     try await remote.refresh(Document.self)
     try await set("1") { $0["title"] = "Oat milk" }

@@ -7,10 +7,10 @@ import StrataTestSupport
 import Testing
 
 /// Recorded responses for a resource, refreshed one after the other into a store with edits in between.
-@Suite("Recorded sequences, refreshed with edits in between", .readsCorpus)
+@Suite("Recorded sequences of responses, refreshed with edits in between", .readsCorpus)
 struct RecordedSequenceTests {
   @Test(
-    "Each edit is in the row, at the server or in a conflict, and all else is what the server said", .tags(.long),
+    "Each edit is in the row, on the server or in a conflict, and all other values are the server's", .tags(.long),
     arguments: Effort.sample(6, of: RecordedSequence.all))
   func edits(_ sequence: RecordedSequence) async throws {
     let documents = try sequence.documents().compactMap(Self.record)

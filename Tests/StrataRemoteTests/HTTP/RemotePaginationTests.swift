@@ -32,7 +32,7 @@ struct RemotePaginationTests {
     #expect(set.queryValue("b") == "x+y&z=ä %")
   }
 
-  @Test("F-14: pages with numbers follow until one is short")
+  @Test("F-14: numbered pages are requested until one is short")
   func pagesFollowUntilOneIsShort() throws {
     #expect(
       try next(.page(of: 2), "https://a.example/t?page=3&per_page=2&q=1") == "https://a.example/t?page=4&per_page=2&q=1"

@@ -8,10 +8,10 @@ import Testing
 @testable import StrataRemote
 
 /// Which responses are merged, and for which account.
-@Suite("HTTP rules: answers", .timeLimit(.minutes(20)))
+@Suite("HTTP rules: responses", .timeLimit(.minutes(20)))
 struct AnswerRulesTests {
   @Test(
-    "F-3: what is no answer merges nothing, and what was kept still counts",
+    "F-3: an error status or an invalid body merges nothing and keeps the stored copy",
     arguments: [
       (400, "[]", .refused), (401, "[]", .unauthorized), (403, "[]", .forbidden), (404, "[]", .notFound),
       (409, "[]", .conflict), (410, "[]", .notFound), (412, "[]", .conflict), (422, "[]", .refused),
@@ -46,7 +46,7 @@ struct AnswerRulesTests {
     #expect(desk.requests.last?.conditions == ["If-None-Match: \"a\""])
   }
 
-  @Test("A record that holds others of its kind under the key of a list is the record", arguments: ["todos", "todo"])
+  @Test("A record that contains records of its own type under a list key is the record", arguments: ["todos", "todo"])
   func recordOfItsKind(key: String) async throws {
     let inside = #"{"id": "8", "title": "inner"}"#
     let body = #"{"id": "7", "title": "outer", "\#(key)": \#(key == "todo" ? inside : "[\(inside)]")}"#
@@ -67,7 +67,7 @@ struct AnswerRulesTests {
     #expect(try JSONReader().read(sent.body ?? Data())["title"] == "outer")
   }
 
-  @Test("A list in an object that has a key like an id, and a list under a key of the model")
+  @Test("A list is found in an object with an id, and a list under a key of the model stays a relation")
   func keysOfBodies() async throws {
     let desk = try await Desk { request, _ in
       request.answered(#"{"id": "request 5", "todos": \#(Desk.list("1", "2"))}"#)
@@ -85,7 +85,7 @@ struct AnswerRulesTests {
     #expect(try await club.team()?.members.map(\.id) == ["m"])
   }
 
-  @Test("One record is found in an envelope with an id of its own")
+  @Test("A single record is found in an envelope that has its own id")
   func envelopeWithID() async throws {
     let desk = try await Desk { request, _ in
       request.answered(#"{"id": "request 5", "todo": {"id": "7", "title": "seven"}}"#)
@@ -94,7 +94,7 @@ struct AnswerRulesTests {
     #expect(try await desk.ids() == ["7"])
   }
 
-  @Test("An object with null in a property is a record, and no envelope")
+  @Test("An object with a null property is a record, not an envelope")
   func recordWithNull() async throws {
     let desk = try await Desk { request, _ in
       request.answered(#"{"id": "7", "title": null, "todos": [{"id": "8", "title": "eight"}]}"#)
@@ -104,7 +104,7 @@ struct AnswerRulesTests {
     #expect(try await !desk.ids().contains("8"))
   }
 
-  @Test("A failed refresh is an event, and fetch throws it after the cached rows")
+  @Test("A failed refresh emits an event, and fetch throws the error after yielding the cached rows")
   func failuresAreTold() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 500) }
     let events = desk.remote.events()
@@ -143,7 +143,7 @@ struct AnswerRulesTests {
     return (desk, try await first.value)
   }
 
-  @Test("An answer that comes after a newer one changes nothing of what that said")
+  @Test("A response that arrives after a newer one changes none of its values")
   func olderAnswers() async throws {
     let old = #"[{"id": "1", "title": "old"}, {"id": "2", "title": "old"}]"#
     let new = #"[{"id": "1", "title": "new"}, {"id": "2", "title": "new"}, {"id": "3", "title": "new"}]"#
@@ -155,7 +155,7 @@ struct AnswerRulesTests {
     #expect(desk.requests.last?.conditions == ["If-None-Match: \"fast\""])
   }
 
-  @Test("F-15: an answer that comes after a newer one brings back nothing that this one did not have")
+  @Test("F-15: a response that arrives after a newer one does not restore deleted records")
   func olderAnswersBringNothingBack() async throws {
     let (begun, gate) = (Gate(), Gate())
     let desk = try await Desk { request, number in
@@ -177,7 +177,7 @@ struct AnswerRulesTests {
     #expect(try await desk.ids() == ["1", "2"])
   }
 
-  @Test("An outdated answer with other records leaves no copy that confirms it")
+  @Test("An outdated response with other records leaves no copy for a later 304 to confirm")
   func olderAnswersAndCopies() async throws {
     let (desk, first) = try await reordered(Desk.list("1", "2"), "[]", ["ETag": "\"fast\""])
     #expect(first.inserted == 2)
@@ -187,7 +187,7 @@ struct AnswerRulesTests {
 
   // MARK: Sharing
 
-  @Test("Equal refreshes are one request; one cancellation leaves the others, and the last one ends it")
+  @Test("Equal refreshes share one request, which is cancelled only with the last of them")
   func coalescing() async throws {
     let gate = Gate()
     let (arrived, ended) = (Log(), Log())
@@ -217,7 +217,7 @@ struct AnswerRulesTests {
     #expect(try await desk.ids() == ["1"])
   }
 
-  @Test("A thousand cancellations at any time leave no task, and a store that works")
+  @Test("A thousand random cancellations leave no running task and a working store")
   func cancellations() async throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     let seed = "\(random)"
@@ -269,7 +269,7 @@ struct AnswerRulesTests {
 
   // MARK: Accounts
 
-  @Test("An answer to another account's request is dropped", arguments: ["[]", Desk.list("1"), "304", "404"])
+  @Test("A response to another account's request is dropped", arguments: ["[]", Desk.list("1"), "304", "404"])
   func accounts(answer: String) async throws {
     let (begun, gate) = (Gate(), Gate())
     let target: RemoteRequest = answer == "404" ? .one("7") : .all
@@ -299,7 +299,7 @@ struct AnswerRulesTests {
     #expect(desk.requests.last?.headers["Authorization"] == "Bearer bob")
   }
 
-  @Test("No change goes out with another account's token")
+  @Test("No change is sent with another account's token")
   func changesOfAccounts() async throws {
     let server = ModelServer(["todos": RefreshTests.tasks, "projects": "[]"])
     let office = try await Office(server, account: "ann") { $0.authentication = { name in .bearer(token: { name }) } }
@@ -318,7 +318,7 @@ struct AnswerRulesTests {
     #expect(sent == ["Bearer bob B", "Bearer bob B", "Bearer ann A", "Bearer ann A"])
   }
 
-  @Test("Changing the account is done or not, also where the caller is cancelled")
+  @Test("Changing the account either completes or has no effect, even if the caller is cancelled")
   func cancelledChangeOfAccount() async throws {
     let desk = try await Desk(account: "ann") { request, _ in request.answered(Desk.list("1")) }
     let task = Task {
@@ -335,7 +335,7 @@ struct AnswerRulesTests {
   // MARK: Retries
 
   @Test(
-    "429 and 503 are asked again after the time that they name, in both forms",
+    "429 and 503 are retried after the time in Retry-After, given as seconds or as a date",
     arguments: [429, 503],
     [("7", 7), ("Sun, 06 Nov 1994 08:49:46 GMT", 9), ("0", 0.25), ("soon", 0.25)] as [(String, Double)])
   func retryAfter(status: Int, value: (String, Double)) async throws {
@@ -349,7 +349,7 @@ struct AnswerRulesTests {
     #expect(desk.clock.waits == [.seconds(value.1)] && desk.requests.count == 2)
   }
 
-  @Test("A time beyond the limit is not waited for", arguments: ["31", "Sun, 06 Nov 1994 09:49:46 GMT"])
+  @Test("A Retry-After beyond the limit is not waited for", arguments: ["31", "Sun, 06 Nov 1994 09:49:46 GMT"])
   func longWaits(value: String) async throws {
     let desk = try await Desk {
       $0.retry = RemoteRetry()
@@ -360,7 +360,9 @@ struct AnswerRulesTests {
     #expect(error?.code == .unavailable && desk.requests.count == 1 && desk.clock.waits == [])
   }
 
-  @Test("A POST is repeated as it was, with its key, and ends as one record", arguments: ["503", "lost", "401"])
+  @Test(
+    "A POST is retried with the same body and idempotency key and creates one record",
+    arguments: ["503", "lost", "401"])
   func repeatedPost(fault: String) async throws {
     let token = Mutex("old")
     let desk = try await Desk {
@@ -387,7 +389,7 @@ struct AnswerRulesTests {
   }
 
   @Test(
-    "F-12: a server that has no time refuses nothing, and the change goes out later",
+    "F-12: a busy server does not refuse a change, which is sent later",
     arguments: [408, 425, 429, 500, 503])
   func busyServers(status: Int) async throws {
     let desk = try await Desk { request, number in
@@ -403,7 +405,7 @@ struct AnswerRulesTests {
     #expect(Set(desk.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
   }
 
-  @Test("A GET follows redirections, and its answer is merged", arguments: [301, 302, 303, 307, 308])
+  @Test("A GET follows redirects, and its response is merged", arguments: [301, 302, 303, 307, 308])
   func redirections(status: Int) async throws {
     let server = try await FaultServer { request in
       request.path == "/v2/todos"

@@ -41,7 +41,7 @@ struct Mark: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "mark")
 }
 
-@Suite("Rows that go with others")
+@Suite("Cascading deletions")
 struct CascadeTests {
   private static let lists = [
     "albums": #"[{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]"#,
@@ -83,7 +83,7 @@ struct CascadeTests {
   }
 
   @Test(
-    "A record that the server no longer has stays where its deletion would take along what has not been sent, at any depth",
+    "A record missing on the server is kept if its deletion would cascade to unsent changes",
     arguments: [
       "UPDATE mark SET text = 'Mine'", "INSERT INTO mark VALUES ('n', 'Mine', '2')", "UPDATE track SET title = 'Mine'",
     ])
@@ -98,7 +98,7 @@ struct CascadeTests {
     #expect(try await remote.changes().count >= 1)
   }
 
-  @Test("It goes where nothing of that is unsent")
+  @Test("A record missing on the server is deleted if no dependent row has unsent changes")
   func goes() async throws {
     let (server, queue, _, remote) = try await Self.shop()
     server.delete("albums", "a")
@@ -134,7 +134,7 @@ struct CascadeTests {
   }
 
   @Test(
-    "A record that a list no longer has is deleted with its place in it, unless it has unsent changes",
+    "A record that left its list is deleted, unless it has unsent changes",
     arguments: ["UPDATE track SET title = 'Mine' WHERE id = '1'", "UPDATE mark SET text = 'Mine'"])
   func lists(_ sql: String) async throws {
     let (server, queue, _, remote) = try await Self.shop()

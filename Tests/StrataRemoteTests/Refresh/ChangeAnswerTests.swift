@@ -5,10 +5,10 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("Requests of changes, and answers to them")
+@Suite("Requests for changes and their responses")
 struct ChangeAnswerTests {
   @Test(
-    "The answer to a change may be a part of the record, without an id",
+    "The response to a change may contain part of the record and no id",
     arguments: ["{}", #"{"title": "Mine"}"#, #"{"description": "theirs"}"#, #"{"todo": {"description": "theirs"}}"#],
     [EntityMapper.Update.patch, .put])
   func partialAnswers(_ body: String, _ update: EntityMapper.Update) async throws {
@@ -26,7 +26,7 @@ struct ChangeAnswerTests {
   }
 
   @Test(
-    "The id of a new record may stand in Location, whatever characters it has, beside a body without one",
+    "The id of a new record is read from Location if the body has none, with any characters",
     arguments: [
       ("/api/todos/a%2Fb", "a/b"), ("https://example.com/api/todos/7?x=1#y", "7"), ("7", "7"), ("/api/todos/7/", "7"),
       ("/api/todos/%25", "%"),
@@ -41,7 +41,7 @@ struct ChangeAnswerTests {
     }
   }
 
-  @Test("A whole record is sent with the references that wait for their record", arguments: [true, false])
+  @Test("A PUT includes references to records that have not arrived yet", arguments: [true, false])
   func awaitedReferences(byID: Bool) async throws {
     if byID {
       let club = try await Club(
@@ -73,7 +73,7 @@ struct ChangeAnswerTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("Taking back a record that may have arrived deletes it there")
+  @Test("Discarding a new record that may have reached the server deletes it there")
   func discardedOnItsWay() async throws {
     let office = try await Office(
       ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#]))

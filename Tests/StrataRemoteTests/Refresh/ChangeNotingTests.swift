@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("How changes are noted")
+@Suite("Recording of changes")
 struct ChangeNotingTests {
   private func office() async throws -> Office {
     let office = try await Office(
@@ -28,7 +28,7 @@ struct ChangeNotingTests {
   }
 
   @Test(
-    "However a row is changed, what was there before and what was changed is known",
+    "The old values and the changed columns are recorded for every kind of statement",
     arguments: [
       "UPDATE todo SET title = 'Tea' WHERE myId = '1'",
       "UPDATE OR REPLACE todo SET title = 'Tea' WHERE myId = '1'",
@@ -48,7 +48,7 @@ struct ChangeNotingTests {
   }
 
   @Test(
-    "A statement that changes nothing leaves nothing behind that a later edit could be compared with",
+    "A statement that changes nothing leaves no old values for a later edit",
     arguments: [
       "INSERT OR IGNORE INTO todo (myId, title, done) VALUES ('1', 'Tea', 0)",
       "INSERT INTO todo (myId, title, done) VALUES ('1', 'Tea', 0) ON CONFLICT DO NOTHING",
@@ -69,7 +69,7 @@ struct ChangeNotingTests {
     #expect(office.server.json("todos", "1")?["description"] == "y")
   }
 
-  @Test("A recreated table has no triggers: that is an error, and no unrecorded edit is overwritten")
+  @Test("A recreated table without triggers throws, and no unrecorded edit is overwritten")
   func droppedTable() async throws {
     let office = try await office()
     try await office.writer.write { db in
@@ -89,7 +89,7 @@ struct ChangeNotingTests {
     #expect(try await office.todo("1")?.title == "Mine")
   }
 
-  @Test("An upsert of a record that was made here is still one insert")
+  @Test("An upsert of a locally created record is still one insert")
   func inserts() async throws {
     let office = try await office()
     let sql = """
@@ -103,7 +103,7 @@ struct ChangeNotingTests {
     #expect(try await noted(office) == [])
   }
 
-  @Test("Changes that are rolled back are not recorded, and deletions by replacing a row are")
+  @Test("Rolled-back changes are not recorded, and deletions by REPLACE are")
   func rollbacks() async throws {
     let office = try await Office(
       ModelServer([

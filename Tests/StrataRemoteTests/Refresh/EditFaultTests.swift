@@ -16,7 +16,7 @@ struct Tally: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "tally")
 }
 
-@Suite("Edits, whatever the server and others do meanwhile")
+@Suite("Edits during server faults and concurrent changes")
 struct EditFaultTests {
   private static func office(_ server: ModelServer? = nil, _ mapper: EntityMapper? = nil) async throws -> Office {
     let office = try await Office(
@@ -46,7 +46,7 @@ struct EditFaultTests {
     return (entities, remote)
   }
 
-  @Test("A sum whose answer was lost is not counted twice", arguments: [true, false], [true, false])
+  @Test("A sum whose response was lost is not counted twice", arguments: [true, false], [true, false])
   func sums(sendsETags: Bool, honoursKeys: Bool) async throws {
     let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (sendsETags, honoursKeys) }
@@ -64,7 +64,7 @@ struct EditFaultTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A sum that another client has changed is a conflict if it is unknown whether the local change arrived")
+  @Test("A sum changed by another client is a conflict if it is unknown whether the local change arrived")
   func ambiguousSums() async throws {
     let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
@@ -79,7 +79,7 @@ struct EditFaultTests {
     #expect(try await remote.conflicts().count == 1)
   }
 
-  @Test("An edit after a lost answer is no conflict with oneself, with a strong ETag and without keys")
+  @Test("With a strong ETag and no idempotency key, an edit after a lost response does not conflict with itself")
   func withoutKeys() async throws {
     let office = try await Self.office()
     office.server.state.withLock { $0.honoursKeys = false }
@@ -94,7 +94,7 @@ struct EditFaultTests {
     #expect(office.server.json("todos", "1")?["description"] == "later")
   }
 
-  @Test("Not modified confirms no row that came from elsewhere since")
+  @Test("A 304 does not confirm a row whose values came from a later response")
   func notModified() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -110,7 +110,7 @@ struct EditFaultTests {
     #expect(try await office.todo("1")?.desc == nil)
   }
 
-  @Test("Last-Modified of the same second is no condition")
+  @Test("Last-Modified is not used as a condition within the second of its response")
   func sameSecond() async throws {
     let office = try await Self.office()
     let time = "Wed, 25 Nov 2026 10:00:00 GMT"
@@ -175,7 +175,7 @@ struct EditFaultTests {
   }
 
   @Test(
-    "A lease counts while its process is there, and not for ever",
+    "A lease applies only while its process is running and its time has not expired",
     arguments: [("999999999 gone", 60.0, true), ("1 running", 60, false), ("1 running", -1, true)])
   func leases(owner: String, seconds: Double, isSent: Bool) async throws {
     let office = try await Self.office()
@@ -188,7 +188,7 @@ struct EditFaultTests {
     #expect((sending.sent, sending.waiting) == (isSent ? 1 : 0, isSent ? 0 : 1))
   }
 
-  @Test("Unless the mapper declares lists complete, a list that may be a page deletes nothing")
+  @Test("A list that may be a page deletes nothing, unless the mapper declares lists complete")
   func pages() async throws {
     let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"])
     let office = try await Self.office(nil, mapper)
@@ -202,7 +202,7 @@ struct EditFaultTests {
     #expect(EntityMapper(Todo.self, missing: .delete).missing == .delete)
   }
 
-  @Test("PUT keeps what the server has and the model does not know")
+  @Test("PUT keeps server values that the model does not know")
   func put() async throws {
     let mapper = EntityMapper(
       Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], update: .put)
@@ -223,7 +223,7 @@ struct EditFaultTests {
     #expect(server.requests.contains { $0.method == "PUT" })
   }
 
-  @Test("A record whose JSON has references by id is deleted, and the references of a change do not hold up others")
+  @Test("Records with references by id are updated and deleted without waiting for their references")
   func references() async throws {
     let club = try await Club(
       [
@@ -244,7 +244,7 @@ struct EditFaultTests {
     #expect(try await club.remote.changes().isEmpty)
   }
 
-  @Test("A lookup that cannot be read leaves its change in the queue, and lets others go")
+  @Test("A change with an unreadable lookup response stays queued, and other changes are sent")
   func unreadableLookup() async throws {
     let mapper = EntityMapper(
       Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: .client)
@@ -264,7 +264,7 @@ struct EditFaultTests {
     #expect(office.server.count("todos") == 3)
   }
 
-  @Test("A lookup after a lost answer sends the events of a sent change and of its conflicts")
+  @Test("A lookup after a lost response emits the events of the sent change and of its conflicts")
   func lookupEvents() async throws {
     let mapper = EntityMapper(
       Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: .client)
@@ -288,7 +288,7 @@ struct EditFaultTests {
     #expect(isSent && kinds.contains { if case .conflicts(1) = $0 { true } else { false } })
   }
 
-  @Test("A PUT keeps the record of a server that answers with a list of one")
+  @Test("A PUT keeps unknown server values if the server returns a list of one record")
   func putOfList() async throws {
     let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id"], update: .put)
     let office = try await Self.office(nil, mapper)
@@ -300,7 +300,7 @@ struct EditFaultTests {
     #expect(office.server.json("todos", "1")?["description"] == "mine")
   }
 
-  @Test("After three failures in a row nothing more is tried")
+  @Test("Sending stops after three failures in a row")
   func failuresInRow() async throws {
     let rows = (1...6).map { #"{"id": "\#($0)", "title": "T"}"# }.joined(separator: ",")
     let office = try await Self.office(ModelServer(["projects": "[]", "todos": "[\(rows)]"]))
@@ -311,7 +311,7 @@ struct EditFaultTests {
     #expect(office.server.lines.filter { $0.hasPrefix("PATCH") }.count == 3)
   }
 
-  @Test("Edits in both rows of one record are not lost")
+  @Test("Edits in two rows of one record are not lost")
   func joined() async throws {
     let server = ModelServer(["people": "[]"])
     let writer = try DatabaseQueue()
@@ -375,7 +375,7 @@ struct StaleObjectTests {
     return office
   }
 
-  @Test("A form that was open while its new record was sent edits that record")
+  @Test("An object that is open while its new record is sent edits that record")
   func openForm() async throws {
     let office = try await Self.office()
     try await office.entities.save(Project(myId: "p-new", name: "New"))
@@ -391,7 +391,7 @@ struct StaleObjectTests {
     #expect(todo.projectID != "p-new")
   }
 
-  @Test("A new key is a number that no server gives, and another one each time")
+  @Test("New keys are unique negative numbers")
   func newKeys() async throws {
     let office = try await Self.office()
     let keys = (0..<1000).map { _ in office.remote.newKey() }
@@ -399,7 +399,7 @@ struct StaleObjectTests {
     #expect(keys.allSatisfy { $0 < 0 && $0 > -(1 << 53) })
   }
 
-  @Test("With its base an object writes what was changed of it, and nothing else")
+  @Test("Saving with a base writes only the object's changes")
   func base() async throws {
     let office = try await Self.office()
     let fetched = try #require(try await office.todo("1"))
@@ -420,7 +420,7 @@ struct StaleObjectTests {
     #expect(try await office.todo("1")?.title == "Mine")
   }
 
-  @Test("Elements of lists that the object has never seen stay, and so do others' edits of those that it has")
+  @Test("List elements that the object never contained are kept, and so are edits of its elements by others")
   func lists() async throws {
     let club = try await Club([
       "teams": #"[{"id": "t", "name": "T"}]"#,

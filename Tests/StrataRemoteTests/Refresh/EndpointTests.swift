@@ -44,7 +44,7 @@ struct EndpointTests {
     desk.requests.map { "\($0.method) \($0.url.path.dropFirst("/api/".count))" }
   }
 
-  @Test("A new record goes to its parent, which is sent first; changes go where the server has the record")
+  @Test("Nested paths are filled after the parent is sent, and changes use the values known to the server")
   func nestedPaths() async throws {
     let desk = try await Self.desk(Self.nested)
     try await desk.office.entities.save(Project(myId: "l-p", name: "house"))
@@ -66,7 +66,7 @@ struct EndpointTests {
     #expect(Self.lines(desk).last == "GET item/s9")
   }
 
-  @Test("A property that the path needs and the record has not refuses that change alone, until it is set")
+  @Test("A change that lacks a property of its path is refused alone until the property is set")
   func missingValue() async throws {
     let desk = try await Self.desk(Self.nested)
     try await desk.office.entities.save(Todo(myId: "l-1", title: "nowhere"))
@@ -81,7 +81,7 @@ struct EndpointTests {
   }
 
   @Test(
-    "Paths that cannot be filled are refused by name when the store is made",
+    "Creating a store names endpoint paths that cannot be filled",
     arguments: [
       (EntityEndpoints(record: "item"), "{id}"), (EntityEndpoints(record: "item/{title}"), "title"),
       (EntityEndpoints(create: "a/{id}"), "id"), (EntityEndpoints(create: "a/{nothing}"), "nothing"),
@@ -94,7 +94,7 @@ struct EndpointTests {
     #expect(error?.code == .invalidConfiguration && error?.reason.contains(name) ?? false, "\(error?.reason ?? "")")
   }
 
-  @Test("A record whose id is chosen here is put where its path names that id")
+  @Test("A create path may contain an id chosen by the client")
   func ownIDs() async throws {
     let desk = try await Self.desk(EntityEndpoints(create: "todos/new/{id}"), ids: .client)
     try await desk.office.entities.save(Todo(myId: "mine", title: "a"))
@@ -124,7 +124,7 @@ struct EndpointTests {
     }
   }
 
-  @Test("The configuration limits the number of requests in flight, parents before children", arguments: [1, 3])
+  @Test("The configuration limits the requests in flight, and parents precede children", arguments: [1, 3])
   func atOnce(limit: Int) async throws {
     let server = ModelServer(["projects": "[]", "todos": "[]"])
     let slow = SlowServer(server: server)
@@ -146,7 +146,7 @@ struct EndpointTests {
     }
   }
 
-  @Test("A failure lets what is in flight come to its end")
+  @Test("After a failure, requests in flight are completed")
   func failure() async throws {
     let server = ModelServer(["projects": "[]", "todos": "[]"])
     server.state.withLock {
@@ -164,7 +164,7 @@ struct EndpointTests {
     #expect(try await office.remote.changes().map(\.entity) == ["Project"])
   }
 
-  @Test("Each page is an event")
+  @Test("Each received page emits an event")
   func progress() async throws {
     let desk = try await Desk {
       $0.mappers = Desk.mappers(.page(of: 2))

@@ -6,9 +6,9 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Queues of earlier releases")
+@Suite("Change queues of earlier releases")
 struct FormatTests {
-  @Test("Changes recorded in format 1 are sent, with the request in flight")
+  @Test("Changes recorded in format 1 are sent, including the request in flight")
   func formatOne() async throws {
     let sql = try String(contentsOf: Repository.fixtures.appending(path: "queues/format1.sql"), encoding: .utf8)
     let queue = try DatabaseQueue()

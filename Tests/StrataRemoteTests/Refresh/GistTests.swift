@@ -9,7 +9,7 @@ import Testing
 struct GistTests {
   private static let tasks = #"[{"id": "1", "title": "Paint", "description": "the door", "project_id": "p"}]"#
 
-  @Test("G-1: listed properties are read from their keys, and the others from their own")
+  @Test("G-1: listed properties are read from their mapped keys and others from their own")
   func mapping() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks, "projects": #"[{"id": "p", "name": "House"}]"#]))
     try await office.remote.refresh(Project.self)
@@ -18,7 +18,7 @@ struct GistTests {
       try await office.todo("1") == Todo(myId: "1", title: "Paint", desc: "the door", done: false, projectID: "p"))
   }
 
-  @Test("G-2: the same keys count for sending")
+  @Test("G-2: the mapped keys are also used for sending")
   func bothWays() async throws {
     let office = try await Office(ModelServer(["todos": "[]"]))
     try await office.entities.save(Todo(myId: "x", title: "Sand", desc: "fine"))
@@ -29,7 +29,7 @@ struct GistTests {
         == ["title": "Sand", "description": "fine", "done": false, "project_id": .null])
   }
 
-  @Test("G-3: several mappers in one configuration, with a base URL, headers and an authentication for each account")
+  @Test("G-3: a configuration has several mappers, one base URL, headers, and authentication per account")
   func configuration() async throws {
     let office = try await Office(ModelServer(["todos": "[]", "projects": "[]"]), account: "ann") { configuration in
       configuration.headers = ["X-App": "demo"]
@@ -44,7 +44,7 @@ struct GistTests {
   }
 
   @Test(
-    "G-5, G-6: keys are compared with the model when the store is made, and a type stands for its entity",
+    "G-5, G-6: unknown or ambiguous mapper keys throw when the store is created",
     arguments: [["desk": "description"], ["desc": "description", "title": "description"]])
   func typed(_ keys: [String: String]) async throws {
     let entities = try await Office(ModelServer([:])).entities

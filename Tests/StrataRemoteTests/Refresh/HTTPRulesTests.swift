@@ -7,7 +7,7 @@ import Testing
 @testable import StrataRemote
 
 /// Which responses are stored, and when the server is asked again (RFC 9110, section 13; RFC 9111).
-@Suite("HTTP rules: copies", .timeLimit(.minutes(20)))
+@Suite("HTTP rules: stored copies", .timeLimit(.minutes(20)))
 struct HTTPRulesTests {
   static let tag: HTTPHeaders = ["ETag": "\"a\""]
 
@@ -19,7 +19,7 @@ struct HTTPRulesTests {
   }
 
   @Test(
-    "F-9: the validators of an answer are kept, and the next request is conditional",
+    "F-9: the validators of a response are stored, and the next request is conditional",
     arguments: [
       (tag, ["If-None-Match: \"a\""]), (["ETag": "W/\"a\""], ["If-None-Match: W/\"a\""]),
       (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], ["If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT"]),
@@ -34,7 +34,7 @@ struct HTTPRulesTests {
     #expect(try await desk.ids() == ["1", "2"])
   }
 
-  @Test("F-9: 304 decodes nothing, touches no row of an entity, is one small write and no change")
+  @Test("F-9: a 304 decodes nothing, touches no entity row and makes one small write")
   func notModified() async throws {
     let desk = try await Desk { request, number in
       number == 1 ? request.answered(Desk.list("1", "2"), Self.tag) : request.answered("<html>", status: 304)
@@ -61,7 +61,7 @@ struct HTTPRulesTests {
     #expect(told.map(\.outcome) == [.notModified] && told.map(\.ids) == [[]])
   }
 
-  @Test("Rows that another connection deleted are asked for in full", arguments: [true, false])
+  @Test("Rows that another connection deleted cause an unconditional request", arguments: [true, false])
   func rowsThatAreGone(isRunning: Bool) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -81,7 +81,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
   }
 
-  @Test("An unsent local deletion does not cause a full request, and stays")
+  @Test("An unsent local deletion stays and causes no unconditional request")
   func unsentDeletions() async throws {
     let desk = try await desk(Self.tag)
     try await desk.remote.refresh(Todo.self)
@@ -94,7 +94,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self).inserted == 2)
   }
 
-  @Test("A mapper that reads more asks in full")
+  @Test("A mapper that reads more properties makes an unconditional request")
   func mappingThatChanged() async throws {
     let queue = try DatabaseQueue()
     let first = try await Desk(writer: queue) {
@@ -140,7 +140,7 @@ struct HTTPRulesTests {
   }
 
   @Test(
-    "The server is asked each time where it wants that",
+    "A response that requires revalidation is revalidated each time",
     arguments: [
       ["Cache-Control": "no-cache"], ["Cache-Control": "no-cache, max-age=60"], ["Cache-Control": "max-age=0"],
       ["Cache-Control": "max-age=60, max-age=70"], ["Expires": "0"],
@@ -153,7 +153,7 @@ struct HTTPRulesTests {
     }
   }
 
-  @Test("no-store is merged, and nothing is remembered")
+  @Test("A response with no-store is merged, but nothing is stored of it")
   func noStore() async throws {
     let desk = try await desk(["ETag": "\"a\"", "Cache-Control": "no-store, max-age=60"])
     for inserted in [2, 0] { #expect(try await desk.remote.refresh(Todo.self).inserted == inserted) }
@@ -164,7 +164,7 @@ struct HTTPRulesTests {
     #expect(kept == 0)
   }
 
-  @Test("no-store in a 304 ends what was remembered")
+  @Test("A 304 with no-store deletes the stored copy")
   func noStoreLater() async throws {
     let desk = try await Desk { request, _ in
       request.conditions.isEmpty
@@ -176,7 +176,7 @@ struct HTTPRulesTests {
     #expect(desk.requests.map(\.conditions.isEmpty) == [true, false, true])
   }
 
-  @Test("Vary: a copy counts for requests with the same values, and none with *")
+  @Test("A copy with Vary is used only for requests with the same values, and never with *")
   func vary() async throws {
     let desk = try await desk(["ETag": "\"a\"", "Vary": "X-Tenant, Accept", "Cache-Control": "max-age=60"])
     func outcome(_ tenant: String?) async throws -> RemoteRefresh.Outcome {
@@ -192,7 +192,7 @@ struct HTTPRulesTests {
     #expect(star.requests.map(\.conditions) == [[], []])
   }
 
-  @Test("A refresh can ask in any case: with the validators, or for all of it")
+  @Test("A refresh can force revalidation or an unconditional reload")
   func policies() async throws {
     let desk = try await desk(["ETag": "\"a\"", "Cache-Control": "max-age=60"])
     try await desk.remote.refresh(Todo.self)
@@ -204,7 +204,7 @@ struct HTTPRulesTests {
   }
 
   @Test(
-    "The directives of a request count (RFC 9111, section 5.2.1)",
+    "Cache directives of the request are respected (RFC 9111, section 5.2.1)",
     arguments: [
       (["Cache-Control": "no-cache"], false), (["Cache-Control": "max-age=9"], false), (["Pragma": "no-cache"], false),
       (["Cache-Control": "max-age=10"], true), (["Cache-Control": "min-fresh=51"], false),
@@ -219,7 +219,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self, request).outcome == (isFresh ? .fresh : .notModified))
   }
 
-  @Test("A 304 that brings headers brings time")
+  @Test("The headers of a 304 renew the freshness of the copy")
   func freshenedBy304() async throws {
     let desk = try await Desk { request, number in
       number == 1
@@ -236,7 +236,7 @@ struct HTTPRulesTests {
   }
 
   @Test(
-    "A 304 about something else, or of a list with more pages, confirms nothing (RFC 9111, section 4.3.4)",
+    "A 304 with another ETag, or for a list with more pages, confirms nothing (RFC 9111, section 4.3.4)",
     arguments: [["ETag": "\"b\""], ["Link": "</api/todos?p=2>; rel=\"next\""]] as [HTTPHeaders])
   func foreign304(headers: HTTPHeaders) async throws {
     let desk = try await Desk { request, number in
@@ -249,14 +249,14 @@ struct HTTPRulesTests {
     #expect(desk.requests.map(\.conditions.isEmpty) == [true, false, true])
   }
 
-  @Test("A 304 to an unconditional request is an error")
+  @Test("A 304 to an unconditional request throws invalidResponse")
   func unasked304() async throws {
     let desk = try await Desk { request, _ in request.answered(status: 304) }
     let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
     #expect(error?.code == .invalidResponse)
   }
 
-  @Test("An answer behind a redirection is not fresh, and confirmed from its own place only")
+  @Test("A redirected response is never fresh and is confirmed only by the same final URL")
   func redirected() async throws {
     let place = Mutex("https://example.com/api/v1")
     let desk = try await Desk { request, _ in
@@ -295,7 +295,7 @@ struct HTTPRulesTests {
     #expect(desk.requests.last?.conditions == [])
   }
 
-  @Test("F-15: what is kept of a record ends with its row, so that it can come back", arguments: [true, false])
+  @Test("F-15: the copy of a record is deleted with its row, so that the record can return", arguments: [true, false])
   func copiesOfDeletedRecords(byList: Bool) async throws {
     let isThere = Mutex(true)
     let desk = try await Desk { request, _ in

@@ -41,7 +41,7 @@ struct Note: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "note", keys: ["serverID": ["serverID"]])
 }
 
-@Suite("Ids of records")
+@Suite("Record ids")
 struct IDTests {
   private static func boxes(_ lists: [String: String], _ configure: (inout RemoteConfiguration) -> Void = { _ in })
     async throws -> (ModelServer, DatabaseQueue, EntityStore, RemoteStore)
@@ -83,7 +83,7 @@ struct IDTests {
   }
 
   @Test(
-    "A number that the server gives takes the place of the one from here, also where it is another's that was made here"
+    "A number assigned by the server replaces the local one, even if another new record has that number"
   )
   func exchange() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
@@ -103,7 +103,7 @@ struct IDTests {
     #expect(server.json("items", "50")?["box_id"] == -2)
   }
 
-  @Test("A new record needs a number outside of the server's range, however it is written")
+  @Test("A new record with a number in the server's range is rejected, however it is inserted")
   func ownNumbers() async throws {
     let (_, queue, entities, remote) = try await Self.boxes([
       "boxes": #"[{"id": 1, "name": "theirs"}]"#, "items": "[]",
@@ -140,7 +140,7 @@ struct IDTests {
     return (server, entities, try await RemoteStore(entities, configuration))
   }
 
-  @Test("The server's id may stand beside a key of the app's, which stays; a record made here gets it")
+  @Test("A server id can be stored beside the app's own key, which stays, and new records receive it")
   func beside() async throws {
     let (server, entities, remote) = try await Self.notes(#"[{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]"#)
     #expect(try await remote.refresh(Note.self).inserted == 2)
@@ -167,7 +167,7 @@ struct IDTests {
   }
 
   @Test(
-    "A record whose answer got lost and that comes by a refresh is one record in the end", arguments: [false, true])
+    "A new record whose response was lost is merged with the record that a refresh returns", arguments: [false, true])
   func lostAnswer(_ editsMeanwhile: Bool) async throws {
     let (server, entities, remote) = try await Self.notes("[]")
     let own = Note(key: UUID(), serverID: nil, text: "c", isPinned: true)
@@ -195,7 +195,7 @@ struct IDTests {
   }
 
   @Test(
-    "A copy of a record from before the server's id was known is saved as that record",
+    "A copy of a record from before its server id was known is saved as that record",
     arguments: [
       "save", "INSERT OR REPLACE INTO note (key, text) VALUES (?, 'c2')",
       "REPLACE INTO note (key, text) VALUES (?, 'c2')", "UPDATE note SET serverID = NULL, text = 'c2' WHERE key = ?",
@@ -227,7 +227,7 @@ struct IDTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A reference to a record that has not come is not one to a record made here under its number")
+  @Test("A reference to a pending record does not resolve to a local record with the same number")
   func numbersOfOthers() async throws {
     let (server, _, entities, remote) = try await Self.boxes([
       "boxes": #"[{"id": -1, "name": "theirs"}]"#, "items": #"[{"id": 2, "name": "in theirs", "box_id": -1}]"#,
@@ -243,7 +243,7 @@ struct IDTests {
     #expect(try await entities.fetchAll(Item.order(Column("id"))).map(\.boxID) == [-1, 7])
   }
 
-  @Test("A record made here and deleted on its way can be made again under its key", arguments: ["c", "c2"])
+  @Test("A new record deleted while it is sent can be created again under its key", arguments: ["c", "c2"])
   func madeAgain(_ text: String) async throws {
     let (server, entities, remote) = try await Self.notes("[]")
     let own = Note(key: UUID(), serverID: nil, text: "c")
@@ -266,7 +266,7 @@ struct IDTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("The same where the key is the id")
+  @Test("A new record deleted while it is sent can be created again if its key is the id")
   func madeAgainByID() async throws {
     let office = try await Office(ModelServer(["todos": "[]", "projects": "[]"]))
     try await office.entities.save(Todo(myId: "n", title: "c"))
@@ -285,7 +285,7 @@ struct IDTests {
   }
 
   @Test(
-    "A record made here that is deleted on its way is gone in the end, also where it came by a refresh meanwhile",
+    "A new record deleted while it is sent is deleted, even if a refresh returned it meanwhile",
     arguments: [false, true])
   func deletedOnItsWay(isEdited: Bool) async throws {
     let office = try await Office(ModelServer(["todos": "[]", "projects": "[]"]))
@@ -303,7 +303,7 @@ struct IDTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("An id that is empty is none: its path would be that of the list")
+  @Test("A record with an empty id is rejected")
   func emptyIDs() async throws {
     let office = try await Office(ModelServer(["todos": #"[{"id": "", "title": "a"}]"#]))
     let error = await #expect(throws: RemoteError.self) { try await office.remote.refresh(Todo.self) }
@@ -325,7 +325,7 @@ struct IDTests {
   }
 
   @Test(
-    "A record that was made on both sides under one name is one, and what differs is a conflict",
+    "A record created on both sides with the same unique name is merged, and differences conflict",
     arguments: ["mine", "theirs", nil], [false, true])
   func sameName(_ text: String?, _ isLost: Bool) async throws {
     let (server, queue) = (

@@ -5,11 +5,11 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("Features of AFIncrementalStore, and wishes of its users")
+@Suite("Features of AFIncrementalStore and its users' requests")
 struct IncrementalStoreTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 
-  @Test("F-1: what is kept comes at once, whatever the server does; what was changed here counts after the answer")
+  @Test("F-1: a fetch yields cached rows first, and local edits are kept after the response")
   func cachedFirst() async throws {
     let office = try await Office(ModelServer(["todos": Self.two]))
     try await office.remote.refresh(Todo.self)
@@ -25,7 +25,7 @@ struct IncrementalStoreTests {
     #expect(try await office.remote.conflicts().map(\.key) == ["desc"])
   }
 
-  @Test("F-2: events come after the commit, with the ids of the records asked for and not of those in them")
+  @Test("F-2: events follow the commit and list the ids of requested records, not of nested ones")
   func events() async throws {
     let club = try await Club([
       "teams": #"[{"id": "t", "name": "T", "lead": {"id": "m", "name": "M"}}]"#
@@ -51,7 +51,7 @@ struct IncrementalStoreTests {
     #expect(try await heard == ["will", "received 1 in 1", #"did ["t"] 2 T"#])
   }
 
-  @Test("F-3: a refresh that fails is an event and an error, and what is kept was given before")
+  @Test("F-3: a failed refresh emits an event and throws, after the cached rows were yielded")
   func failures() async throws {
     let office = try await Office(ModelServer(["todos": Self.two]))
     try await office.remote.refresh(Todo.self)
@@ -74,7 +74,7 @@ struct IncrementalStoreTests {
   }
 
   @Test(
-    "F-4: the path of a list is the name in lower case with an s, after a base with and without a path and slash",
+    "F-4: the default path is the lowercase plural of the name, joined to any base URL",
     arguments: [
       ("https://example.com", "https://example.com/todos"), ("https://example.com/", "https://example.com/todos"),
       ("https://example.com/api", "https://example.com/api/todos"),
@@ -95,7 +95,7 @@ struct IncrementalStoreTests {
       asked.urls == [expected, "\(root)projects/a%2Fb/todos?q=x%26y", "\(root)todos/1%20%3F"])
   }
 
-  @Test("F-4: a path of the mapper counts, with several components")
+  @Test("F-4: the path of a mapper is used and may have several components")
   func ownPath() async throws {
     let asked = Asked()
     let office = try await Office(ModelServer([:])) { configuration in
@@ -107,7 +107,7 @@ struct IncrementalStoreTests {
   }
 
   @Test(
-    "F-5: a body is a list, an object with the list or the record under the entity's name, or a record",
+    "F-5: a body is a list, an object with the list or record under the entity's name, or a record",
     arguments: [
       (#"[{"id": "1", "title": "a"}]"#, ["1"]), (#"{"todos": [{"id": "1", "title": "a"}], "total": 1}"#, ["1"]),
       (#"{"todo": {"id": "1", "title": "a"}}"#, ["1"]), (#"{"id": "1", "title": "a"}"#, ["1"]), ("[]", []),
@@ -120,7 +120,7 @@ struct IncrementalStoreTests {
   }
 
   @Test(
-    "F-5: a decoder reads bodies of another form, of refreshes and of answers to changes, and its errors merge nothing")
+    "F-5: a decoder converts bodies of refreshes and of change responses, and its errors merge nothing")
   func decoders() async throws {
     let office = try await Office(ModelServer(["todos": #"[{"id": "1", "title": "a"}]"#])) { configuration in
       configuration.decoder = { body in
@@ -142,7 +142,7 @@ struct IncrementalStoreTests {
   }
 
   @Test(
-    "F-6: the id is the first of id, _id, identifier, url and URL that the model reads; a record without one is an error",
+    "F-6: the id can come from id, _id, identifier, url or URL, and a record without one throws",
     arguments: ["id", "_id", "identifier", "url", "URL"])
   func ids(_ key: String) async throws {
     let office = try await Office(ModelServer(["todos": #"[{"\#(key)": "7", "title": "a"}]"#])) { configuration in
@@ -157,7 +157,7 @@ struct IncrementalStoreTests {
     #expect(try await office.todos().count == 1)
   }
 
-  @Test("F-7: what the model does not declare is left out, whatever it is, and dates are dates")
+  @Test("F-7: values that the model does not declare are ignored, and dates are decoded")
   func attributes() async throws {
     let club = try await Club([
       "teams":
@@ -167,7 +167,7 @@ struct IncrementalStoreTests {
     #expect(try await club.team()?.founded == Date(timeIntervalSince1970: 1_364_997_600))
   }
 
-  @Test("F-8: relations are nested: a list of one may be that one, an empty list and null clear, absent keeps")
+  @Test("F-8: nested relations replace, an empty list and null clear, and an absent key keeps")
   func relations() async throws {
     let m = #"{"id": "m", "name": "M"}"#
     let club = try await Club([
@@ -190,7 +190,7 @@ struct IncrementalStoreTests {
     #expect(try await club.entities.fetchAll(Member.all()).count == 2)
   }
 
-  @Test("F-8: relations by id wait for records that have not come yet, to one and in lists")
+  @Test("F-8: references by id wait for records that have not arrived, in single relations and lists")
   func references() async throws {
     let club = try await Club(
       ["teams": #"[{"id": "t", "name": "T", "lead_id": "m", "member_ids": ["m", "n"]}]"#, "members": "[]"], byID: true)
@@ -207,7 +207,8 @@ struct IncrementalStoreTests {
     #expect(try await club.remote.refresh(Team.self).outcome == .notModified)
   }
 
-  @Test("F-8: a reference that the server took back does not come when its record does", arguments: ["null", #""x""#])
+  @Test(
+    "F-8: a pending reference that the server removed is not set when its record arrives", arguments: ["null", #""x""#])
   func withdrawnReferences(_ id: String) async throws {
     let club = try await Club(
       ["teams": #"[{"id": "t", "name": "T", "lead_id": "m"}]"#, "members": "[]"], byID: true)
@@ -219,7 +220,7 @@ struct IncrementalStoreTests {
     #expect(try await club.team()?.lead == nil)
   }
 
-  @Test("F-10: ids are opaque text", arguments: ["123ABC", "007", "1e3", " a", "ü/?#%", "__af_1", "0"])
+  @Test("F-10: ids are opaque strings", arguments: ["123ABC", "007", "1e3", " a", "ü/?#%", "__af_1", "0"])
   func opaqueIDs(_ id: String) async throws {
     let office = try await Office(ModelServer(["todos": #"[{"id": "\#(id)", "title": "a"}]"#]))
     #expect(try await office.remote.refresh(Todo.self).ids == [id])
@@ -230,7 +231,7 @@ struct IncrementalStoreTests {
   }
 
   @Test(
-    "F-11: an update sends what changed only, and nothing where nothing did; without a server a record stays as it is")
+    "F-11: an edit that leaves a record unchanged sends no request")
   func updates() async throws {
     let office = try await Office(ModelServer(["todos": Self.two]))
     try await office.remote.refresh(Todo.self)
@@ -244,7 +245,7 @@ struct IncrementalStoreTests {
   }
 
   @Test(
-    "F-12: what the server refuses is kept, reported, and held up with what leads to it only",
+    "F-12: a refused change is kept and reported, and only its dependent changes wait",
     arguments: [400, 403, 422])
   func refusals(_ status: Int) async throws {
     let office = try await Office(ModelServer(["todos": Self.two, "projects": "[]"]))
@@ -272,7 +273,7 @@ struct IncrementalStoreTests {
     #expect(office.server.json("todos", "s2")?["project_id"] == "s1")
   }
 
-  @Test("F-12: a change that is taken back is as the server last said", arguments: ["update", "insert", "delete"])
+  @Test("F-12: discarding a change restores the server's last values", arguments: ["update", "insert", "delete"])
   func discarding(_ kind: String) async throws {
     let office = try await Office(ModelServer(["todos": Self.two]))
     try await office.remote.refresh(Todo.self)
@@ -289,7 +290,7 @@ struct IncrementalStoreTests {
     #expect(try await office.todos().map(\.title) == ["Paint", "Sand"])
   }
 
-  @Test("F-12: a change that the server refused is taken back to what the server has", arguments: [403, 409, 422])
+  @Test("F-12: discarding a refused change restores the server's values", arguments: [403, 409, 422])
   func discardingRefused(_ status: Int) async throws {
     let office = try await Office(ModelServer(["todos": #"[{"id": "1", "title": "Paint", "description": "v"}]"#]))
     try await office.remote.refresh(Todo.self)
@@ -304,7 +305,7 @@ struct IncrementalStoreTests {
     #expect(try await office.todo("1")?.desc == "v")
   }
 
-  @Test("F-13: the records of a relation are asked for where they are wanted, and what was changed here stays")
+  @Test("F-13: the records of a relation are requested on demand, and local edits are kept")
   func relationOnDemand() async throws {
     let club = try await Club([
       "teams": #"[{"id": "t", "name": "T"}]"#,
@@ -321,7 +322,7 @@ struct IncrementalStoreTests {
     #expect(try await club.team()?.members.map(\.name) == ["Mine", "O"])
   }
 
-  @Test("F-15: a record that the server no longer has goes with a refresh of it, unless the mapper keeps it")
+  @Test("F-15: refreshing a record that no longer exists deletes it, unless the mapper keeps it")
   func gone() async throws {
     for missing in EntityMapper.Missing.allCases {
       let office = try await Office(ModelServer(["todos": Self.two])) { configuration in
@@ -340,7 +341,7 @@ struct IncrementalStoreTests {
     }
   }
 
-  @Test("F-16: all that is wrong with a configuration is said at once, with what would be right")
+  @Test("F-16: all mistakes of a configuration are reported at once, with remedies")
   func mistakes() async throws {
     let entities = try await Office(ModelServer([:])).entities
     let configuration = RemoteConfiguration(
@@ -354,7 +355,7 @@ struct IncrementalStoreTests {
     }
   }
 
-  @Test("F-17, U-26: whoever asks knows when it ended and with what, from any number of tasks at once")
+  @Test("F-17, U-26: refreshes, saves and sends from 50 concurrent tasks all complete")
   func completion() async throws {
     let office = try await Office(ModelServer(["todos": Self.two, "projects": "[]"]))
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -45,7 +45,7 @@ struct LongListTests {
   }
 
   @Test(
-    "A list in parts becomes what it becomes as a whole, around edits that have not been sent",
+    "A list merged in several parts gives the same result as one merge and keeps unsent edits",
     arguments: [false, true])
   func parts(unique: Bool) async throws {
     let (remote, writer) = try await Self.desk(unique: unique)
@@ -71,7 +71,7 @@ struct LongListTests {
     #expect(rows == expected)
   }
 
-  @Test("A record that cannot be written in the last part undoes the first", arguments: [false, true])
+  @Test("A record that cannot be written in the last part rolls back the first", arguments: [false, true])
   func failure(unique: Bool) async throws {
     let (remote, writer) = try await Self.desk(unique: unique)
     try await remote.apply(Self.list(1...10, Self.name), to: Item.self)
@@ -95,7 +95,7 @@ struct LongListTests {
     #expect(names == (1...10).map(Self.name))
   }
 
-  @Test("Records of different parts exchange unique values")
+  @Test("Records of different parts can swap unique values")
   func exchange() async throws {
     let (remote, writer) = try await Self.desk(unique: true)
     try await remote.apply(Self.list(1...Self.count, Self.name), to: Item.self)
@@ -107,7 +107,7 @@ struct LongListTests {
     #expect(size == last)
   }
 
-  @Test("Of a record that two parts have, the last one counts", arguments: [false, true])
+  @Test("If two parts contain the same record, the last one applies", arguments: [false, true])
   func duplicates(unique: Bool) async throws {
     let (remote, writer) = try await Self.desk(unique: unique)
     let refresh = try await remote.apply(
@@ -121,7 +121,7 @@ struct LongListTests {
     #expect(name == "last")
   }
 
-  @Test("A record refers to one that comes long after it")
+  @Test("A record can refer to one that comes much later in the list")
   func forwardReference() async throws {
     let writer = try DatabaseQueue()
     try await writer.write { db in

@@ -25,9 +25,9 @@ struct City: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "city")
 }
 
-@Suite("Comparing tables and mappers")
+@Suite("Validation of mappers against tables")
 struct MappingTests {
-  @Test("A foreign key to another column than the primary key is an unchanged value")
+  @Test("A foreign key to a column other than the primary key is stored as received and keeps its target")
   func foreignKeyToAnotherColumn() async throws {
     let (server, queue) = (
       ModelServer([
@@ -54,7 +54,7 @@ struct MappingTests {
     #expect(try await remote.refresh(Country.self).kept == 1)
   }
 
-  @Test("An id that the column takes for another spelling of one is of that record, with what was changed of it")
+  @Test("An id that the column's collation considers equal updates the same record and keeps its edits")
   func otherCase() async throws {
     let queue = try DatabaseQueue()
     try await queue.write { db in
@@ -74,7 +74,7 @@ struct MappingTests {
     #expect(try await office.todos().map(\.desc) == ["x"])
   }
 
-  @Test("Two mappers of one table are refused")
+  @Test("Two mappers of one table throw invalidConfiguration")
   func twoMappersOfOneTable() async throws {
     let queue = try DatabaseQueue()
     try await queue.write { db in try Office.makeTables(db) }
@@ -89,7 +89,7 @@ struct MappingTests {
     #expect(error?.code == .invalidConfiguration)
   }
 
-  @Test("A path of deleted records that is a pattern of keys is refused")
+  @Test("A deleted path that is a wildcard throws invalidConfiguration")
   func deletedPattern() async throws {
     let entities = try await Office(ModelServer([:])).entities
     let error = await #expect(throws: RemoteError.self) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataRemote
 
-@Suite("Requests that overlap")
+@Suite("Overlapping requests")
 struct OverlapTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 
@@ -16,7 +16,7 @@ struct OverlapTests {
   }
 
   @Test(
-    "A list from before a change arrived undoes nothing of it, whenever it was asked for and whatever comes last",
+    "A list from before a change was applied does not undo it, in any order of requests and responses",
     arguments: ["PATCH", "PATCH without content", "POST", "POST without content", "DELETE"], Begin.allCases)
   func lists(_ change: String, _ begin: Begin) async throws {
     let server = ModelServer(["todos": Self.two, "projects": "[]"])
@@ -80,7 +80,7 @@ struct OverlapTests {
   }
 
   @Test(
-    "An edit after a change with a lost answer is the next request, even if it restores the earlier value",
+    "An edit after a lost response is the next request, even if it restores the earlier value",
     arguments: ["Paint", "Other", "Mine"])
   func editsAfterLostAnswers(_ title: String) async throws {
     let office = try await Office(ModelServer(["todos": Self.two, "projects": "[]"]))
@@ -98,7 +98,7 @@ struct OverlapTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("The same of a reference", arguments: ["a", "c"])
+  @Test("An edit of a reference after a lost response is the next request", arguments: ["a", "c"])
   func referencesAfterLostAnswers(_ project: String) async throws {
     let office = try await Office(
       ModelServer([
@@ -119,7 +119,7 @@ struct OverlapTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("A list from before a new record arrived is not kept, so that its tag confirms nothing once the record is gone")
+  @Test("A list requested before a new record was sent leaves no ETag that could restore the record")
   func listFromBefore() async throws {
     let server = ModelServer(["todos": Self.two, "projects": "[]"])
     let isSlow = Mutex(true)
@@ -146,7 +146,7 @@ struct OverlapTests {
     #expect(try await desk.office.todos().map(\.myId) == ["1", "2"])
   }
 
-  @Test("A record made here with an id of the app's, whose answer got lost, keeps what was edited since")
+  @Test("A new record with a client id and a lost response keeps its later edits")
   func insertsOfTheClient() async throws {
     let server = ModelServer(["todos": "[]", "projects": "[]"])
     server.state.withLock { $0.acceptsIDs = true }
@@ -170,7 +170,7 @@ struct OverlapTests {
     #expect(try await office.todos() == [Todo(myId: "c1", title: "Second", desc: "theirs")])
   }
 
-  @Test("A record that is made again while it is found to be gone at the server is a new one", arguments: [404, 410])
+  @Test("A record created again while its deletion finds it gone is sent as a new record", arguments: [404, 410])
   func madeAgain(_ status: Int) async throws {
     let queue = try DatabaseQueue()
     let posted = Mutex<[String]>([])

@@ -44,7 +44,7 @@ struct PageRulesTests {
   private static let all = (1...10).map { String(format: "%02d", $0) }
 
   @Test(
-    "F-14, F-15: a list in pages comes whole, replaces what was there, and is asked for in full",
+    "F-14, F-15: all pages of a list are merged as one list, and later requests are unconditional",
     arguments: Way.allCases)
   func wholeLists(way: Way) async throws {
     let desk = try await Desk {
@@ -62,7 +62,7 @@ struct PageRulesTests {
   }
 
   @Test(
-    "F-15: where a page fails, nothing of the list is merged, and nothing deleted", arguments: Way.allCases,
+    "F-15: if a page fails, nothing of the list is merged or deleted", arguments: Way.allCases,
     ["500", "404", "204", "", "<html>", "[{\"id\": \"05\", \"ti", "[{\"title\": \"no id\"}]", "lost"])
   func failures(way: Way, fault: String) async throws {
     let desk = try await Desk {
@@ -82,7 +82,7 @@ struct PageRulesTests {
   }
 
   @Test(
-    "A page that leads back is an error, and nothing is merged",
+    "A cycle of page links throws invalidResponse, and nothing is merged",
     arguments: ["?page=1", "?page=2", "?page=2#x", "/api/todos"])
   func circles(next: String) async throws {
     let desk = try await Desk {
@@ -98,7 +98,7 @@ struct PageRulesTests {
     #expect(try await desk.ids() == [])
   }
 
-  @Test("A list without an end is ended")
+  @Test("An endless list throws tooLarge at the page limit")
   func endless() async throws {
     let desk = try await Desk {
       $0.mappers = Desk.mappers(.page(of: 1))
@@ -112,7 +112,7 @@ struct PageRulesTests {
   }
 
   @Test(
-    "No page of another host is asked for, and no token goes there",
+    "A page on another host is not requested and receives no token",
     arguments: [
       "https://other.example/t", "//other.example/t", "http://example.com/api/t", "https://example.com:444/t",
     ])
@@ -130,7 +130,7 @@ struct PageRulesTests {
   }
 
   @Test(
-    "F-15: a list that names a next page is a part, in any form and for any mapper",
+    "F-15: a list with a next link is partial, in any form and for any mapper",
     arguments: ["</api/todos?page=2>", "<https://other.example/t>", "<:::>"], [true, false])
   func parts(link: String, isPaged: Bool) async throws {
     let desk = try await Desk {
@@ -148,7 +148,7 @@ struct PageRulesTests {
     #expect(try await desk.ids() == (isPaged ? ["1", "2", "3", "8", "9"] : ["1", "3", "8", "9"]))
   }
 
-  @Test("A list of one page is one with validators, whatever the way", arguments: Way.allCases)
+  @Test("A list of one page is revalidated with its ETag, for every kind of pagination", arguments: Way.allCases)
   func onePage(way: Way) async throws {
     let desk = try await Desk {
       $0.mappers = Desk.mappers(way.pagination)

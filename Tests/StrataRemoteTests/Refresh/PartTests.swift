@@ -26,7 +26,7 @@ struct Sheet: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "sheet")
 }
 
-@Suite("Models in columns")
+@Suite("Models stored in columns")
 struct PartTests {
   private let server = ModelServer([
     "sheets": #"[{"id": "1", "size": {"width": 1, "height": 2, "unit": "m"}, "tags": ["a"]}]"#
@@ -51,7 +51,7 @@ struct PartTests {
     get async throws { try await remote.cached(Sheet.all()).first }
   }
 
-  @Test("Both sides change other values of one column: all of them count, and only the local one is sent")
+  @Test("Edits of different values in one column merge, and only the local ones are sent")
   func otherValues() async throws {
     var sheet = try #require(try await sheet)
     sheet.size.width = 10
@@ -68,7 +68,7 @@ struct PartTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A conflict about a value of a column leaves the others free to go")
+  @Test("A conflict about one value of a column does not hold back the other values")
   func conflict() async throws {
     var sheet = try #require(try await sheet)
     sheet.size = Size(width: 10, height: 11, unit: nil)
@@ -89,7 +89,7 @@ struct PartTests {
     #expect(try await remote.changes().isEmpty)
   }
 
-  @Test("A conflict ends where both sides agree")
+  @Test("A conflict ends when both sides agree")
   func agreement() async throws {
     var sheet = try #require(try await sheet)
     sheet.size.height = 11

@@ -42,7 +42,7 @@ struct PlainServerTests {
     }
   }
 
-  @Test("A repeated PATCH does not overwrite what somebody else has set meanwhile, and the conflict stays")
+  @Test("A retried PATCH does not overwrite a concurrent edit, and the conflict stays")
   func repeatedOverConflict() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -59,7 +59,7 @@ struct PlainServerTests {
     #expect(try await office.todo("1")?.desc == "mine")
   }
 
-  @Test("The same without a refresh in between")
+  @Test("A retried PATCH does not overwrite a concurrent edit that no refresh has seen")
   func repeatedOverUnseen() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -72,7 +72,7 @@ struct PlainServerTests {
     #expect(try await office.remote.conflicts().count == 1)
   }
 
-  @Test("A PATCH that arrived and whose answer was lost is not sent over what somebody set after it")
+  @Test("A PATCH whose response was lost is not sent again over a later edit by others")
   func arrivedAndOverwritten() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -84,7 +84,7 @@ struct PlainServerTests {
     #expect(office.server.json("todos", "1")?["description"] == "theirs")
   }
 
-  @Test("A PATCH that arrived and whose answer was lost is no conflict with oneself")
+  @Test("A PATCH whose response was lost does not conflict with itself")
   func arrived() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -98,7 +98,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("A new record whose answer was lost and that a list shows again is there once, with all edits")
+  @Test("A new record whose response was lost exists once, with all edits")
   func joined() async throws {
     let office = try await Self.office(
       EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: .client))
@@ -117,7 +117,7 @@ struct PlainServerTests {
     #expect(try await office.todos().count == 3)
   }
 
-  @Test("A deletion does not take away what somebody else has edited since it was made")
+  @Test("A deletion does not delete a record that others have edited since")
   func deletedAndEdited() async throws {
     let office = try await Self.office()
     office.server.state.withLock { $0.sendsETags = true }
@@ -132,7 +132,7 @@ struct PlainServerTests {
     #expect(change.kind == .delete)
   }
 
-  @Test("An answer that leaves the value as it was does not drop the edit")
+  @Test("A response that leaves the value unchanged does not drop the edit")
   func ignored() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -146,7 +146,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().first?.columns == ["desc"])
   }
 
-  @Test("A PATCH whose answer isn't a record is applied, which the server's record shows")
+  @Test("A PATCH whose response is not a record counts as sent if the server's record confirms it")
   func textAnswer() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -157,7 +157,7 @@ struct PlainServerTests {
     #expect(office.server.lines.filter { $0 == "PATCH /todos/1" }.count == 1)
   }
 
-  @Test("A server that trims text is in no conflict with what was sent to it")
+  @Test("A value that the server trims does not conflict with the sent value")
   func trimmed() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine " }
@@ -171,7 +171,7 @@ struct PlainServerTests {
     #expect(try await office.todo("1")?.desc == "mine")
   }
 
-  @Test("A DELETE that is answered with a page of a proxy counts once the record is gone")
+  @Test("A DELETE answered with a proxy page counts as sent once the record is gone")
   func pageForDeletion() async throws {
     let office = try await Self.office()
     try await office.writer.write { try $0.execute(sql: "DELETE FROM todo WHERE myId = '1'") }
@@ -181,7 +181,7 @@ struct PlainServerTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("The value before an edit is converted by the migration")
+  @Test("The old value of an edit is converted by a migration")
   func convertedColumn() async throws {
     let server = ModelServer(["scales": #"[{"id": "1", "weight": "1.5"}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
@@ -212,7 +212,7 @@ struct PlainServerTests {
     #expect(server.json("scales", "1")?["weight"] == 2.5)
   }
 
-  @Test("One record that always fails does not stop the others")
+  @Test("A record that always fails does not stop the others")
   func oneFails() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -224,7 +224,7 @@ struct PlainServerTests {
     #expect(office.server.json("todos", "2")?["description"] == "mine")
   }
 
-  @Test("A change that waits goes to the URL of today's configuration, with today's token")
+  @Test("A waiting change is sent to the current base URL")
   func movedServer() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
@@ -262,7 +262,7 @@ struct PlainServerTests {
     }
   }
 
-  @Test("An edit that is no other JSON is said to be so, and not dropped")
+  @Test("An edit without a JSON difference is refused and not dropped")
   func nullsInDictionaries() async throws {
     let server = ModelServer(["notes": #"[{"id": "1", "marks": {"a": 1}}]"#])
     let writer = try DatabaseQueue()
@@ -280,7 +280,7 @@ struct PlainServerTests {
     #expect(try await entities.fetchAll(Marked.all()) == [Marked(id: "1", marks: ["a": 1, "b": nil])])
   }
 
-  @Test("Edits of a column that was renamed go out under its new name, and those of one that is gone fail by name")
+  @Test("Edits of a renamed column are sent under its new name; edits of a removed column throw by name")
   func renamedColumn() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }

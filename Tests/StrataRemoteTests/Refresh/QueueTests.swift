@@ -29,7 +29,7 @@ struct Node: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "node")
 }
 
-@Suite("The queue")
+@Suite("Change queue")
 struct QueueTests {
   private static func office() async throws -> Office {
     let office = try await Office(
@@ -43,7 +43,7 @@ struct QueueTests {
     return office
   }
 
-  @Test("A record is deleted after what led to it is gone or leads elsewhere, whatever was changed first")
+  @Test("A record is deleted after all references to it are gone, whatever was changed first")
   func deletions() async throws {
     let office = try await Self.office()
     try await office.entities.save(Project(myId: "a", name: "A2"), overwriting: true)
@@ -58,7 +58,7 @@ struct QueueTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("A record is not deleted there while what led to it is refused, which would go with it")
+  @Test("A record is not deleted on the server while the move of a dependent record is refused")
   func refusedMoves() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.projectID = "b" }
@@ -74,7 +74,7 @@ struct QueueTests {
     #expect(office.server.json("projects", "a") == nil)
   }
 
-  @Test("A deleted reference to a record does not delay its deletion")
+  @Test("A moved record that no longer exists does not delay the deletion of its former target")
   func movedAndGone() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.projectID = "b" }
@@ -104,7 +104,7 @@ struct QueueTests {
   }
 
   @Test(
-    "New records with cyclic references are sent without the reference, which follows",
+    "New records with cyclic references are sent without one reference, which is sent afterwards",
     arguments: [1, 2, 3])
   func cycles(_ count: Int) async throws {
     let (server, queue, entities, remote) = try await Self.people()
@@ -128,7 +128,7 @@ struct QueueTests {
     }
   }
 
-  @Test("New records none of which can be the first are refused with the reason, and go out when one is")
+  @Test("New records in an unbreakable cycle are refused with a reason and sent once the cycle is broken")
   func stuckCycles() async throws {
     let (server, queue) = (ModelServer(["nodes": "[]"]), try DatabaseQueue())
     try await queue.write { db in
@@ -167,7 +167,7 @@ struct QueueTests {
     #expect(server.count("nodes") == 4)
   }
 
-  @Test("Records that refer to each other are deleted")
+  @Test("Records that refer to each other can be deleted")
   func deletedCycles() async throws {
     let (server, queue, _, remote) = try await Self.people(
       #"[{"id": "1", "name": "A", "boss_id": "2"}, {"id": "2", "name": "B", "boss_id": "1"}, {"id": "3", "name": "C", "boss_id": "3"}]"#
@@ -177,7 +177,7 @@ struct QueueTests {
     #expect(server.count("persons") == 0)
   }
 
-  @Test("A conflict that the server goes on to report is a refusal, with its reason")
+  @Test("A change that the server keeps reporting as a conflict is refused with a reason")
   func repeatedConflicts() async throws {
     let office = try await Self.office()
     try await office.edit("1") { $0.title = "Sand" }
@@ -189,7 +189,7 @@ struct QueueTests {
     #expect(try await office.todo("1")?.title == "Sand")
   }
 
-  @Test("Changes of an entity without a mapper wait, and block nothing else")
+  @Test("Changes of an entity without a mapper wait and block no other changes")
   func otherMappers() async throws {
     let office = try await Self.office()
     try await office.entities.save(Project(myId: "a", name: "A2"), overwriting: true)

@@ -12,7 +12,7 @@ struct RefreshTests {
      {"id": "123ABC", "title": "Sand", "description": null, "done": true}]
     """
 
-  @Test("G-4: a fetch gives what is kept, and then what the server says; title and desc are filled")
+  @Test("G-4: a fetch yields cached rows, then refreshed rows, with title and desc filled")
   func fetch() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks]))
     var seen: [[String]] = []
@@ -23,7 +23,7 @@ struct RefreshTests {
     #expect(office.server.lines == ["GET /todos"])
   }
 
-  @Test("F-9: 304 keeps what is there, reads and writes no row, and is no change")
+  @Test("F-9: a 304 keeps the rows and is reported as notModified")
   func notModified() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks]))
     #expect(try await office.remote.refresh(Todo.self).inserted == 2)
@@ -34,7 +34,7 @@ struct RefreshTests {
     #expect((third.outcome, third.updated, third.unchanged) == (.merged, 1, 1))
   }
 
-  @Test("Local edits are sent with only the keys that changed, and the answer is merged")
+  @Test("Local edits send only the changed keys, and the response is merged")
   func sending() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks, "projects": "[]"]))
     try await office.remote.refresh(Todo.self)
@@ -52,7 +52,7 @@ struct RefreshTests {
     #expect(office.server.json("todos", "1")?["title"] == "Paint the wall")
   }
 
-  @Test("F-11: what is made here gets the server's id everywhere, and what leads to it goes out after it")
+  @Test("F-11: a new record gets the server's id in all references and is sent before its dependents")
   func inserting() async throws {
     let office = try await Office(ModelServer(["todos": "[]", "projects": "[]"]))
     try await office.entities.save(Project(myId: "local", name: "House"))
@@ -66,7 +66,7 @@ struct RefreshTests {
     #expect(key == "s1".databaseValue)
   }
 
-  @Test("A row that was deleted here does not come back by a refresh, and is deleted there")
+  @Test("A locally deleted row is not restored by a refresh and is deleted on the server")
   func deleting() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks]))
     try await office.remote.refresh(Todo.self)
@@ -79,7 +79,7 @@ struct RefreshTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("F-15: a whole list deletes what it does not have, but for what has not been sent")
+  @Test("F-15: refreshing a whole list deletes missing rows, except those with unsent changes")
   func missing() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks]))
     try await office.remote.refresh(Todo.self)
@@ -93,7 +93,7 @@ struct RefreshTests {
   }
 
   @Test(
-    "The server's reference to a record that was deleted here is refused, with what to do, until the deletion is taken back"
+    "Accepting a reference to a locally deleted record throws until the deletion is discarded"
   )
   func conflictAboutDeletedRecord() async throws {
     let office = try await Office(

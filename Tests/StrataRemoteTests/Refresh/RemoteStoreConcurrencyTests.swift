@@ -7,10 +7,10 @@ import StrataTestSupport
 import Testing
 
 /// Also run under the thread sanitizer.
-@Suite("A remote store and many tasks: Concurrency", .timeLimit(.minutes(20)))
+@Suite("Concurrency of remote stores", .timeLimit(.minutes(20)))
 struct RemoteStoreConcurrencyTests {
   @Test(
-    "refreshing, editing, sending, cancelling, listening and changing the account at once", arguments: [false, true])
+    "Tasks can refresh, edit, send, cancel, listen and change the account at once", arguments: [false, true])
   func everythingAtOnce(_ isPool: Bool) async throws {
     let scratch = try Scratch()
     let writer: any DatabaseWriter =

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-@Suite("Capabilities of servers")
+@Suite("Server traits")
 struct ServerTraitsTests {
   private static func office(
     _ traits: ServerTraits = ServerTraits(), _ lists: [String: String] = ["projects": "[]", "todos": "[]"]
@@ -37,7 +37,7 @@ struct ServerTraitsTests {
   }
 
   @Test(
-    "A new record whose answer was lost is not sent twice to a server that does not recognize it; the app can confirm its id"
+    "An insert with a lost response is not sent again without idempotency keys, and the app can confirm its id"
   )
   func confirm() async throws {
     let (office, change) = try await Self.uncertain()
@@ -56,7 +56,7 @@ struct ServerTraitsTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("The app can send it again, or let go of it")
+  @Test("The app can retry or discard an uncertain insert")
   func retryOrDiscard() async throws {
     let (office, change) = try await Self.uncertain()
     office.server.set("todos", "[]")
@@ -71,7 +71,7 @@ struct ServerTraitsTests {
     #expect(try await other.todos().map(\.title) == ["Once"])
   }
 
-  @Test("A request that certainly never arrived is sent again", arguments: [nil, 429, 401])
+  @Test("A request that certainly had no effect is sent again", arguments: [nil, 429, 401])
   func withoutEffect(status: Int?) async throws {
     let isDown = Mutex(true)
     let server = ModelServer(["todos": "[]", "projects": "[]"])
@@ -114,7 +114,7 @@ struct ServerTraitsTests {
     #expect(try await desk.remote.changes().map(\.state) == [.uncertain])
   }
 
-  @Test("A server that is said to send strong ETags and does not is not written to blindly")
+  @Test("If a server declares strong ETags and sends none, a change is refused instead of sent without a condition")
   func strongETags() async throws {
     let office = try await Self.office(
       ServerTraits(sendsStrongETags: true), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#])
@@ -127,7 +127,7 @@ struct ServerTraitsTests {
     #expect(try await Self.office().remote.guarantees["Todo"] == [.seesDeletions])
   }
 
-  @Test("The body of a PATCH is called as the server wants it")
+  @Test("A PATCH uses the content type of the server's traits")
   func patchType() async throws {
     let office = try await Self.office(
       ServerTraits(patchType: .json), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#])
@@ -138,7 +138,7 @@ struct ServerTraitsTests {
     #expect(patch.headers["Content-Type"] == "application/json")
   }
 
-  @Test("A row that cannot be read blocks its own change alone, and is named")
+  @Test("An unreadable row refuses only its own change and is named")
   func unreadable() async throws {
     let office = try await Self.office(
       ServerTraits(), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
@@ -178,7 +178,7 @@ struct ServerTraitsTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("Rows can be removed here and not at the server, but for what was not sent")
+  @Test("Rows without unsent changes can be removed locally without deleting them on the server")
   func evict() async throws {
     let office = try await Self.office(
       ServerTraits(),
@@ -200,7 +200,7 @@ struct ServerTraitsTests {
     #expect(try await office.todos().map(\.title) == ["A", "B"])
   }
 
-  @Test("One call sends and refreshes, and the queue can be observed")
+  @Test("sync sends and refreshes in one call, and the queue can be observed")
   func sync() async throws {
     let office = try await Self.office(
       ServerTraits(), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#])
@@ -247,7 +247,7 @@ struct ServerTraitsTests {
     #expect(try await office.todos().map(\.title) == ["Mine"])
   }
 
-  @Test("A record that is not what the model needs is left out and reported, and the list does not count as whole")
+  @Test("An invalid record is skipped and reported, and its list deletes nothing")
   func invalid() async throws {
     let office = try await Office(
       ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
@@ -270,7 +270,7 @@ struct ServerTraitsTests {
     await #expect(throws: RemoteError.self) { try await strict.remote.refresh(Todo.self) }
   }
 
-  @Test("A refusal has what the server said, and Retry-After counts for the next call as well")
+  @Test("A refusal contains the response body, and Retry-After also delays the next send")
   func refusals() async throws {
     let clock = ScriptedClock()
     let count = Mutex(0)
@@ -299,7 +299,7 @@ struct ServerTraitsTests {
     }
   }
 
-  @Test("Several values of one document for one row are reported, and the last one counts")
+  @Test("Contradictory values for one row in a document are reported, and the last one applies")
   func contradictions() async throws {
     let office = try await Self.office()
     let json =
@@ -311,7 +311,7 @@ struct ServerTraitsTests {
     #expect(try await office.entities.apply(.json(Data(equal.utf8)), to: Todo.self).contradictions.isEmpty)
   }
 
-  @Test("Strong ETags that are declared are waited for, also where a time is known; .whenKnown does not ask for them")
+  @Test("Declared strong ETags are required even if a date is known, except with whenKnown")
   func declaredStrong() async throws {
     let list = ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#]
     let office = try await Self.office(ServerTraits(sendsStrongETags: true), list)
@@ -334,7 +334,7 @@ struct ServerTraitsTests {
   }
 
   @Test(
-    "Within one send a change without If-Match is not tried again unseen; after 429 any request is",
+    "Within one send, a change without If-Match is retried after a 429 but not after a 503",
     arguments: [503, 429])
   func retries(status: Int) async throws {
     let isFirst = Mutex(true)
@@ -360,7 +360,7 @@ struct ServerTraitsTests {
     #expect(sending?.sent == (status == 429 ? 1 : nil))
   }
 
-  @Test("Only an uncertain change can be confirmed, with an id that the property can hold")
+  @Test("Confirming a change again with another id has no effect")
   func confirmations() async throws {
     let (office, change) = try await Self.uncertain()
     let id = try #require(office.server.state.withLock { $0.lists["todos"]?.first?.id })
@@ -370,7 +370,7 @@ struct ServerTraitsTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
-  @Test("A reset removes rows whatever refers to them, and drops the answers that are under way")
+  @Test("A reset removes rows despite references and drops pending responses")
   func resetInFull() async throws {
     let server = ModelServer([
       "projects": #"[{"id": "p", "name": "P"}]"#, "todos": #"[{"id": "1", "title": "A", "project_id": "p"}]"#,
@@ -413,7 +413,7 @@ struct ServerTraitsTests {
     #expect(try await desk.titles() == ["A"])
   }
 
-  @Test("Without a connection sync asks once")
+  @Test("Without a connection, sync makes one request")
   func syncOffline() async throws {
     let desk = try await Desk { _, _ in throw RemoteError(.notConnected, "no connection") }
     try await desk.office.entities.save(Todo(myId: "mine", title: "Once"))
@@ -422,7 +422,7 @@ struct ServerTraitsTests {
     #expect(desk.requests.count == 1)
   }
 
-  @Test("The stored text of a refusal is limited")
+  @Test("The stored body of a refusal is limited")
   func longRefusal() async throws {
     let desk = try await Desk { request, _ in
       request.answered(String(repeating: "x", count: 100_000), status: 422)
@@ -444,7 +444,7 @@ struct ServerTraitsTests {
     static let entityMapping = EntityMapping(table: "named", keys: ["id": ["id"], "name": ["name"]])
   }
 
-  @Test("A refresh settles an uncertain record by another key than the id, with what was edited since")
+  @Test("A refresh resolves an uncertain record by another unique key and keeps later edits")
   func naturalKey() async throws {
     let server = ModelServer(["nameds": "[]"])
     server.state.withLock { ($0.honoursKeys, $0.fault) = (false, { $0.method == "POST" ? .answerLost : nil }) }

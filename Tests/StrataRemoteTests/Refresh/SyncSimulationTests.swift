@@ -9,7 +9,7 @@ struct SyncSimulationTests {
     ProcessInfo.processInfo.environment["STRATA_SYNC_ROUNDS"].flatMap(UInt64.init)
     ?? UInt64(Effort.rounds(12, long: 60))
 
-  @Test("Every edit arrives once, or waits, or is refused and listed; nothing comes of an answer that failed")
+  @Test("Every edit is sent once, waits, or is refused and listed, and failed responses have no effect")
   func rounds() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-sync-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

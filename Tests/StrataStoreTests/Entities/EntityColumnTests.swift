@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-@Suite("Entities: what columns hold")
+@Suite("Entities: column values")
 struct EntityColumnTests {
   /// A model of one value, in a column of one type.
   struct Box<T: Archivable & Sendable & Equatable>: VersionedModel, Entity {
@@ -34,7 +34,7 @@ struct EntityColumnTests {
     "STRING", "DECIMAL(10,5)",
   ]
 
-  /// Saves a value, reads it and saves it again. Returns the read value and the second report; `nil` if the store refuses the value.
+  /// Saves a value, reads it and saves it again. Returns the read value and the second report, or `nil` if the store rejects the value.
   static func saved<T: Archivable & Sendable & Equatable>(_ value: T, _ declared: String) throws -> (T, EntityReport)? {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value \(declared))")
     }
@@ -48,7 +48,7 @@ struct EntityColumnTests {
     return (try #require(found.first).value, try entities.saveNow(Box(value)))
   }
 
-  /// Every value comes back as it was from a column of every type, or is refused; a second save writes nothing.
+  /// Checks that every value round-trips through every column type or is rejected, and that a second save writes nothing.
   static func check<T: Archivable & Sendable & Equatable>(
     _ values: [T], refused: Set<String> = [], _ line: Int = #line, same: (T, T) -> Bool = { $0 == $1 }
   ) throws {
@@ -64,7 +64,7 @@ struct EntityColumnTests {
     }
   }
 
-  @Test("K-5: numbers and booleans come back exactly, whatever the column is")
+  @Test("K-5: numbers and booleans round-trip exactly through every column type or are rejected")
   func numbers() throws {
     try Self.check([true, false])
     try Self.check([0, 1, -1, Int.max, Int.min, 1 << 53, (1 << 53) + 1], refused: ["REAL", "DOUBLE"])
@@ -80,7 +80,7 @@ struct EntityColumnTests {
     try Self.check([Optional(5), nil])
   }
 
-  @Test("texts come back exactly or are refused: SQLite makes numbers of some, and cuts others off")
+  @Test("Strings round-trip exactly, or are rejected if SQLite would convert or truncate them")
   func texts() throws {
     let numbers: Set = [
       "INTEGER", "BIGINT", "REAL", "DOUBLE", "NUMERIC", "DATETIME", "BOOLEAN", "STRING", "DECIMAL(10,5)",
@@ -93,7 +93,7 @@ struct EntityColumnTests {
     try Self.check([URL(string: "https://example.com/ä?b=c#d")!, URL(string: "a")!])
   }
 
-  @Test("dates, UUIDs, decimals, data and enums come back")
+  @Test("Dates, UUIDs, decimals, data and enums round-trip through columns")
   func others() throws {
     let dates = [0, 1, 0.5, 0.123, 1_000_000.123456, 812_345_678.123_456_7, -5e9].map {
       Date(timeIntervalSinceReferenceDate: $0)
@@ -124,7 +124,7 @@ struct EntityColumnTests {
     try Self.check([Stage.draft, .closed])
   }
 
-  @Test("lists, dictionaries and models that are no relation are archives, which later versions open")
+  @Test("Lists, dictionaries and models that are not relations are stored as archives that migrate when read")
   func archives() throws {
     try Self.check([[1, 2], []], refused: [])
     try Self.check([["a": 1], [:]])
@@ -143,7 +143,7 @@ struct EntityColumnTests {
     #expect((error?.underlyingError as? ArchiveError)?.code == .newerModel)
   }
 
-  @Test("a document has the whole of a dictionary or a list in a column, and parts of the models in both")
+  @Test("Applying JSON replaces the whole dictionary or list in a column")
   func wholeLists() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value BLOB)") }
     let counts = try EntityStore(queue, Box<[String: Int]>.self)
@@ -166,7 +166,7 @@ struct EntityColumnTests {
   }
 
   @Test(
-    "a document for rows leaves out elements whose cases are not known here, and keeps the local entries of a dictionary"
+    "Applying JSON skips list elements with unknown cases and keeps local dictionary entries for them"
   )
   func unknownCases() throws {
     let queue = try database { db in
@@ -187,7 +187,7 @@ struct EntityColumnTests {
     #expect(found[1] == Palette(id: 2, list: [.red], named: ["b": .green]))
   }
 
-  @Test("a column that holds something else is an error that names it, and never a default")
+  @Test("A column with an unreadable value throws an error that names the column and never returns a default")
   func unreadable() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value)") }
     func check<T: Archivable & Sendable & Equatable>(_ type: T.Type, _ values: [any DatabaseValueConvertible]) throws {
@@ -231,7 +231,7 @@ struct EntityColumnTests {
     try check([Int].self, [Data([1]), "x", null])
   }
 
-  @Test("dates are read in all forms of SQLite, decimals with all of their digits, and doubles with any number of them")
+  @Test("Dates in every SQLite format, and decimals and doubles with any number of digits, are read")
   func spellings() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value TEXT)") }
     func value<T: Archivable & Sendable & Equatable>(_ type: T.Type, _ text: String) throws -> T? {
@@ -269,7 +269,7 @@ struct EntityColumnTests {
     }
   }
 
-  @Test("seconds and milliseconds in a column of text are whole numbers or fractions, and finite")
+  @Test("Seconds and milliseconds in a TEXT column may be whole or fractional but must be finite")
   func numbersOfDates() throws {
     struct Times: DescribedModel, Entity {
       let id: Int
@@ -306,7 +306,7 @@ struct EntityColumnTests {
     }
   }
 
-  @Test("no error has the value that a Codable type refuses in its text")
+  @Test("Errors do not quote a value that a Codable type rejects")
   func refusedByCodable() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE paint (id INTEGER PRIMARY KEY, tone BLOB)") }
     let entities = try EntityStore(queue, Paint.self)
@@ -325,7 +325,7 @@ struct EntityColumnTests {
     for error in errors { #expect(!"\(error)".contains("purple"), "\(error)") }
   }
 
-  @Test("O-3, O-4: forms of columns of their own")
+  @Test("O-3, O-4: columns can use a transformer, JSON or a date format, or be read-only or unmapped")
   func forms() throws {
     struct Forms: DescribedModel, Entity, Equatable {
       let id: Int

@@ -23,7 +23,7 @@ struct EntityContractTests {
       orderedChildren: ordered, unorderedChildren: Set(unordered))
   }
 
-  @Test("O-10, O-11, O-13, O-17: a parent with children goes into rows and comes back, with its cycles")
+  @Test("O-10, O-11, O-13, O-17: a parent with children and cycles round-trips through rows")
   func roundTrip() async throws {
     let report = try await entities.save(family())
     #expect(report["parent"] == .init(inserted: 1))
@@ -43,19 +43,19 @@ struct EntityContractTests {
     for child in parent.unorderedChildren { #expect(child.parent1 === parent) }
   }
 
-  @Test("O-23: saving the same again writes nothing")
+  @Test("O-23: saving an unchanged graph again writes nothing")
   func savedTwice() async throws {
     try await entities.save(family())
     let again = try await entities.save(family())
     #expect(again.isEmpty)
     #expect(again["parent"] == .init(unchanged: 1))
     #expect(again["child"] == .init(unchanged: 6))
-    // And what was read.
+    // Saving fetched objects writes nothing, either.
     let parents = try await entities.fetchAll(Parent.all())
     #expect(try await entities.save(parents).isEmpty)
   }
 
-  @Test("O-18: uniquing by key finds the row, also of what the same transaction wrote")
+  @Test("O-18: a unique key matches existing rows, including rows written in the same transaction")
   func uniquing() throws {
     try queue.write { db in
       let first = try entities.save(family(), in: db)
@@ -66,7 +66,7 @@ struct EntityContractTests {
     #expect(try queue.lines("SELECT string FROM parent") == ["other"])
   }
 
-  @Test("O-16, O-19: children that a list lost leave it, the others are the same rows in their order")
+  @Test("O-16, O-19: children removed from a list are detached, and the others keep their rows and order")
   func removed() async throws {
     try await entities.save(family())
     let ids = try queue.lines("SELECT id, childID FROM child WHERE childID IN (3, 5) ORDER BY id")
@@ -79,11 +79,11 @@ struct EntityContractTests {
     #expect(again[0].orderedChildren.map(\.childID) == [3, 5])
     #expect(again[0].unorderedChildren.map(\.childID).sorted() == [0, 1])
     #expect(try queue.lines("SELECT id, childID FROM child WHERE childID IN (3, 5) ORDER BY id") == ids)
-    // O-25: the other side has let go, and the rows are still there.
+    // O-25: the other side no longer refers to the rows, which still exist.
     #expect(try queue.lines("SELECT parent1, parent2, place FROM child WHERE childID IN (2, 4)") == ["-|-|-", "-|-|-"])
   }
 
-  @Test("O-15: a required value that is missing fails the save, and names entity, path and column")
+  @Test("O-15: a missing required value fails the save with an error that names entity, path and column")
   func required() throws {
     let error = entityError(.missingValue) { try entities.saveNow(Parent(numberString: "1", requiredString: nil)) }
     #expect(error?.entity == "Parent")
@@ -92,7 +92,7 @@ struct EntityContractTests {
     #expect(try queue.lines("SELECT * FROM parent").isEmpty)
   }
 
-  @Test("O-14, O-21, O-22: what fails in a child leaves every row as it was")
+  @Test("O-14, O-21, O-22: an error in a child leaves every row unchanged")
   func allOrNothing() throws {
     let family = family()
     try queue.write { db in _ = try entities.save(family, in: db) }
@@ -115,7 +115,7 @@ struct EntityContractTests {
     #expect(try queue.lines("SELECT number FROM parent ORDER BY number") == ["1", "2"])
   }
 
-  @Test("O-16: a relation that is nil lets go, and one that says nothing stays", .tags(.long))
+  @Test("O-16: a null relation clears the foreign key, and an absent one keeps it", .tags(.long))
   func nilRelations() throws {
     final class Node: DescribedModel, Entity {
       let id: Int
@@ -144,7 +144,7 @@ struct EntityContractTests {
       #expect(try Int.fetchOne(db, sql: "SELECT nextID FROM node WHERE id = 1") == 2)
       try entities.apply(.json(["id": 1, "next": .null]), to: Node.self, in: db)
       #expect(try Int.fetchOne(db, sql: "SELECT nextID FROM node WHERE id = 1") == nil)
-      // A chain that is long does not take the stack.
+      // A long chain does not overflow the stack.
       var chain: Node?
       let end = Effort.rounds(2_000, long: 20_000)
       for id in (3..<end).reversed() { chain = Node(id, chain) }
@@ -164,7 +164,7 @@ struct EntityContractTests {
     }
   }
 
-  @Test("O-24: saves and reads of many tasks at once")
+  @Test("O-24: concurrent tasks can save and fetch")
   func tasks() async throws {
     try await withFolder { folder in
       let pool = try DatabasePool(path: folder.appending(path: "app").path)

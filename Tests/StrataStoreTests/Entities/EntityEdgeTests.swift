@@ -5,7 +5,7 @@ import StrataStore
 import Testing
 
 /// Absent, null, shared and duplicate values, and the database's own actions.
-@Suite("Entities: edges")
+@Suite("Entities: edge cases")
 struct EntityEdgeTests {
   struct User: DescribedModel, Entity, Equatable {
     var id: Int?
@@ -84,7 +84,7 @@ struct EntityEdgeTests {
     return (queue, try EntityStore(queue, User.self))
   }
 
-  @Test("two objects of one save that a key before tells apart are no one row")
+  @Test("Two objects of one save with different ids and the same unique key throw clash")
   func drafts() throws {
     let (queue, entities) = try users()
     let error = entityError(.clash) {
@@ -96,7 +96,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT * FROM user").isEmpty)
   }
 
-  @Test("a primary key that is nil is the database's to choose, and stays")
+  @Test("The database assigns a primary key that is nil, and later saves keep it")
   func nilPrimaryKey() throws {
     let (queue, entities) = try users()
     try entities.saveNow(User(id: nil, email: "x", name: "a"))
@@ -105,7 +105,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT * FROM user") == ["1|x|b"])
   }
 
-  @Test("new objects that lead to each other, whose keys the database chooses")
+  @Test("New objects that form a cycle get their primary keys from the database")
   func newCycle() throws {
     let queue = try database(Self.folders)
     let entities = try EntityStore(queue, Folder.self)
@@ -118,7 +118,7 @@ struct EntityEdgeTests {
     #expect(try entities.saveNow(folder).isEmpty)
   }
 
-  @Test("pairs that both sides have in lists are one row each, and sides that disagree are refused")
+  @Test("A pair that is listed on both sides is one row, and lists that disagree throw clash")
   func bothSides() throws {
     let queue = try database(Self.folders)
     let entities = try EntityStore(queue, Folder.self)
@@ -137,7 +137,7 @@ struct EntityEdgeTests {
     back.forEach { $0.tags = [] }
   }
 
-  @Test("a row that comes into an ordered list by its own reference stands at its end")
+  @Test("A row that joins an ordered list through its own reference is appended")
   func endOfList() throws {
     let queue = try database(Self.folders)
     let entities = try EntityStore(queue, Folder.self)
@@ -159,7 +159,7 @@ struct EntityEdgeTests {
       ])
   }
 
-  @Test("texts that only look the same are two, and one that changed only so is written")
+  @Test("Strings that differ only in Unicode normalization count as different keys and as changes")
   func normalization() throws {
     struct Word: DescribedModel, Entity, Equatable {
       let text: String
@@ -184,7 +184,7 @@ struct EntityEdgeTests {
     }
   }
 
-  @Test("a key with a null finds a row only where there is no better one")
+  @Test("Rows are matched by primary key if another key contains null")
   func nullsInKeys() throws {
     struct Seat: DescribedModel, Entity, Equatable {
       let id: Int
@@ -204,7 +204,7 @@ struct EntityEdgeTests {
     #expect(try entities.saveNow(seats).isEmpty)
   }
 
-  @Test("keys that lead in a circle do not count where there are others")
+  @Test("A cyclic key is ignored if another key identifies the row; otherwise the save throws clash")
   func circleOfKeys() throws {
     final class Clerk: DescribedModel, Entity {
       let id: Int?
@@ -237,7 +237,7 @@ struct EntityEdgeTests {
     entityError(.clash) { try entities.saveNow(x) }
   }
 
-  @Test("keys find rows as their unique index compares, not as the column does")
+  @Test("Keys are compared with the collation of their unique index, not of the column")
   func collations() throws {
     let other = try database { db in
       try db.execute(
@@ -251,7 +251,7 @@ struct EntityEdgeTests {
     #expect(try store.saveNow(User(id: nil, email: "ANN", name: "x"))["user"] == .init(updated: 1))
   }
 
-  @Test("what the database ignores, takes back or supplies is noticed")
+  @Test("Writes that the database ignores throw constraint, and values that it supplies are read back")
   func databaseRules() throws {
     let (queue, entities) = try users("email TEXT NOT NULL UNIQUE ON CONFLICT IGNORE")
     try queue.write { db in
@@ -298,7 +298,7 @@ struct EntityEdgeTests {
     }
   }
 
-  @Test("a row that goes to a new parent is not deleted with its old one")
+  @Test("A row that moves to a new parent is not deleted with its old parent")
   func cascade() throws {
     final class Root: DescribedModel, Entity {
       let id: Int
@@ -341,7 +341,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT name FROM box") == ["b"])
   }
 
-  @Test("rules over a list run where only elements of it change, and rows that nobody saved are not asked")
+  @Test("Validation of a list runs if only its elements change, and skips rows outside of the save")
   func rulesOfLists() throws {
     final class Album: DescribedModel, Entity, Validating {
       let id: Int
@@ -372,14 +372,14 @@ struct EntityEdgeTests {
     let error = entityError(.invalid) { try entities.saveNow([Album(2, []), Album(1, (1...3).map { Track(id: $0) })]) }
     #expect(error?.path == [.index(1)])
     #expect(try queue.lines("SELECT id FROM track") == ["1", "2"])
-    // An album that broke the rule before is not in the way of others.
+    // An album that already violates the rule does not block other saves.
     try queue.write { db in
       try db.execute(sql: "INSERT INTO album VALUES (9); INSERT INTO track VALUES (7, 9), (8, 9), (9, 9)")
     }
     try entities.saveNow(Album(3, [Track(id: 20)]))
   }
 
-  @Test("deleting an old parent waits for rows that move away, also past unique places")
+  @Test("Deleting an old parent waits until its rows have moved, even if list positions are unique")
   func cascadePastUnique() throws {
     struct Depot: DescribedModel, Entity {
       let id: Int
@@ -422,7 +422,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT good.id, name FROM good JOIN crate ON crate.id = crateID") == ["7|b"])
   }
 
-  @Test("policies that a relation cannot keep are refused, and one that keeps what is there saves nothing for it")
+  @Test("Unsupported merge policies of relations are rejected, and keepLocal ignores incoming elements")
   func relationPolicies() throws {
     struct Shelf: DescribedModel, Entity {
       let id: Int
@@ -462,13 +462,13 @@ struct EntityEdgeTests {
     try queue.write { db in
       let report = try entities.apply(.json(["id": 1, "books": [["id": 5]]]), to: Shelf.self, in: db)
       #expect(report.isEmpty)
-      // Saving is the app's own.
+      // The policy does not apply to saves by the app.
       try entities.save(Shelf(id: 1, books: [Book(id: 5)]), in: db)
     }
     #expect(try queue.lines("SELECT id FROM book") == ["5"])
   }
 
-  @Test("a part of what a relation to one leads to leaves the rest of it alone")
+  @Test("A partial incoming object updates the referenced row and keeps its other columns")
   func partOfOne() throws {
     struct Holder: DescribedModel, Entity, Equatable {
       let id: Int
@@ -505,7 +505,7 @@ struct EntityEdgeTests {
     }
   }
 
-  @Test("a reference to a row that has no value to refer by, and a required one that is absent, are errors")
+  @Test("A reference to a row without the referenced value, or a missing required one, throws missingValue")
   func emptyReferences() throws {
     struct Member: DescribedModel, Entity {
       let id: Int
@@ -541,7 +541,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT * FROM member").isEmpty)
   }
 
-  @Test("an archive whose references lead to objects of other types is refused")
+  @Test("An archive whose references resolve to objects of the wrong type throws invalidSource")
   func craftedArchive() throws {
     let queue = try database(Self.folders)
     let entities = try EntityStore(queue, Folder.self)
@@ -555,7 +555,7 @@ struct EntityEdgeTests {
     #expect(error?.path == [.key("files"), .index(0)], "\(String(describing: error))")
   }
 
-  @Test("read-only columns find rows, two properties in one column are refused, and a set has no element twice")
+  @Test("Read-only columns match rows; duplicate column mappings and duplicate set elements are rejected")
   func mappings() throws {
     struct Entry: DescribedModel, Entity, Equatable {
       var id: Int?
@@ -592,7 +592,7 @@ struct EntityEdgeTests {
     #expect(twice?.path == [.key("notes"), .index(1)])
   }
 
-  @Test("the same object twice in a source is applied in order, also where its lists have no keys")
+  @Test("Repeated objects in one source are applied in order, even if their lists have no keys")
   func repeatedObjects() throws {
     let shops = try EntityListTests()
     func apply(_ json: String) throws -> EntityReport {
@@ -604,12 +604,12 @@ struct EntityEdgeTests {
     _ = try apply("[\(shop), \(shop)]")
     #expect(try shops.queue.lines("SELECT count(*) FROM address").first == "1")
     #expect(try apply("[\(shop), \(shop)]").isEmpty)
-    // The last list counts, and what only the first one has is not there.
+    // The last list applies, and elements that only the first one contains are deleted.
     _ = try apply(#"[{"id": 2, "notes": [{"text": "p"}]}, {"id": 2, "notes": [{"text": "q"}, {"text": "r"}]}]"#)
     #expect(try shops.queue.lines("SELECT text FROM note ORDER BY text") == ["q", "r"])
   }
 
-  @Test("a new object is what its parts say together, also where the first is only a stub")
+  @Test("Repeated parts of a new object are merged by its policies, even if the first has only the key")
   func stub() throws {
     struct Row: DescribedModel, Entity, Equatable {
       let id: Int
@@ -632,7 +632,7 @@ struct EntityEdgeTests {
   }
 
   @Test(
-    "a primary key of text that is nil has the table's default, in another spelling it is the same, and without one it is missing"
+    "A nil text primary key takes the table's default or throws missingValue; collation is respected"
   )
   func textPrimaryKeys() throws {
     struct Doc: DescribedModel, Entity, Equatable {
@@ -663,7 +663,7 @@ struct EntityEdgeTests {
   }
 
   @Test(
-    "lists that only add take the parts of all objects of one row; a pair that the other side adds stands at the end")
+    "Append-only lists collect the elements of repeated objects; a pair added by the other side goes last")
   func partsOfLists() throws {
     final class Disc: DescribedModel, Entity {
       let id: Int
@@ -719,7 +719,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT styleID, place FROM discStyle ORDER BY place") == ["1|0", "2|1", "3|2"])
   }
 
-  @Test("a key that names a relation to what is new and has no key is a new row's")
+  @Test("A key that includes a reference to a new row identifies a new row")
   func keyOfNew() throws {
     struct Page: DescribedModel, Entity {
       var id: Int?
@@ -749,7 +749,7 @@ struct EntityEdgeTests {
     #expect(try queue.lines("SELECT siteID, name FROM page") == ["1|a"])
   }
 
-  @Test("fetchOne keeps the offset of a request")
+  @Test("fetchOne applies the offset of the request")
   func offset() throws {
     let (queue, entities) = try users()
     try entities.saveNow((1...5).map { (number: Int) in User(id: number, email: "u\(number)", name: nil) })

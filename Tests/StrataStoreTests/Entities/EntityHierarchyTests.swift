@@ -9,7 +9,7 @@ extension Vehicle: JSONTagged, ModelHierarchy {
   static var subclasses: [any VersionedModel.Type] { [Car.self] }
 }
 
-@Suite("Entities: a table of several classes, and JSON that tells them by a tag")
+@Suite("Entities: a class hierarchy in one table, with a JSON tag")
 struct EntityHierarchyTests {
   let queue: DatabaseQueue
   let entities: EntityStore
@@ -33,7 +33,7 @@ struct EntityHierarchyTests {
     get throws { try queue.lines("SELECT id, kind, name, ifnull(doors, '-') FROM vehicle ORDER BY id") }
   }
 
-  @Test("The tag names the class of a new row, and what it alone has is stored")
+  @Test("The tag selects the class of a new row, and the columns of that class are stored")
   func insert() throws {
     try apply(#"[{"kind": "car", "id": 1, "name": "a", "doors": 4}, {"kind": "vehicle", "id": 2, "name": "b"}]"#)
     #expect(try rows == ["1|car|a|4", "2|vehicle|b|-"])
@@ -41,7 +41,7 @@ struct EntityHierarchyTests {
     #expect(read.map { ($0 as? Car)?.doors } == [4, nil])
   }
 
-  @Test("A document with a tag sets what it says of a row, and nothing else")
+  @Test("A document with a tag updates only the columns that it contains")
   func update() throws {
     try entities.saveNow(Car(1, "a", doors: 4))
     try apply(#"{"kind": "car", "id": 1, "doors": 5}"#)
@@ -50,7 +50,7 @@ struct EntityHierarchyTests {
   }
 
   @Test(
-    "A tag that no class has, and a row of another class than the tag says, are errors that change nothing",
+    "A tag that names no class or is not a string throws and changes nothing",
     arguments: [
       #"[{"kind": "vehicle", "id": 9, "name": "z"}, {"kind": "boat", "id": 2, "name": "b"}]"#,
       #"[{"kind": "vehicle", "id": 9, "name": "z"}, {"id": 1, "name": "b", "kind": 7}]"#,
@@ -61,14 +61,14 @@ struct EntityHierarchyTests {
     #expect(try rows == ["1|car|a|4"])
   }
 
-  @Test("A document that names another class makes the row one of that class, and leaves other columns as they are")
+  @Test("A document with a different tag changes the row's class and keeps the other columns")
   func otherClass() throws {
     try entities.saveNow(Car(1, "a", doors: 4))
     try apply(#"{"kind": "vehicle", "id": 1, "name": "b"}"#)
     #expect(try rows == ["1|vehicle|b|4"])
   }
 
-  @Test("A document without a tag is of the class that it is applied to")
+  @Test("A document without a tag keeps the class of an existing row and throws for a new one")
   func untagged() throws {
     try entities.saveNow(Car(1, "a", doors: 4))
     try apply(#"{"id": 1, "name": "b"}"#)

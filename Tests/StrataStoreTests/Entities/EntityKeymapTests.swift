@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-@Suite("Contract: JSON and other sources straight into rows (K)")
+@Suite("Contract: applying JSON and other sources to rows (K)")
 struct EntityKeymapTests {
   /// The sample of the ISKeymapManagedObject post.
   struct Bookmark: DescribedModel, Entity, Equatable {
@@ -60,7 +60,7 @@ struct EntityKeymapTests {
      "created_at": "2013-01-02T03:04:05Z", "stars": 5, "other": [1]}
     """
 
-  @Test("K-1, K-2, K-3, K-4, K-9, U-24: the keymap leads from JSON to columns, with paths and conversions")
+  @Test("K-1, K-2, K-3, K-4, K-9, U-24: a keymap maps JSON paths to columns and converts values")
   func sample() throws {
     let report = try apply(Self.whole)
     #expect(report["bookmark"] == .init(inserted: 1))
@@ -72,7 +72,7 @@ struct EntityKeymapTests {
     #expect(try JSONReader().read(keymap.encode(back)).objectValue?["stars"] == 5)
   }
 
-  @Test("K-5: what is absent keeps its default in a new row, and its value in an old one")
+  @Test("K-5: an absent key takes the default in a new row and keeps the value of an existing row")
   func absent() throws {
     try apply(#"{"id": 1}"#)
     #expect(try rows == ["1|untitled|nobody|-|-|3"])
@@ -82,7 +82,7 @@ struct EntityKeymapTests {
     #expect(report.changes.map(\.columns) == [["title"]])
   }
 
-  @Test("K-6: null clears what may be nil, and is an error elsewhere")
+  @Test("K-6: null clears an optional value and throws for a required one")
   func null() throws {
     try apply(Self.whole)
     try apply(#"{"id": 7, "author": {"name": null}, "media:image": {"url": null}, "created_at": null}"#)
@@ -93,7 +93,7 @@ struct EntityKeymapTests {
     #expect(try rows == ["7|A|-|-|-|5"])
   }
 
-  @Test("K-7, K-8: what cannot be converted is an error that names path and cause, and nothing is written")
+  @Test("K-7, K-8: a value that cannot be converted throws an error with path and cause, and writes nothing")
   func invalid() throws {
     try apply(Self.whole)
     for (json, key) in [
@@ -112,7 +112,7 @@ struct EntityKeymapTests {
     #expect(throws: ArchiveError.self) { try JSONAdapter<Bookmark>(["nothing": "x"]) }
   }
 
-  @Test("a body is unwrapped, and the same object twice is applied in order")
+  @Test("A nested list is found by its path, and repeated objects are applied in order")
   func body() throws {
     let report = try apply(
       #"{"task": {"list": [{"id": 1, "title": "a"}, {"id": 2, "title": "b"}, {"id": 1, "stars": 9}]}}"#, at: "task.list"
@@ -122,7 +122,7 @@ struct EntityKeymapTests {
     #expect(try rows == ["1|a|nobody|-|-|9", "2|b|nobody|-|-|3"])
   }
 
-  @Test("archives, records and values go in by the same way")
+  @Test("Archives, records and values are applied like JSON")
   func otherSources() throws {
     let bookmark = Bookmark(
       identifier: 3, title: "C", authorName: nil, imageURL: URL(string: "x:y"),
@@ -151,7 +151,7 @@ struct EntityKeymapTests {
     #expect(try rows == ["3|C|-|x:y|1970-01-01 00:00:01.000|1", "4|D|nobody|x:z|1970-01-01 00:00:02.000|3"])
   }
 
-  @Test("K-10: a trace tells key, raw, transformed and stored value of each field, and writes nothing")
+  @Test("K-10: a trace lists the key and the raw, converted and stored value of each field, and writes nothing")
   func trace() throws {
     let trace = try entities.trace(.json(Data(Self.whole.utf8)), to: Bookmark.self, by: keymap)
     #expect(trace.map(\.key) == Bookmark.schema.fields.map(\.key))

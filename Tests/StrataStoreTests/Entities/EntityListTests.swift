@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-@Suite("Entities: lists, pairs and single rows")
+@Suite("Entities: lists, join tables and single rows")
 struct EntityListTests {
   final class Shop: DescribedModel, Entity {
     let id: Int
@@ -94,7 +94,7 @@ struct EntityListTests {
     try queue.read { db in try #require(try entities.fetchOne(Shop.filter(Column("id") == id), in: db)) }
   }
 
-  @Test("one row with a foreign key to this one: it is made, changed and deleted")
+  @Test("A single child row with a foreign key is inserted, updated and deleted")
   func oneRow() throws {
     try entities.saveNow(Shop(1, Address(street: "a")))
     #expect(try fetched(1).address == Address(street: "a"))
@@ -110,7 +110,7 @@ struct EntityListTests {
     #expect(error?.path == [.key("address")] && error?.entity == "Shop")
   }
 
-  @Test("an ordered list keeps its order through any change, with a unique index of places too")
+  @Test("An ordered list keeps its order through any change, even if positions are unique")
   func order() throws {
     func rooms(_ names: String) -> [Room] { names.map { Room(name: String($0), shopID: nil) } }
     var last = ""
@@ -126,7 +126,9 @@ struct EntityListTests {
     #expect(try entities.saveNow(Shop(1, nil, rooms("acd")))["room"] == .init(unchanged: 3, deleted: 1))
   }
 
-  @Test("a list that moves as a whole takes one statement a row, also where places are unique", arguments: [10, 1000])
+  @Test(
+    "Reordering a whole list takes a constant number of statements per row, even if positions are unique",
+    arguments: [10, 1000])
   func growth(count: Int) throws {
     func rooms(_ numbers: some Sequence<Int>) -> [Room] { numbers.map { Room(name: "\($0)", shopID: nil) } }
     try entities.saveNow(Shop(1, nil, rooms(1...count)))
@@ -139,7 +141,7 @@ struct EntityListTests {
     #expect(try fetched(1).rooms.map(\.name) == (0...count).reversed().map { "\($0)" })
   }
 
-  @Test("a foreign key that the model has as a property agrees with the list, or is refused")
+  @Test("A foreign key that is also a property must match the list that contains the row")
   func foreignKeyAsProperty() throws {
     try entities.saveNow(Shop(1, nil, [Room(name: "a", shopID: nil), Room(name: "b", shopID: 1)]))
     #expect(try fetched(1).rooms.map(\.shopID) == [1, 1])
@@ -152,7 +154,7 @@ struct EntityListTests {
     #expect(alone?.table == "room")
   }
 
-  @Test("O-16: what a list deletes takes its own lists along")
+  @Test("O-16: deleting a list element also deletes the elements of its own lists")
   func deletion() throws {
     let chairs = (1...3).map { Chair(id: $0) }
     try entities.saveNow(Shop(1, nil, [Room(name: "a", shopID: nil, chairs: chairs), Room(name: "b", shopID: nil)]))
@@ -166,7 +168,7 @@ struct EntityListTests {
     #expect(try fetched(1).rooms == [Room(name: "b", shopID: 1, chairs: [chairs[0]])])
   }
 
-  @Test("an ordered list of pairs: pairs come and go, and the entities stay")
+  @Test("Saving an ordered many-to-many list inserts and deletes pairs and keeps the entities")
   func pairs() throws {
     func tags(_ names: String) -> [Tag] { names.map { Tag(name: String($0)) } }
     for names in ["abc", "ca", "acb", "", "dcba"] {
@@ -181,7 +183,7 @@ struct EntityListTests {
     #expect(error?.path == [.key("tags")])
   }
 
-  @Test("U-23: rows that are equal as elements of a set are an error, and not one of them less")
+  @Test("U-23: rows that are equal as set elements throw notReadable instead of becoming one element")
   func equalRows() throws {
     try entities.saveNow(Shop(1, nil, [], [], [Note(text: "a"), Note(text: "b")]))
     #expect(try fetched(1).notes == [Note(text: "a"), Note(text: "b")])
@@ -190,7 +192,7 @@ struct EntityListTests {
     #expect(error?.entity == "Shop" && error?.path.contains(.key("notes")) ?? false, "\(String(describing: error))")
   }
 
-  @Test("JSON says something about parts of a graph, and null, an empty list and absence are three things")
+  @Test("JSON updates parts of a graph and distinguishes null, an empty list and an absent key")
   func parts() throws {
     func apply(_ json: String) throws -> EntityReport {
       try queue.write { db in try entities.apply(.json(Data(json.utf8)), to: Shop.self, in: db) }
@@ -199,7 +201,7 @@ struct EntityListTests {
       #"{"id": 1, "address": {"street": "a"}, "rooms": [{"name": "x", "chairs": [{"id": 1}]}, {"name": "y"}], "tags": [{"name": "t"}]}"#
     )
     #expect(try apply(#"{"id": 1}"#).isEmpty)
-    // The chairs of a room that is there stay, where nothing is said about them.
+    // The chairs of an existing room are kept if the document does not contain them.
     #expect(try apply(#"{"id": 1, "rooms": [{"name": "x"}, {"name": "y"}]}"#).isEmpty)
     #expect(try fetched(1).rooms.map(\.chairs.count) == [1, 0])
     _ = try apply(#"{"id": 1, "address": null, "rooms": [{"name": "x", "chairs": []}]}"#)

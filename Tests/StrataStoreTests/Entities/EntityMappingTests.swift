@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-@Suite("Entities: mappings are compared with models and tables")
+@Suite("Entities: mappings are validated against models and tables")
 struct EntityMappingTests {
   struct Note: DescribedModel, Entity, Equatable {
     let id: Int
@@ -17,7 +17,7 @@ struct EntityMappingTests {
     static let entityMapping = EntityMapping(table: "note")
   }
 
-  /// The same with a mapping of its own for each `P`.
+  /// The same model, with a separate mapping for each `P`.
   struct Mapped<P: MappingSource>: VersionedModel, Entity {
     var note: Note
     static var schema: ModelSchema {
@@ -45,7 +45,7 @@ struct EntityMappingTests {
     try db.execute(sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT)")
   }
 
-  @Test("O-2: no columns, an empty list, one and all say the same")
+  @Test("O-2: mappings with no columns, an empty list, some columns or all columns are equivalent")
   func alike() throws {
     func check<P: MappingSource>(_ source: P.Type) throws -> [String] {
       let queue = try database(Self.tables)
@@ -83,7 +83,7 @@ struct EntityMappingTests {
     static let mapping = EntityMapping(table: "note", columns: ["text": .date("text", .iso8601)])
   }
 
-  @Test("O-1, O-6, O-7, O-8, K-7: each mistake is found when the store is made, and named")
+  @Test("O-1, O-6, O-7, O-8, K-7: creating a store reports every mapping mistake by name")
   func mistakes() throws {
     let queue = try database(Self.tables)
     func check<P: MappingSource>(_ source: P.Type, _ text: String, _ line: Int = #line) {
@@ -106,7 +106,7 @@ struct EntityMappingTests {
     #expect(all?.reason.hasPrefix("the mappings have 2 mistakes") ?? false)
   }
 
-  @Test("a column that must have a value, and that nothing maps, is a mistake")
+  @Test("A required column without a property throws invalidMapping")
   func missingColumn() throws {
     let queue = try database { db in
       try db.execute(sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT, text TEXT, owner TEXT NOT NULL)")
@@ -115,7 +115,7 @@ struct EntityMappingTests {
     #expect(error?.columns == ["owner"])
   }
 
-  @Test("a store that does not know an entity says so")
+  @Test("Saving an entity that the store does not know throws invalidMapping")
   func unknownEntity() throws {
     let queue = try database { db in
       try Self.tables(db)
@@ -126,7 +126,7 @@ struct EntityMappingTests {
     #expect(error?.entity == "Child")
   }
 
-  @Test("O-9: GRDB itself fetches an entity without relations, and is refused one with relations")
+  @Test("O-9: GRDB fetches an entity without relations and throws for an entity with relations")
   func besideGRDB() throws {
     let queue = try database { db in
       try Self.tables(db)
@@ -140,7 +140,7 @@ struct EntityMappingTests {
       #expect(try Note.fetchOne(db, key: 1)?.text == "x")
       try entities.save(Parent(numberString: "1", requiredString: "r"), in: db)
       #expect(throws: EntityError.self) { try Parent.fetchAll(db) }
-      // O-9: what a transaction has changed is seen in it.
+      // O-9: a transaction sees its own changes.
       try db.execute(sql: "UPDATE note SET title = 'c' WHERE id = 1")
       #expect(try entities.fetchOne(Note.filter(Column("id") == 1), in: db)?.title == "c")
       #expect(try Note.deleteOne(db, key: 1))

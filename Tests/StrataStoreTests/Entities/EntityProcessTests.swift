@@ -8,7 +8,7 @@ import Testing
 /// Processes that save graphs of entities and are killed at random. Each save sets all rows to one number, so that a part of one shows.
 ///
 /// `STRATA_PROCESS_ROUNDS` is the number of kills.
-@Suite("Entities: processes that are killed", .serialized, .tags(.long))
+@Suite("Entities: killed processes", .serialized, .tags(.long))
 struct EntityProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { environment["STRATA_ENTITY_FILE"] != nil }
@@ -34,7 +34,7 @@ struct EntityProcessTests {
     return try DatabasePool(path: path, configuration: configuration)
   }
 
-  @Test("saves graphs until it is killed", .enabled(if: isChild, "a helper of the other test"))
+  @Test("Helper: saves graphs until it is killed", .enabled(if: isChild, "a helper of the other test"))
   func saver() throws {
     guard let path = Self.environment["STRATA_ENTITY_FILE"] else { return }
     let pool = try Self.open(path)
@@ -49,7 +49,7 @@ struct EntityProcessTests {
   }
 
   #if os(Linux)
-    @Test("a save that was killed left all of it or nothing", .enabled(if: !isChild))
+    @Test("A killed save leaves either all of its rows or none", .enabled(if: !isChild))
     func kills() throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
       print("entities: STRATA_PROCESS_SEED=\(seed)")

@@ -13,7 +13,7 @@ struct EntityRandomTests {
   static var rounds: Int { environment["STRATA_ENTITY_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(10, long: 120) }
   static let titles = ["a", "b", "c"]
 
-  @Test("O-11, O-17, O-19, O-23: graphs go into rows and come back, and saving twice writes nothing")
+  @Test("O-11, O-17, O-19, O-23: random graphs round-trip through rows, and saving twice writes nothing")
   func graphs() throws {
     let first = Self.environment["STRATA_ENTITY_SEED"].flatMap(UInt64.init)
     let start = first ?? UInt64.random(in: 0..<1 << 40)

@@ -12,7 +12,7 @@ struct EntityRelationTests {
     private let lock = NSLock()
     private var lines: [String] = []
     func add(_ line: String) { lock.withLock { lines.append(line) } }
-    /// Those since the last call, but for what the tables are asked about themselves.
+    /// The statements since the last call, except queries about the schema.
     func taken() -> [String] {
       lock.withLock {
         defer { lines = [] }
@@ -41,7 +41,7 @@ struct EntityRelationTests {
   }
 
   @Test(
-    "O-18, U-23: queries are as many for ten objects as for ten thousand", .tags(.long),
+    "O-18, U-23: the number of queries does not depend on the number of objects", .tags(.long),
     arguments: Effort.isLong ? [10, 1000, 10_000] : [10, 1000])
   func constantQueries(count: Int) throws {
     let (queue, entities, statements) = try world()
@@ -49,14 +49,14 @@ struct EntityRelationTests {
     _ = statements.taken()
     try entities.saveNow(teams)
     let first = statements.taken()
-    // A new row has nothing that leads on, so that only keys are looked up.
+    // A new row has no relations to read, so only keys are looked up.
     #expect(first.filter { $0.hasPrefix("SELECT") }.count == 3)
     #expect(first.filter { $0.hasPrefix("INSERT") }.count == count / 10 * 12)
-    // The captain of a team is a member of it, so that one of the two foreign keys comes later.
+    // The captain of a team is also a member, so one of the two foreign keys is set by a later update.
     #expect(first.filter { $0.hasPrefix("UPDATE") }.count <= count / 10)
     #expect(try entities.saveNow(teams).isEmpty)
     let second = statements.taken()
-    // Three keys; members, cards, and badges together with their pairs.
+    // Three keys, members, cards, and badges joined with their pairs.
     #expect(second.filter { $0.hasPrefix("SELECT") }.count == 6, "\(second.map { $0.prefix(60) + $0.suffix(160) })")
     #expect(second.count == 6)
     let found = try queue.read { db in try entities.fetchAll(Team.all(), in: db) }
@@ -65,7 +65,7 @@ struct EntityRelationTests {
     #expect(statements.taken().count <= 12)
   }
 
-  @Test("O-25: an object that moves from one list to another is one row, whichever list is saved first")
+  @Test("O-25: an object that moves between lists stays one row, whichever list is saved first")
   func move() throws {
     for order in [[0, 1], [1, 0]] {
       let (queue, entities, _) = try world()
@@ -80,7 +80,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-25: sides that contradict each other are refused, and named")
+  @Test("O-25: contradictory sides of a relation throw an error that names them")
   func contradictions() throws {
     let (queue, entities, _) = try world()
     let (one, two) = (team(0, players: 0..<2), team(1, players: 2..<4))
@@ -115,7 +115,7 @@ struct EntityRelationTests {
       ])
   }
 
-  @Test("a list of an entity without a key writes what changed, and deletes what is gone")
+  @Test("A list of entities without a key inserts new elements and deletes removed ones")
   func withoutKey() throws {
     let (queue, entities, _) = try world()
     let player = Player(1, "a", 1, nil, nil, ["x", "y", "x"].map { Card(text: $0) })
@@ -131,7 +131,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-21, U-23: two rows exchange unique values; a clash with a third row fails, and leaves every row as it was")
+  @Test("O-21, U-23: two rows can swap unique values; a clash with a third row throws and changes nothing")
   func unique() throws {
     struct User: DescribedModel, Entity, Equatable {
       let id: Int
@@ -165,12 +165,12 @@ struct EntityRelationTests {
     try queue.write { db in
       entityError(.clash) { try entities.save(User(id: 1, email: "U2@X", rank: 9), in: db) }
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), in: db) }
-      // One key is asked for: then the other one may change, unless it is the primary key.
+      // If only one key is matched, the other one may change, unless it is the primary key.
       let moved = try entities.save(User(id: 3, email: "new@x", rank: 3), matching: ["primaryKey"], in: db)
       #expect(moved.changes.map(\.columns) == [["email"]])
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), matching: ["email"], in: db) }
       entityError(.invalidMapping) { try entities.save(users, matching: ["mail"], in: db) }
-      // SQLite's collation counts, within a save too.
+      // SQLite's collation also applies within a save.
       let same = try entities.apply(
         .json([["id": 20, "email": "A@b", "rank": 20], ["email": "a@B", "rank": 21]]), to: User.self, in: db)
       #expect(same["user"] == .init(inserted: 1))
@@ -178,7 +178,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-18: a key may name a relation, and a tree of them is found level by level")
+  @Test("O-18: a key can include a relation, and a tree of such keys is matched level by level")
   func keysOfRelations() throws {
     final class Folder: DescribedModel, Entity {
       var name: String
@@ -202,7 +202,7 @@ struct EntityRelationTests {
     let report = try queue.write { db in
       let root = try #require(try entities.fetchOne(Folder.filter(Column("id") == 1), in: db))
       #expect(try entities.save(root, in: db).isEmpty)
-      // Other objects for the folders that are there, and two below them that are new, one of them twice.
+      // New objects for the existing folders, and two new folders below them, one of them twice.
       func leaf(_ name: String) -> Folder { Folder(name, Folder("b", Folder("a", Folder("root", nil)))) }
       return try entities.save([leaf("x"), leaf("y"), leaf("x"), Folder("other root", nil)], in: db)
     }
@@ -220,7 +220,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("primary keys of several columns, of text, and none at all; foreign keys to other columns")
+  @Test("Composite, text and absent primary keys work, as do foreign keys to other columns")
   func otherKeys() throws {
     struct Item: DescribedModel, Entity, Equatable {
       let shop: String
@@ -270,7 +270,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-20: policies and hooks of fields decide where a row is there")
+  @Test("O-20: merge policies and hooks apply if a source matches an existing row")
   func policies() throws {
     struct Counter: DescribedModel, Entity, KeyMerging, Equatable {
       let id: Int
@@ -321,7 +321,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("rules of a model run on the row as it will be, and what they replace is kept")
+  @Test("Validation runs on the merged row, and the values it replaces are stored")
   func rules() throws {
     struct Account: DescribedModel, Entity, Validating, Equatable {
       let id: Int
@@ -351,7 +351,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("O-12: a table of several classes is read as the class that a column names")
+  @Test("O-12: each row is read as the class that its type column names")
   func subclasses() throws {
     let queue = try database { db in
       try db.execute(
@@ -367,7 +367,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("a document without a class sets the columns of the class that the row has")
+  @Test("A document without a class updates the columns of the existing row's class")
   func documentsOfSubclasses() throws {
     let queue = try database { db in
       try db.execute(
@@ -404,7 +404,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("entities come in parts of a request, each part with its relations")
+  @Test("forEach fetches entities in batches, each with its relations")
   func parts() throws {
     let (queue, entities, _) = try world()
     try entities.saveNow((0..<25).map { team($0, players: $0 * 2..<$0 * 2 + 2) })
@@ -420,7 +420,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("observation of GRDB sees what is saved, and fetches entities")
+  @Test("A GRDB observation sees saved rows and can fetch entities")
   func observing() async throws {
     let (queue, entities, _) = try world()
     let observation = ValueObservation.tracking { db in

@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-@Suite("Entities: a case that this program does not know")
+@Suite("Entities: unknown enum cases")
 struct EntityUnknownCaseTests {
   enum Phase: String, Archivable { case open, closed }
 
@@ -18,7 +18,9 @@ struct EntityUnknownCaseTests {
     static let entityMapping = EntityMapping(table: "errand")
   }
 
-  @Test("JSON and archives leave the column of a row as it is; a new row has the default", arguments: [false, true])
+  @Test(
+    "An unknown case in JSON or an archive keeps the column of an existing row; a new row takes the default",
+    arguments: [false, true])
   func rows(asArchive: Bool) throws {
     let queue = try database { db in
       try db.execute(sql: "CREATE TABLE errand (id INTEGER PRIMARY KEY, title TEXT, phase TEXT NOT NULL)")
@@ -47,7 +49,7 @@ struct EntityUnknownCaseTests {
     static let entityMapping = EntityMapping(table: "chore")
   }
 
-  @Test("What stands for an absent path does not stand for a case that is not known: a new row has the default")
+  @Test("The fallback for an absent path is not used for an unknown case, which takes the default")
   func missing() throws {
     let queue = try database { try $0.execute(sql: "CREATE TABLE chore (id INTEGER PRIMARY KEY, phase TEXT NOT NULL)") }
     let entities = try EntityStore(queue, Chore.self)

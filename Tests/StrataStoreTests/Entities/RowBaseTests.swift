@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Objects that know what they were when they were fetched.
+/// Objects with a base, which is their state when they were fetched.
 @Suite("Entities: stale objects")
 struct RowBaseTests {
   struct Note: DescribedModel, Entity, Equatable {
@@ -144,7 +144,7 @@ struct RowBaseTests {
       try db.execute(sql: "UPDATE note SET tags = ?", arguments: [ArchiveEncoder().encode(["a"])])
     }
     let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self, Person.self)
-    // A server has them, too.
+    // The tables are synchronized with a server.
     store.servers.set(Set(store.catalog.types.map(\.table))) { _, _ in }
     return (store, queue)
   }
@@ -154,7 +154,7 @@ struct RowBaseTests {
   }
 
   @Test(
-    "A fetched object writes what was changed of it, and what both have changed follows the policy, or is a conflict")
+    "A fetched object writes only its changes; columns changed on both sides follow the policy or conflict")
   func columns() async throws {
     let (store, queue) = try Self.store()
     var form = try await Self.note(store)
@@ -182,7 +182,7 @@ struct RowBaseTests {
     #expect(try await Self.note(store) == Note(id: 1, title: "In", text: "theirs", size: 9, tags: ["a", "b"]))
   }
 
-  @Test("An object without a base is not written over a row that a server has")
+  @Test("Saving an object without a base over a synchronized row throws staleSave")
   func withoutBase() async throws {
     let (store, queue) = try Self.store()
     let made = Note(id: 1, title: "Made", text: "x")
@@ -199,7 +199,7 @@ struct RowBaseTests {
     #expect(try await plain.save(Note(id: 1, title: "Plain")).changes.map(\.columns) == [["title", "text"]])
   }
 
-  @Test("A row that was deleted meanwhile is a conflict; the object makes it again only when asked to")
+  @Test("Saving a stale object of a deleted row throws conflict, and overwriting recreates the row")
   func deleted() async throws {
     let (store, queue) = try Self.store()
     var form = try await Self.note(store)
@@ -213,7 +213,7 @@ struct RowBaseTests {
     #expect(try await store.fetchAll(Note.all()).count == 1)
   }
 
-  @Test("A copy under another key is another object, and saved returns the key that the database chose")
+  @Test("A copy with another key is a new row, and saved returns the key assigned by the database")
   func copies() async throws {
     let (store, _) = try Self.store()
     var copy = try await Self.note(store)
@@ -232,7 +232,7 @@ struct RowBaseTests {
     #expect(next.text == "c")
   }
 
-  @Test("An object of a class is saved as often as it changes, also after a transaction that came to nothing")
+  @Test("A class instance can be saved repeatedly, even after a rolled-back transaction")
   func objects() async throws {
     let (store, queue) = try Self.store()
     let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
@@ -256,7 +256,7 @@ struct RowBaseTests {
     let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
     #expect(found.name == "zz" && found.pages.map(\.text) == ["y", "theirs"])
     #expect(folder.pages.map(\.text) == ["y", "two"], "the object stays as it is")
-    // One that was made here has a base from its first save on.
+    // An object created by the app has a base after its first save.
     let made = Folder(5, "made")
     try await store.save(made)
     made.name = "again"
@@ -264,7 +264,7 @@ struct RowBaseTests {
     #expect(try await store.fetchOne(Folder.filter(key: 5))?.name == "again")
   }
 
-  @Test("Elements that an object never had stay, in lists, and in pairs")
+  @Test("List elements and pairs that the object never contained are kept")
   func lists() async throws {
     let (store, queue) = try Self.store()
     let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
@@ -282,7 +282,7 @@ struct RowBaseTests {
     #expect(found.labels.map(\.id) == [2])
   }
 
-  @Test("An object that was fetched apart is written over its row only if that is as it was")
+  @Test("A separately fetched object in a list overwrites its row only if the row is unchanged")
   func apart() async throws {
     for isStale in [false, true] {
       let (store, queue) = try Self.store()
@@ -306,7 +306,7 @@ struct RowBaseTests {
     }
   }
 
-  @Test("Merging, copies and a dictionary keep the base; archives, JSON and equality leave it out")
+  @Test("Merging and copying keep the base; archives, JSON and equality ignore it")
   func sources() async throws {
     let (store, queue) = try Self.store()
     var note = try await Self.note(store)
@@ -333,7 +333,7 @@ struct RowBaseTests {
     #expect(try await store.fetchOne(Folder.filter(key: 1))?.name == "mine")
   }
 
-  @Test("Two objects of one row agree if only one of them was changed, whichever it is", arguments: [0, 1])
+  @Test("Two objects of one row can be saved together if only one of them was changed", arguments: [0, 1])
   func twice(_ edited: Int) async throws {
     let (store, _) = try Self.store()
     var notes = [try await Self.note(store), try await Self.note(store)]
@@ -347,7 +347,7 @@ struct RowBaseTests {
     #expect(error?.code == .clash)
   }
 
-  @Test("A deleted row that the app lets go of is reported as none")
+  @Test("Saving with takeServer accepts a deletion and reports no changes")
   func takesDeletion() async throws {
     let (store, queue) = try Self.store()
     var form = try await Self.note(store)
@@ -359,7 +359,7 @@ struct RowBaseTests {
     await #expect(throws: EntityError.self) { try await store.saved(stale, conflicts: .takeServer) }
   }
 
-  @Test("An element that both have moved to other lists is a conflict")
+  @Test("An element that was moved to different lists on both sides is a conflict")
   func moved() async throws {
     let (store, queue) = try Self.store()
     try await queue.write { try $0.execute(sql: "INSERT INTO folder VALUES (3, 'C', NULL)") }
@@ -378,7 +378,7 @@ struct RowBaseTests {
   }
 
   @Test(
-    "What was changed of an element that others deleted is a conflict, and is made again in its place if the object counts"
+    "Changes to an element deleted by others conflict, and keepLocal recreates the element in its place"
   )
   func deletedElements() async throws {
     let (store, queue) = try Self.store()
@@ -401,7 +401,7 @@ struct RowBaseTests {
     #expect(found.pages.map(\.text) == ["mine"] && found.mark?.name == "lime")
   }
 
-  @Test("A base is that of its own row, and of no other that a key finds")
+  @Test("A base applies only to its own row, not to another row that a key matches")
   func otherRow() async throws {
     let (store, queue) = try Self.store()
     try await queue.write { try $0.execute(sql: "INSERT INTO note VALUES (2, 'Other', 'theirs', 0, NULL)") }
@@ -414,7 +414,7 @@ struct RowBaseTests {
     #expect(try await store.fetchAll(Note.order(Column("id"))).map(\.text) == ["old", "old"])
   }
 
-  @Test("What merging remembers is refused as a column")
+  @Test("Mapping the merge base to a column throws invalidMapping")
   func mergeState() throws {
     let (_, queue) = try Self.store()
     for error in [
@@ -425,7 +425,7 @@ struct RowBaseTests {
     }
   }
 
-  @Test("Every way to fetch an entity sets the base; GRDB by itself does not")
+  @Test("Every fetch by an entity store sets the base; a fetch by GRDB alone does not")
   func ways() async throws {
     let (store, queue) = try Self.store()
     for try await notes in store.values(of: Note.all()) {
@@ -439,7 +439,7 @@ struct RowBaseTests {
     }
   }
 
-  @Test("Objects in cycles are merged with their rows, each once")
+  @Test("Objects in cycles are merged with their rows once each")
   func cycles() async throws {
     let (store, queue) = try Self.store()
     let boss = Person(1, "A")
@@ -461,7 +461,7 @@ struct RowBaseTests {
     #expect(try await store.fetchOne(Person.filter(key: 1))?.boss == nil)
   }
 
-  @Test("Objects and others who write, by chance", arguments: [UInt64(1), 2, 3, 4])
+  @Test("Random edits of objects merge with random edits of their rows", arguments: [UInt64(1), 2, 3, 4])
   func chance(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     for _ in 0..<EntityRandomTests.rounds * 5 {
@@ -485,7 +485,7 @@ struct RowBaseTests {
           try db.execute(sql: "INSERT INTO page VALUES (?, ?, ?, 1)", arguments: [id, name, place])
         }
       }
-      // So does the object.
+      // The object changes some of its values, too.
       var edited = note
       if random.isOnce(in: 2) { edited.title = random.isOnce(in: 2) ? "M" : "T" }
       if random.isOnce(in: 2) { edited.text = random.isOnce(in: 2) ? "M" : nil }
@@ -535,7 +535,7 @@ struct RowBaseTests {
     }
   }
 
-  @Test("A relation that was not read is no empty one: no save writes it, and one that was set is refused")
+  @Test("A relation that was not fetched is never written, and assigning to it throws unreadRelation")
   func unread() async throws {
     let (store, queue) = try Self.store()
     let folder = try #require(try await store.fetchOne(Folder.filter(key: 1), including: ["labels"]))
@@ -559,7 +559,7 @@ struct RowBaseTests {
     #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM page") } == 3)
   }
 
-  @Test("Relations of all entities that are met are included by their keys; others are refused by name")
+  @Test("Relations of all entities in a fetch are included by key, and unknown keys throw invalidMapping")
   func including() async throws {
     let (store, queue) = try Self.store()
     try await queue.write { try $0.execute(sql: "INSERT INTO person VALUES (1, 'a', NULL), (2, 'b', 1), (3, 'c', 2)") }

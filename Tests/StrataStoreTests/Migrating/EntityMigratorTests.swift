@@ -5,9 +5,9 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Entities: rows of older versions are migrated with the steps of their models")
+@Suite("Entities: rows are migrated with the steps of their models")
 struct EntityMigratorTests {
-  @Test("Rows become what archives of the same values are read as")
+  @Test("Migrated rows equal the migrated archives of the same values")
   func oracle() throws {
     try withFolder { folder in
       let url = folder.appending(path: "app.sqlite"), backup = folder.appending(path: "backup.sqlite")
@@ -58,7 +58,7 @@ struct EntityMigratorTests {
     }
   }
 
-  @Test("A store on the tables of the first version reports every column that the models lack")
+  @Test("A store on tables of version 1 reports every column that the models need")
   func tablesFitTheModels() throws {
     let queue = try DatabaseQueue()
     try queue.write { try Incident1.tables($0) }
@@ -69,7 +69,7 @@ struct EntityMigratorTests {
     #expect(throws: Never.self) { try EntityStore(queue, Incident.self) }
   }
 
-  @Test("A migration that was interrupted after any batch goes on behind it, and keeps the backup of its beginning")
+  @Test("An interrupted migration continues after its last batch and keeps the original backup")
   func interrupts() throws {
     try withFolder { folder in
       let expected = try upgradedIncidents(30)
@@ -100,7 +100,7 @@ struct EntityMigratorTests {
     }
   }
 
-  @Test("A row that cannot be migrated stops the migration with its key; a dry run finds all of them")
+  @Test("A row that cannot be migrated stops the migration and is named; a dry run lists all such rows")
   func failures() throws {
     try withFolder { folder in
       let queue = try incidentFile(folder.appending(path: "app.sqlite"), 40)
@@ -134,7 +134,7 @@ struct EntityMigratorTests {
     }
   }
 
-  @Test("The version of rows without a record is named where the model has steps; tables without rows are today's")
+  @Test("Rows without a recorded version throw if their model has steps; empty tables count as current")
   func unrecorded() throws {
     let queue = try database(Incident1.tables)
     try addIncidentColumns(queue)
@@ -157,7 +157,7 @@ struct EntityMigratorTests {
   }
 
   @Test(
-    "Rows of another version are refused when a store is created, and in each save and fetch when another program migrates"
+    "Stores reject rows of another version, at creation and after another program migrates them"
   )
   func versions() throws {
     try withFolder { folder in
@@ -193,7 +193,7 @@ struct EntityMigratorTests {
     }
   }
 
-  @Test("An update in the middle of a migration upgrades each row from its own version", arguments: 0..<8)
+  @Test("An app update during a migration upgrades each row from its own version", arguments: 0..<8)
   func updates(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let queue = try Log.queue(60)

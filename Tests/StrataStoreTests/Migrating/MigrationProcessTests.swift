@@ -7,7 +7,7 @@ import Testing
 
 /// Processes that migrate rows and are killed at random. Each step adds its number to a text, so that a row that was lost or migrated
 /// twice shows. `STRATA_PROCESS_ROUNDS` is the number of kills. `STRATA_LONG=1` takes a million rows, which is too long for CI.
-@Suite("Entities: migrations that are killed", .serialized)
+@Suite("Entities: killed migrations", .serialized)
 struct MigrationProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { environment["STRATA_MIGRATION_FILE"] != nil }
@@ -20,7 +20,7 @@ struct MigrationProcessTests {
     return try DatabasePool(path: path, configuration: configuration)
   }
 
-  @Test("migrates until it is killed", .enabled(if: isChild, "a helper of the other test"))
+  @Test("Helper: migrates until it is killed", .enabled(if: isChild, "a helper of the other test"))
   func migrator() throws {
     guard let path = Self.environment["STRATA_MIGRATION_FILE"] else { return }
     let memory = PeakMemory()
@@ -33,7 +33,7 @@ struct MigrationProcessTests {
   }
 
   #if os(Linux)
-    @Test("Kills lose no row and migrate none twice, and the backup is that of the beginning", .enabled(if: !isChild))
+    @Test("Killed migrations lose no row, migrate none twice and keep the original backup", .enabled(if: !isChild))
     func kills() throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
       print("entities: STRATA_PROCESS_SEED=\(seed)")

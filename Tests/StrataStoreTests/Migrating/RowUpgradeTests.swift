@@ -49,9 +49,9 @@ struct ProbeItem: DescribedModel, Entity, Sendable {
   static let entityMapping = EntityMapping(table: "probeItem")
 }
 
-@Suite("Entities: what a step may do to a row", .serialized)
+@Suite("Entities: migration steps and rows", .serialized)
 struct RowUpgradeTests {
-  @Test("A step that would lose a value, or write what no column holds, is an error that changes nothing")
+  @Test("A step that throws, changes a key or sets an unstorable value fails and changes nothing")
   func refused() throws {
     let key = ArchiveError.PathComponent.key
     let changes: [(@Sendable (inout ModelRecord) throws -> Void, EntityError.Code, [ArchiveError.PathComponent])] = [
@@ -72,7 +72,7 @@ struct RowUpgradeTests {
     }
   }
 
-  @Test("Lists and unknown cases stay, and columns without a property are seen by closures")
+  @Test("Migration keeps lists and unknown cases, and closures can read unmapped columns")
   func kept() throws {
     Probe.change.withLock {
       $0 = { $0["text"] = .string("\($0["text"]?.stringValue ?? "")\($0["more"]?.stringValue ?? "")") }
@@ -86,7 +86,7 @@ struct RowUpgradeTests {
     #expect(found.map(\.items.count) == [1, 0] && found.map(\.kind) == [.small, .small])
   }
 
-  @Test("A text that a String does not hold, a null in a key, and a rule of the table name the row or the column")
+  @Test("Invalid text, unique clashes and ignored updates fail the migration and name the row or column")
   func tables() throws {
     Probe.change.withLock { $0 = { $0["text"] = "same" } }
     let queue = try Probe.queue()
@@ -135,7 +135,7 @@ struct RowUpgradeTests {
     return try queue.read { try entities.fetchAll(Paper.order(Column("id")), in: $0) }
   }
 
-  @Test("Renamed columns, added columns, former keys and defaults")
+  @Test("Renamed columns, added columns, former keys and defaults are migrated")
   func columns() throws {
     let expected = [Paper(id: 1, name: "a", count: 7, remark: "n", due: Date(timeIntervalSince1970: 60), isOpen: false)]
     let added = "name TEXT, count INTEGER, remark TEXT, isOpen BOOLEAN NOT NULL DEFAULT 1"
@@ -163,7 +163,7 @@ struct RowUpgradeTests {
     }
   }
 
-  @Test("Rows of two old versions, the first of which a migration before the last update has reached")
+  @Test("Rows of two versions, left by an interrupted earlier migration, are all migrated")
   func parts() throws {
     let (queue, migrator) = try papers(
       """
@@ -186,7 +186,7 @@ struct RowUpgradeTests {
     #expect(found.map(\.due?.timeIntervalSince1970) == [60, 120, 180])
   }
 
-  @Test("A column that may have the value under another name, and a created key whose column has a value, need a line")
+  @Test("A value under another column name, or in the column of a new key, requires an explicit mapping")
   func ambiguous() throws {
     let added = "name TEXT, count INTEGER, remark TEXT, due REAL, isOpen BOOLEAN"
     var (queue, migrator) = try papers(
@@ -203,7 +203,7 @@ struct RowUpgradeTests {
     #expect(try fetch(queue).map(\.isOpen) == [true])
   }
 
-  @Test("Rules refuse a row; a column that must have a value does not hinder the migration, but the store")
+  @Test("Invalid rows fail the migration; an unmapped NOT NULL column fails only the store")
   func rules() throws {
     let (queue, migrator) = try papers(
       """
@@ -248,7 +248,7 @@ struct RowUpgradeTests {
     static let entityMapping = EntityMapping(table: "free")
   }
 
-  @Test("Keys of several columns, tables without a rowid, other orders and no key at all", arguments: [1, 2, 3, 100])
+  @Test("Tables with composite keys, no rowid, other orders or no key are migrated", arguments: [1, 2, 3, 100])
   func keys(batch: Int) throws {
     var migrator = EntityMigrator()
     migrator.register(Pair.self, unrecorded: 1)
@@ -279,7 +279,7 @@ struct RowUpgradeTests {
         ])
   }
 
-  @Test("Rows are walked by the index of the primary key, from the last one on")
+  @Test("Each batch is read by the primary key index, starting after the previous batch")
   func plans() throws {
     let queue = try Log.queue(10), statements = Mutex<[String]>([])
     try queue.write { db in db.trace { event in statements.withLock { $0.append("\(event)") } } }
@@ -357,7 +357,7 @@ struct RowUpgradeTests {
   }
 
   @Test(
-    "Each row is migrated as its own class, with the steps of its superclasses; classes that are not registered are refused"
+    "Each row is migrated with its class and superclass steps; unregistered classes are rejected"
   )
   func classes() throws {
     let queue = try database { db in
@@ -391,7 +391,7 @@ struct RowUpgradeTests {
 
   // MARK: In a migration
 
-  @Test("A store that is created in a migration reads and writes there, and nowhere else")
+  @Test("A store created inside a migration can be used only there")
   func inMigration() async throws {
     let queue = try DatabaseQueue()
     var migrator = DatabaseMigrator()
