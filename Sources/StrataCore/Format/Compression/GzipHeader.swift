@@ -31,7 +31,8 @@ package struct GzipHeader: Sendable {
     bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
     // The size always fits, because type names are limited. The check protects against later changes of that limit.
     guard let extraSize = UInt16(exactly: extra.count) else {
-      throw ArchiveError(.notEncodable, "the stamp, which contains the type name and the versions, is too long for a gzip header")
+      throw ArchiveError(
+        .notEncodable, "the stamp, which contains the type name and the versions, is too long for a gzip header")
     }
     bytes.appendLittleEndian(extraSize)
     bytes.append(contentsOf: extra)
