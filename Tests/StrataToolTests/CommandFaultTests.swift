@@ -7,7 +7,7 @@ import Testing
 #if os(Linux)
   /// Calls to the system of whole commands fail, the ones of SQLite and Foundation too. `STRATA_FAULT_STEP` is the distance between
   /// the calls that fail; Tests/Scripts/store-faults lets each one fail.
-  @Suite("Commands when calls to the system fail", .serialized, .tags(.long))
+  @Suite("Commands with failing system calls", .serialized, .tags(.long))
   struct CommandFaultTests {
     private static let commands = [
       "convert old -o new", "store import models.store archives", "store backup models.store -o new",
@@ -65,7 +65,8 @@ import Testing
       return state
     }
 
-    @Test("The next run completes what a run with a fault did not", arguments: Effort.sample(1, of: commands))
+    @Test(
+      "Rerunning a command after a failed system call completes its work", arguments: Effort.sample(1, of: commands))
     func faults(command: String) throws {
       let build = try Scratch()
       guard let library = try Faults.library(in: build.url) else {

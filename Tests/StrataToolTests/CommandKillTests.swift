@@ -5,7 +5,7 @@ import StrataTestSupport
 import Testing
 
 /// Commands that are killed or interrupted while they work, and are then run again.
-@Suite("Commands that are killed", .serialized, .tags(.long))
+@Suite("Killed commands", .serialized, .tags(.long))
 struct CommandKillTests {
   private static let commands = [
     "store backup models.store -o out", "store salvage models.store -o out", "store import models.store old",
@@ -55,7 +55,7 @@ struct CommandKillTests {
   }
 
   @Test(
-    "The next run is as if there had been no other, and leaves no temporary file",
+    "Rerunning a killed command gives the result of a single run and removes temporary files",
     arguments: Effort.sample(2, of: commands))
   func kills(command: String) throws {
     let clean = try Scratch()

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 /// Every call to the system that `convert` makes fails once.
-@Suite("convert, when calls to the system fail") struct ConvertFaultTests {
+@Suite("convert with failing system calls") struct ConvertFaultTests {
   private static let faults: [SystemCall.Outcome] = [
     .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
   ]
@@ -40,7 +40,9 @@ import Testing
   /// Every archive is the whole one or absent, a failure is said, and the next run makes the rest.
   ///
   /// - Parameter isAgain: whether an earlier run has converted what was there then, and one file has changed since.
-  @Test("X-30: the old archives or the new ones", .tags(.long), arguments: [false, true], SystemCall.allCases)
+  @Test(
+    "X-30: after a failed system call, each archive is either the old one or the new one", .tags(.long),
+    arguments: [false, true], SystemCall.allCases)
   func faults(isAgain: Bool, call: SystemCall) throws {
     for fault in Effort.sample(1, of: Self.faults) {
       for number in stride(from: 0, to: 1000, by: Effort.rounds(5, long: 2)) {

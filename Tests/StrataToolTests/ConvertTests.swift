@@ -27,7 +27,8 @@ struct ConvertTests {
   }
 
   @Test(
-    "A keyed archive becomes an archive with the same objects", arguments: ["bookmarks.plist", "bookmarks-xml.plist"])
+    "convert writes an archive with the same objects as the keyed archive",
+    arguments: ["bookmarks.plist", "bookmarks-xml.plist"])
   func keyedArchives(name: String) throws {
     let output = scratch.path("a.strata")
     let run = Run("convert", Legacy.path(name), "-o", output)

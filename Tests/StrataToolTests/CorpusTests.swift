@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Tool on the corpus", .readsCorpus)
+@Suite("Tool with corpus files", .readsCorpus)
 struct CorpusTests {
   /// So many documents of a folder, spread over it.
   private func documents(_ folder: String, _ count: Int) throws -> [String] {
@@ -48,7 +48,9 @@ struct CorpusTests {
     }
   }
 
-  @Test("Broken and hostile files end in one line, or are read", arguments: ["plist-hostile", "parser-fixture-bad"])
+  @Test(
+    "Malformed and hostile files are either read or rejected with a one-line error",
+    arguments: ["plist-hostile", "parser-fixture-bad"])
   func hostileFiles(folder: String) throws {
     let scratch = try Scratch()
     let root = try Corpus.url("keyed/" + folder)

@@ -18,7 +18,7 @@ struct FailureTests {
   }
 
   @Test(
-    "encode refuses a key that is there twice: which value counts would be a guess",
+    "encode rejects a document with a duplicate key and writes no archive",
     arguments: [
       #"{"a": 1, "a": 2}"#, #"[{"b": {"c": 1, "d": 2, "c": 1}}]"#, #"{"a": 1, "\u0061": 2}"#,
     ])
@@ -74,7 +74,7 @@ struct FailureTests {
     #expect(try scratch.names == ["in.json"])
   }
 
-  @Test("A path that ends with a slash names a folder, and no file is written in its place")
+  @Test("An output path with a trailing slash is rejected, and no file is written")
   func foldersInPlaceOfFiles() throws {
     let json = try scratch.file("in.json", #"{"a": 1}"#)
     let archive = try scratch.file("in.strata", ArchiveEncoder().encode(ArchiveValue.object(ArchiveObject())))

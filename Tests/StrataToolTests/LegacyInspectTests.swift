@@ -25,7 +25,7 @@ struct LegacyInspectTests {
     #expect(lines.contains("      added: 2013-04-03T14:00:00.25Z"))
   }
 
-  @Test("All classes and top keys are shown, however long the names are")
+  @Test("inspect lists all classes and top-level keys of a keyed archive, even with long names")
   func longNames() throws {
     let name = String(repeating: "Long", count: 60)
     let text = try String(decoding: Legacy.data("bookmarks-xml.plist"), as: UTF8.self)
@@ -58,7 +58,7 @@ struct LegacyInspectTests {
   }
 
   @Test(
-    "The JSON of keyed archives and property lists is what stands beside them",
+    "inspect --json prints the recorded JSON for keyed archives and property lists",
     arguments: ["bookmarks", "everything", "settings"])
   func json(name: String) throws {
     let run = Run("inspect", "--json", Legacy.path(name + ".plist"))
@@ -76,7 +76,7 @@ struct LegacyInspectTests {
   }
 
   @Test(
-    "A list of very many objects neither exhausts the stack nor makes text without end", .tags(.long),
+    "inspect handles a chain of thousands of objects without stack overflow or unbounded output", .tags(.long),
     arguments: [Effort.rounds(2_000, long: 10_000)])
   func longLists(count: Int) throws {
     var list = PropertyList(objects: [], root: 0)
@@ -174,7 +174,7 @@ struct LegacyInspectTests {
   }()
 
   @Test(
-    "One odd object is shown as it is and marked, with all else; verify, decode and convert refuse it",
+    "inspect marks an invalid object and shows the rest; verify, decode and convert reject the file",
     arguments: oddities)
   func oddObjects(odd: Odd) throws {
     let path = try scratch.file("odd.plist", Self.archive(odd.value, odd.objects.joined()))
@@ -217,7 +217,7 @@ struct LegacyInspectTests {
   }
 
   @Test(
-    "Every cut and every damaged byte of a keyed archive gives an error in one line, or another value", .tags(.long))
+    "A truncated or corrupted keyed archive gives a one-line error or valid JSON", .tags(.long))
   func damage() throws {
     let step = Effort.rounds(20, long: 8)
     let whole = try Legacy.data("bookmarks.plist")
