@@ -34,7 +34,7 @@ struct TourTests {
     #expect(try scratch.data("tour/4-merged.strata") == before)
   }
 
-  @Test("The responses that the tool has are those of Fixtures/json/tour")
+  @Test("The embedded tour responses equal the files in Fixtures/json/tour")
   func embedded() throws {
     let source = Repository.fixtures.appending(path: "json/tour")
     #expect(
@@ -47,7 +47,7 @@ struct TourTests {
     #expect(named.text.replacing(source.path + "/", with: "") == Run("tour", "-o", folder).text)
   }
 
-  @Test("A copy of the program alone, in a folder without sources, has the tour")
+  @Test("The tour works in a copied executable without source files")
   func installed() throws {
     try FileManager.default.createDirectory(atPath: scratch.path("bin"), withIntermediateDirectories: true)
     try FileManager.default.copyItem(atPath: Executable.path(), toPath: scratch.path("bin/strata"))
@@ -60,7 +60,7 @@ struct TourTests {
     #expect(run.text.hasSuffix("\n0\n"), "\(run.text)")
   }
 
-  @Test("The tour ends in a store that holds each state, and the commands read it")
+  @Test("The tour creates a store with each state, and store commands read it")
   func store() throws {
     let run = Run("tour", "--output", folder)
     let path = folder + "/issues.store"
