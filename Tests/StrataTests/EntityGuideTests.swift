@@ -297,9 +297,9 @@ private func inTransaction(_ queue: DatabaseQueue, _ entities: EntityStore, _ bo
   // Entities:end
 }
 
-@Suite("The guide of entities")
+@Suite("The entities guide")
 struct EntityGuideTests {
-  @Test("the programs of the page are these, and run")
+  @Test("The guide contains the code and the output of these programs, and they run")
   func programs() async throws {
     let queue = try DatabaseQueue()
     try migrate(queue)
