@@ -34,7 +34,7 @@ struct ResourceReadingTests {
   @Test("ETags are strong, stable across runs and unique for different content")
   func tags() throws {
     let tag = try server.get("/projects/p1").etag
-    // The first half of the output of sha256sum for {"id":"p1","name":"First"}.
+    // The first half of the sha256sum output for {"id":"p1","name":"First"}.
     #expect(tag == "\"3ccf4f0f65527479e51c193f27ee5ca0\"")
     #expect(try Served().get("/projects/p1").etag == tag)
     let all = try [

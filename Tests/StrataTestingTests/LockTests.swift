@@ -68,7 +68,7 @@ private struct Counted: DescribedModel, PostDecoding {
   mutating func didDecode(from source: DecodingSource) throws { opened += 1 }
 }
 
-/// An enum with payloads, one of which holds the enum.
+/// An enum with payloads, one of which contains the enum itself.
 private enum Tree: EnumModel {
   case leaf(Text)
   indirect case node(Tree, Tree?)
@@ -131,7 +131,7 @@ extension ProbeTests {
             "1.json", "1.strata",
           ])
         #expect(try problems(Probe.self, in: folder) == [])
-        // A file is never changed.
+        // A recorded file is never changed.
         declare(1, title, FieldInfo("note", String?.self))
         let before = try Data(contentsOf: folder.appendingPathComponent("Issue/1.json"))
         #expect(try problems(Probe.self, in: folder, records: true).count == 1)
@@ -144,7 +144,7 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         #expect(try problems(Wide.self, in: folder, records: true) == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["Owner", "Text", "Wide"])
-        // Twice, as dates and UUIDs are others each time.
+        // Checked twice, because dates and UUIDs differ each time.
         for _ in 0..<2 { #expect(try problems(Wide.self, in: folder) == []) }
         let wides = try ArchiveDecoder().decode(
           [Wide].self, from: Data(contentsOf: folder.appendingPathComponent("Wide/1.strata")))
@@ -258,7 +258,7 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("stars", String.self))
         #expect(try problems(Probe.self, in: folder, records: true) == [])
-        // The texts of the archive are no numbers.
+        // The strings in the archive are not numbers.
         declare(
           2, FieldInfo("stars", Int.self),
           steps: [.init(fromVersion: 1, toVersion: 2, operations: [.convert("stars", .toInteger)])])

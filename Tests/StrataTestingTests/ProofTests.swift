@@ -289,7 +289,7 @@ extension ProbeTests {
       }
     }
 
-    /// Surroundings that must not change the result of a step. In this test they do.
+    /// Conditions that must not change the result of a step, but do in this test.
     enum Surroundings: String, CaseIterable { case timeZone, locale, typeOfToday }
 
     @Test(
@@ -303,7 +303,7 @@ extension ProbeTests {
           .custom("describe the day", changes: ["day"]) { record in
             guard case .date(let date)? = record["day"] else { return }
             let isElsewhere = isElsewhere.withLock { $0 }
-            // As `Calendar.current` and `Locale.current` are, and as a release with other cases is.
+            // Simulates another `Calendar.current`, another `Locale.current`, and a release with other cases.
             switch surroundings {
             case .timeZone:
               var calendar = Calendar(identifier: .gregorian)

@@ -309,7 +309,7 @@ struct EntityGuideTests {
     try await stale(queue)
     try withFolder { folder in try members(DatabaseQueue(), folder.appending(path: "backup.sqlite")) }
     let page = try Repository.text("Docs/Entities.md")
-    // The lines of the output that the page shows.
+    // The page shows these lines of the output.
     #expect(page.contains(trace.joined(separator: "\n")), "\(trace.joined(separator: "\n"))")
     let blocks = page.components(separatedBy: "```swift\n").dropFirst().compactMap {
       $0.components(separatedBy: "```").first

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataTool
 
-/// The tool of an app, which has the types of its models.
+/// The tool of an app, which includes the app's model types.
 struct AppToolTests {
   let scratch: Scratch
   let old: String

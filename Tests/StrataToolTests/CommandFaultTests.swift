@@ -5,7 +5,7 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Calls to the system of whole commands fail, the ones of SQLite and Foundation too. `STRATA_FAULT_STEP` is the distance between
+  /// System calls of whole commands fail, including those of SQLite and Foundation. `STRATA_FAULT_STEP` is the distance between
   /// the calls that fail; Tests/Scripts/store-faults lets each one fail.
   @Suite("Commands with failing system calls", .serialized, .tags(.long))
   struct CommandFaultTests {
@@ -83,7 +83,7 @@ import Testing
           let scratch = try Scratch()
           try Self.prepare(scratch)
           let mark = build.path("mark")
-          // There is none before the first round.
+          // The file does not exist before the first round.
           try? FileManager.default.removeItem(atPath: mark)
           let variables = Faults.environment(library, path: scratch.url.path, at: call, way)
           let code = try Self.run(command, scratch, variables.merging(["STRATA_FAULT_MARK": mark]) { $1 })

@@ -39,7 +39,7 @@ struct ConvertTests {
     #expect(try ArchiveDecoder().decodeValue(from: data) == .graph(KeyedArchive(Legacy.data(name)).graph))
     #expect(Run("verify", output).text.hasPrefix("intact  \(output)  Bookmarks.Folder@2  1 value  "))
     #expect(try scratch.names == ["a.strata"])
-    // The same bytes again, and from standard input.
+    // Converting from standard input gives the same bytes.
     #expect(try Run("convert", "-", "-o", "-", input: Legacy.data(name)).output == data)
   }
 

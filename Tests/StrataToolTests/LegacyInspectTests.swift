@@ -108,7 +108,7 @@ struct LegacyInspectTests {
     #expect(Run("verify", path).code == 0)
   }
 
-  /// An archive of a record with a name and something beside it.
+  /// An archive of a record with a name and another value.
   private static func archive(_ odd: String, _ objects: String...) -> String {
     func reference(_ uid: Int) -> String { "<dict><key>CF$UID</key><integer>\(uid)</integer></dict>" }
     return """
@@ -183,7 +183,7 @@ struct LegacyInspectTests {
     let lines = run.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     #expect(lines.contains("root: #0 Device") && lines.contains("  name: \"Phone\""), "\(run.text)")
     for line in odd.shown { #expect(lines.contains(line), "\(line) in \(run.text)") }
-    // The class of a dictionary with duplicates is shown among its values, and is no value.
+    // The class of a dictionary with duplicates is shown as one of its values and counts as a second invalid object.
     let count = odd.reason.contains("duplicate") ? "2 objects are" : "1 object is"
     #expect(
       run.text.contains("\n\n\(count) invalid, so verify and convert reject the file:\n  \(odd.reason)"), "\(run.text)")

@@ -129,7 +129,7 @@ struct MergeTests {
     let run = Run("merge", "--local", base, "--server-\(kind)patch", patch, "-o", scratch.path("out.json"))
     #expect(run.code == 0, "\(run.error)")
     #expect(Run("diff", scratch.path("out.json"), server).code == 0)
-    // Of the base, it is the server's side of a merge of three.
+    // With a base, the patched base is the server's side of a three-way merge.
     let three = Run("merge", "--local", local, "--base", base, "--server-\(kind)patch", patch)
     let named = Run("merge", "--local", local, "--base", base, "--server", server)
     #expect(three.code == 1 && three.output == named.output && three.error == named.error)

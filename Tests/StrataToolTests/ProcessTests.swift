@@ -34,12 +34,12 @@ struct ProcessTests {
 
   @Test("Exceeding the file size limit of the system fails and keeps the old file")
   func limitsOfFiles() throws {
-    // A text that does not compress.
+    // Text that does not compress.
     var random = SeededRandom(seed: 1)
     let text = (0..<4000).map { _ in String(random.next(), radix: 36) }.joined()
     _ = try scratch.file("in.json", "\"\(text)\"")
     _ = try scratch.file("out", "old")
-    // Who runs the tests may have been told to ignore the signal, which processes hand on.
+    // The test runner may ignore the signal, and child processes inherit that.
     let start =
       #"r=; env --default-signal=XFSZ true 2>/dev/null && r="env --default-signal=XFSZ"; ulimit -f 4; exec $r "$0""#
     try Executable.shell(start + " encode in.json -o out", in: scratch.url)

@@ -22,9 +22,9 @@ struct ReportTests {
     #expect(try String(decoding: scratch.data("m.json"), as: UTF8.self) == "{\"a\":2}\n")
     let quiet = Run("merge", "--local", local, "--server", server, "-o", output, "--report", "-", "-q")
     #expect(quiet.output == run.output && quiet.error.isEmpty)
-    // Two documents cannot be told apart on one stream.
+    // Two documents cannot share one stream.
     Run("merge", "--local", local, "--server", server, "--report", "-").expectFailure(code: 64, "--report", "-o FILE")
-    // Nothing but the report is written here.
+    // Only the report is written.
     let base = try scratch.file("b.json", #"{"a": 0}"#)
     let failed = Run(
       "merge", "--local", local, "--server", server, "--base", base, "-o", output, "--conflicts", "fail", "--report",

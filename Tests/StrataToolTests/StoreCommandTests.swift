@@ -74,11 +74,11 @@ struct StoreCommandTests {
     #expect(scene.run("export", "issue/2", "-o", scene.scratch.path("b.strata")).code == 0)
     #expect(try scene.scratch.data("b.strata") == archive)
     #expect(scene.run("export", "issue/2", "-o", "-").output == archive)
-    // Reading alone leaves two files behind, saving none.
+    // Only reading leaves journal files behind. Saving removes them.
     try scene.save("issue/2", "1")
     #expect(try scene.scratch.names == ["a.strata", "b.strata", "models.store"])
 
-    // A type for JSON, as encode has it.
+    // JSON can be saved with a type, as with encode.
     try scene.save("issue/3", #"{"title": "T"}"#, "--type", "Issue", "--model-version", "4")
     let typed = try scene.json("show", "issue/3")
     #expect(typed["type"] == "Issue" && typed["modelVersion"] == 4)
@@ -358,7 +358,7 @@ struct StoreCommandTests {
       "\(run.text)\(run.error)")
     #expect(Run("inspect", scene.store).text == scene.run("status").text)
     #expect(Run("inspect", scene.store, "--json").output == scene.run("status", "--json").output)
-    // Another database is no store, and a store with a changed value is damaged.
+    // Another database is not a store, and a store with a changed value is damaged.
     let database = try scene.scratch.file("text.db", "SQLite format 3\0 and no database")
     Run("inspect", database).expectFailure("a SQLite database")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: scene.store))

@@ -51,7 +51,7 @@ struct TourTests {
   func installed() throws {
     try FileManager.default.createDirectory(atPath: scratch.path("bin"), withIntermediateDirectories: true)
     try FileManager.default.copyItem(atPath: Executable.path(), toPath: scratch.path("bin/strata"))
-    // The paths of the sources are in the program for nothing: it must not look there.
+    // The executable must not contain the path of the source files.
     let run = try Executable.shell(
       "./strata tour && grep -c Fixtures/json/tour strata", in: URL(fileURLWithPath: scratch.path("bin")))
     #expect(
@@ -78,7 +78,7 @@ struct TourTests {
       let exported = Run("store", "export", path, key, "-o", "-", "--revision", "\(revision + 1)")
       #expect(try exported.output == scratch.data("tour/\(name).strata"), "\(revision + 1)")
     }
-    // Somebody else's file in its place stays.
+    // An unrelated file at the store's path is kept.
     _ = try scratch.file("tour/issues.store", Data(repeating: 1, count: 5000))
     let again = Run("tour", "--output", folder)
     #expect(again.code == 1 && again.error.contains("issues.store"))

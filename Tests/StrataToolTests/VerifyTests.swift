@@ -128,7 +128,7 @@ struct VerifyTests {
     #expect(run.code == 1 && run.text.contains("missing  bytes 0..<") && run.text.contains("partial"))
     #expect(run.text.contains("8 models"), "\(run.text)")
     #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
-    // An archive of one value that breaks off; one that is damaged; something else.
+    // Then a truncated archive of one value, a damaged one, and invalid arguments.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
     #expect(cut.code == 1 && cut.text.contains("missing  everything from"), "\(cut.text) \(cut.error)")
     var flipped = archive

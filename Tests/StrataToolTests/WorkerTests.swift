@@ -226,7 +226,7 @@ struct WorkerTests {
     #expect(answer.outcome == 34 && answer.details.contains("limitExceeded") && answer.versions == [1, 2], "\(answer)")
   }
 
-  /// The input in pieces of every size gives the same answers.
+  /// Splitting the input into pieces of any size gives the same responses.
   @Test("The worker gives the same responses however its input is split", arguments: [1, 2, 3, 7, 64])
   func pieces(size: Int) throws {
     let requests = Self.request(1, 2, [try Self.old()]) + Self.frame([1]) + Self.request(2, 1, [try Self.new()])

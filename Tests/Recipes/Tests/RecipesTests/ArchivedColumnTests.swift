@@ -94,7 +94,7 @@ struct ArchivedColumnTests {
         var changed = archive
         changed[place] ^= 0xFF
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = 1", arguments: [changed])
-        // The time and the system in the header of a gzip file have no meaning.
+        // The time and the operating system in a gzip header are ignored.
         if let read = try Note.fetchReadable(db).notes.first { #expect(read == note) }
       }
       let newer = ModelRecord(typeName: "NoteContent", modelVersion: 3, fields: [("text", "a")])
