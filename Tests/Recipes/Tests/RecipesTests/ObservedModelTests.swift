@@ -13,7 +13,7 @@ struct ObservedModelTests {
     for _ in 0..<10_000 where !condition() { await Task.yield() }
   }
 
-  @Test("A merge with several changes redraws the view once")
+  @Test("A merge that changes a displayed value redraws the view once")
   func merged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(screen.heading == "a" && screen.drawings == 1)
