@@ -32,9 +32,9 @@ private struct Task: DescribedModel, Entity, Equatable {
 }
 
 /// The example of the gist with its own names, through URLSession and a server in a separate process.
-@Suite("Tasks and projects of the gist, with strata-serve")
+@Suite("The tasks and projects of the gist with strata-serve")
 struct GistServerTests {
-  @Test("G-1, G-2, G-3, G-4: two mappers, a fetch that is answered twice, and a change that is sent")
+  @Test("G-1, G-2, G-3, G-4: two mappers fetch cached and refreshed tasks and send changes")
   func gist() async throws {
     let server = try ServeProcess("-q")
     let queue = try DatabaseQueue()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("Conditions of requests (RFC 9110, section 13)")
+@Suite("Conditional requests (RFC 9110, section 13)")
 struct PreconditionsTests {
   static let before = "Tue, 14 Nov 2023 22:13:19 GMT"
   /// The time of the records' change, in seconds.
@@ -119,7 +119,7 @@ struct PreconditionsTests {
     }
   }
 
-  @Test("Of two lines of tags both count")
+  @Test("Entity tags from two If-None-Match lines are combined")
   func lines() throws {
     let server = try Served()
     var headers: HTTPHeaders = ["If-None-Match": "\"x\""]
@@ -128,7 +128,7 @@ struct PreconditionsTests {
   }
 
   @Test(
-    "Tags are read as they are written",
+    "Entity tag lists are parsed, and malformed tags are skipped",
     arguments: [
       ("*", .any), (" * ", .any), ("\"\"", .tags([EntityTag(opaque: "")])),
       ("\"a\"", .tags([EntityTag(opaque: "a")])), ("W/\"a\"", .tags([EntityTag(isWeak: true, opaque: "a")])),
@@ -144,7 +144,7 @@ struct PreconditionsTests {
   func tags(field: String, condition: EntityTag.Condition) { #expect(EntityTag.Condition(field) == condition) }
 
   @Test(
-    "Dates are read in the three forms",
+    "HTTP dates are parsed in all three formats",
     arguments: [
       ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
       ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Wed Nov 16 08:49:37 1994", 784_975_777),

@@ -5,14 +5,14 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("Changes that are sent twice, and answers that fail by chance")
+@Suite("Retried changes and random failures")
 struct RepeatedRequestsTests {
   let server: Served
 
   init() throws { server = try Served() }
 
   @Test(
-    "A change that is sent again with its key gets the first answer, and counts once",
+    "A retry with the same idempotency key returns the first response and changes nothing",
     arguments: [
       ("POST", "/tasks", #"{"title":"New"}"#, 201), ("PATCH", "/tasks/t1", #"{"title":"New"}"#, 200),
       ("PUT", "/tasks/t1", "{}", 200), ("PUT", "/tasks/t9", "{}", 201), ("DELETE", "/tasks/t1", nil, 204),
@@ -33,7 +33,7 @@ struct RepeatedRequestsTests {
   }
 
   @Test(
-    "A key is for one request",
+    "Reusing an idempotency key for a different request is rejected",
     arguments: [
       ("POST", "/tasks", #"{"title":"Other"}"#), ("POST", "/projects", #"{"title":"New"}"#),
       ("PATCH", "/tasks/t1", #"{"title":"New"}"#), ("DELETE", "/tasks/t1", nil),
@@ -49,7 +49,7 @@ struct RepeatedRequestsTests {
     #expect(try server.get("/tasks", ["Idempotency-Key": "k"]).status == 200)
   }
 
-  @Test("A request that failed may be sent again with its key, and then counts")
+  @Test("A failed request can be retried with the same idempotency key")
   func failures() throws {
     let headers: HTTPHeaders = ["Idempotency-Key": "k"]
     try server.send("POST", "/tasks", #"{"id":"t1"}"#, headers).expectProblem(409)
@@ -57,7 +57,7 @@ struct RepeatedRequestsTests {
     #expect(try server.send("POST", "/tasks", #"{"id":"t1"}"#, headers).status == 201)
   }
 
-  @Test("The oldest keys are forgotten")
+  @Test("The oldest idempotency keys are removed")
   func forgetting() throws {
     var requests = RepeatedRequests()
     let url = try #require(URL(string: "http://127.0.0.1/api/tasks"))
@@ -68,7 +68,7 @@ struct RepeatedRequestsTests {
     #expect(try requests.answer(to: request(10_000))?.status == 201)
   }
 
-  @Test("A share of the requests fails before anything is done, the same ones for one seed")
+  @Test("The configured share of requests fails without effect, reproducibly for a seed")
   func faults() throws {
     func statuses(_ share: Double, _ seed: UInt64) throws -> [Int] {
       let server = try Served(faults: ServeFaults(share: share, seed: seed))

@@ -5,13 +5,13 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("The server's changing requests")
+@Suite("Requests that change records")
 struct ResourceChangingTests {
   let server: Served
 
   init() throws { server = try Served() }
 
-  @Test("A record that is made gets an id, and is found at its location")
+  @Test("A created record gets an id and can be read at its location")
   func making() throws {
     let response = try server.send("POST", "/tasks", #"{"title": "New", "done": false}"#)
     #expect(response.status == 201)
@@ -24,7 +24,7 @@ struct ResourceChangingTests {
     #expect(try server.send("POST", "/tasks", #"{"title": "New", "id": null}"#).text == #"{"id":"new2","title":"New"}"#)
   }
 
-  @Test("An id that is brought along stays")
+  @Test("A record created with an id keeps it")
   func makingWithID() throws {
     let response = try server.send("POST", "/tasks", #"{"title": "New", "id": "a/b c"}"#)
     #expect(response.status == 201 && response.text == #"{"title":"New","id":"a/b c"}"#)
@@ -34,7 +34,7 @@ struct ResourceChangingTests {
     #expect(try server.ids("/tasks").count == 6)
   }
 
-  @Test("In a list of numbers the next one is given, also after the last was removed")
+  @Test("New ids continue a list of numbers and are never reused")
   func numbers() throws {
     let server = try Served(["notes": #"[{"id": 3}, {"id": 12}]"#, "none": "[]"])
     #expect(try server.send("POST", "/notes", "{}").text == #"{"id":13}"#)
@@ -50,7 +50,7 @@ struct ResourceChangingTests {
   }
 
   @Test(
-    "A patch is a merge patch",
+    "PATCH applies the content as a JSON merge patch",
     arguments: ["application/merge-patch+json", "application/json; charset=utf-8", "Application/JSON"])
   func patching(type: String) throws {
     let before = try server.get("/tasks/t1")
@@ -69,7 +69,7 @@ struct ResourceChangingTests {
     #expect(try server.ids("/tasks") == ["t1", "t2", "t3", "t4", "t5"])
   }
 
-  @Test("A patch that changes nothing leaves tag and time as they were")
+  @Test("A patch that changes nothing keeps the ETag and the modification date")
   func patchingNothing() throws {
     let before = try server.get("/tasks/t1")
     let response = try server.send("PATCH", "/tasks/t1", #"{"title": "One", "id": "t1", "none": null}"#)
@@ -77,7 +77,7 @@ struct ResourceChangingTests {
     #expect(response.headers["Last-Modified"] == before.headers["Last-Modified"])
   }
 
-  @Test("A record is replaced as a whole, or made under the id of the path")
+  @Test("PUT replaces the whole record or creates it with the id in the path")
   func putting() throws {
     let response = try server.send("PUT", "/tasks/t1", #"{"done": false}"#)
     #expect(response.status == 200 && response.text == #"{"id":"t1","done":false}"#)
@@ -99,7 +99,7 @@ struct ResourceChangingTests {
   }
 
   @Test(
-    "An invalid change is refused and has no effect",
+    "An invalid request is rejected and changes nothing",
     arguments: [
       ("POST", "/tasks", "{", 400), ("POST", "/tasks", "", 400), ("POST", "/tasks", #"{"a":1,"a":2}"#, 400),
       ("POST", "/tasks", "[]", 422), ("POST", "/tasks", "null", 422), ("POST", "/tasks", #"{"id": true}"#, 422),
@@ -122,7 +122,7 @@ struct ResourceChangingTests {
   }
 
   @Test(
-    "A method that is not for a path names those that are",
+    "A method that a path does not support returns 405 and the allowed methods",
     arguments: [
       ("PATCH", "/tasks", "GET, HEAD, POST"), ("POST", "/tasks/t1", "GET, HEAD, PATCH, PUT, DELETE"),
       ("PUT", "/projects/p1/tasks", "GET, HEAD"), ("BREW", "/tasks/none", "GET, HEAD, PATCH, PUT, DELETE"),
@@ -134,7 +134,7 @@ struct ResourceChangingTests {
   }
 
   @Test(
-    "Content of another type is refused",
+    "An unsupported content type or encoding is rejected",
     arguments: [
       ("POST", "text/plain", "Accept", "application/json"),
       ("POST", "application/merge-patch+json", "Accept", "application/json"),
@@ -152,7 +152,7 @@ struct ResourceChangingTests {
     try server.answer(HTTPRequest(method, url, body: Data("{}".utf8))).expectProblem(415)
   }
 
-  @Test("Content beyond the limit is refused")
+  @Test("Content that exceeds the size limit is rejected")
   func sizes() throws {
     var options = ResourceOptions()
     options.sizeLimit = 20
@@ -164,7 +164,7 @@ struct ResourceChangingTests {
   }
 
   @Test(
-    "Nobody gets in without the token",
+    "Requests without the bearer token are rejected",
     arguments: [
       nil, "", "Bearer", "Bearer other", "Basic secret", "secret", "Bearer secret x", "Bearer  secretx",
     ])
@@ -183,7 +183,7 @@ struct ResourceChangingTests {
     #expect(try server.get("/tasks/t1", ["Authorization": "bearer  secret "]).status == 200)
   }
 
-  @Test("A change that cannot be written is none")
+  @Test("A change that cannot be written to storage is rolled back")
   func storage() throws {
     struct Full: ResourceStorage {
       mutating func write(_ list: ResourceList) throws { throw ServeError("the disk is full; space is needed") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("Parts of lists")
+@Suite("Pages of lists")
 struct ResourcePageTests {
   /// The links of a response by relation, from the query on.
   private func links(_ response: HTTPResponse) throws -> [String: String] {
@@ -21,7 +21,7 @@ struct ResourcePageTests {
   }
 
   @Test(
-    "A page has links to the others, with the rest of the query",
+    "A page links to the other pages and keeps the other query parameters",
     arguments: [
       (
         "page=1&per_page=2", ["t1", "t2"],
@@ -69,7 +69,7 @@ struct ResourcePageTests {
   }
 
   @Test(
-    "Who follows the links sees each record once", arguments: [1, 2, 3, 5, 7], ["page=1&per_page=", "offset=0&limit="])
+    "Following the links returns each record once", arguments: [1, 2, 3, 5, 7], ["page=1&per_page=", "offset=0&limit="])
   func following(size: Int, query: String) throws {
     let server = try Served()
     var (path, ids): (String?, [String]) = ("/tasks?\(query)\(size)", [])
@@ -80,7 +80,7 @@ struct ResourcePageTests {
     #expect(ids == ["t1", "t2", "t3", "t4", "t5"])
   }
 
-  @Test("With a size of pages, lists are paged unasked")
+  @Test("A configured page size applies to requests without paging parameters")
   func sizes() throws {
     var options = ResourceOptions()
     options.pageSize = 2
@@ -92,7 +92,7 @@ struct ResourcePageTests {
     #expect(try server.ids("/tasks?done=true") == ["t1", "t5"])
   }
 
-  @Test("A list that grew has another tag for a first page with the same records, since more follows")
+  @Test("The ETag of an unchanged first page changes if a next page is added")
   func growing() throws {
     var options = ResourceOptions()
     options.pageSize = 5
@@ -105,7 +105,7 @@ struct ResourcePageTests {
   }
 
   @Test(
-    "Numbers that mean nothing are refused",
+    "Invalid paging parameters are rejected",
     arguments: [
       "page=0", "page=-1", "page=x", "page=", "per_page=0", "per_page=1.5", "offset=-1", "limit=x", "limit=-1",
       "page=1&offset=0", "per_page=1&limit=2", "page=99999999999999999999",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("The server's reading requests")
+@Suite("Requests that read records")
 struct ResourceReadingTests {
   let server: Served
 
@@ -31,10 +31,10 @@ struct ResourceReadingTests {
     #expect(response.headers["Content-Type"] == "application/json")
   }
 
-  @Test("A tag is strong, the same for the same bytes in every run, and another for others")
+  @Test("ETags are strong, stable across runs and unique for different content")
   func tags() throws {
     let tag = try server.get("/projects/p1").etag
-    // The first half of the output of sha256sum for {"id":"p1","name":"First"}.
+    // The first half of the sha256sum output for {"id":"p1","name":"First"}.
     #expect(tag == "\"3ccf4f0f65527479e51c193f27ee5ca0\"")
     #expect(try Served().get("/projects/p1").etag == tag)
     let all = try [
@@ -46,7 +46,7 @@ struct ResourceReadingTests {
   }
 
   @Test(
-    "HEAD answers what GET does, without the content",
+    "HEAD returns the same status and headers as GET, without content",
     arguments: ["/tasks", "/tasks/t1", "/tasks?page=2", "/none", "/tasks/x"])
   func heads(path: String) throws {
     let get = try server.get(path)
@@ -58,7 +58,7 @@ struct ResourceReadingTests {
     #expect(Set(headers.fields) == Set(get.headers.fields))
   }
 
-  @Test("Numbers and keys stay as they are")
+  @Test("Numbers and keys are returned exactly as written")
   func values() throws {
     let text =
       #"{"id":9007199254740993,"z":1,"a":123456789012345678901234567890.5,"b":1e400,"c":-0.0,"#
@@ -70,7 +70,7 @@ struct ResourceReadingTests {
   }
 
   @Test(
-    "Filters name members",
+    "Query parameters filter records by their members",
     arguments: [
       ("done=true", ["t1", "t5"]), ("done=false&project_id=p1", ["t2"]), ("title=Three+%26+more", ["t3"]),
       ("title=Three%20%26%20more", ["t3"]), ("id=t1&id=t4", ["t1", "t4"]), ("tags=b", ["t1", "t3"]),
@@ -82,7 +82,7 @@ struct ResourceReadingTests {
   }
 
   @Test(
-    "Records that refer to another one are found below it",
+    "A record's path lists the records that refer to it",
     arguments: [
       ("/projects/p1/tasks", ["t1", "t2"]), ("/projects/p2/tasks?done=false", ["t3"]),
       ("/projects/p2/tasks?done=true", []), ("/projects/p1/projects", []), ("/tasks/t1/projects", []),
@@ -92,7 +92,7 @@ struct ResourceReadingTests {
   }
 
   @Test(
-    "A list has its singular in the names of members",
+    "Foreign key names are derived from the singular of a list name",
     arguments: [
       ("projects", ["project_id"]), ("categories", ["categorie_id", "category_id"]),
       ("movies", ["movie_id", "movy_id"]),
@@ -111,7 +111,7 @@ struct ResourceReadingTests {
     #expect(try server.send("PATCH", "/tasks/t1", "{}").headers["Cache-Control"] == nil)
   }
 
-  @Test("Ids that paths write in another way, and spellings of one letter that are two ids")
+  @Test("Percent-encoded ids are decoded, and different Unicode spellings are different ids")
   func paths() throws {
     let server = try Served(
       ["a b": "[{\"id\":\"x/y\"},{\"id\":\"..\"},{\"id\":\"\u{E9}\"},{\"id\":\"e\u{301}\"},{\"id\":\"50%\"}]"])

@@ -4,9 +4,10 @@ import StrataRemote
 import StrataTestSupport
 import Testing
 
-@Suite("strata-serve, as it is run")
+@Suite("strata-serve in its own process")
 struct ServeProcessTests {
-  @Test("It prints its address, answers, logs, and exits cleanly after a signal", arguments: [SIGINT, SIGTERM])
+  @Test(
+    "strata-serve prints its address, responds, logs and exits cleanly after a signal", arguments: [SIGINT, SIGTERM])
   func serving(signal: Int32) async throws {
     let server = try ServeProcess()
     #expect(server.line.hasPrefix("serving projects (2), tasks (5) at http://127.0.0.1:"))
@@ -41,7 +42,7 @@ struct ServeProcessTests {
       ])
   }
 
-  @Test("Content of 16 MiB is taken")
+  @Test("strata-serve accepts content of 16 MiB")
   func largeContent() async throws {
     let server = try ServeProcess("-q")
     let body = #"{"id":"x","a":""# + String(repeating: "x", count: (16 << 20) - 17) + #""}"#
@@ -52,7 +53,7 @@ struct ServeProcessTests {
     #expect(try server.log.isEmpty)
   }
 
-  @Test("Changes to a folder are there when it is served again, and tags are the same")
+  @Test("Written changes and ETags persist when a folder is served again")
   func folders() async throws {
     let scratch = try Scratch()
     _ = try scratch.file("notes.json", #"[{"id":1,"text":"a"}]"#)
@@ -72,7 +73,7 @@ struct ServeProcessTests {
     #expect(second.stop() == 0)
   }
 
-  @Test("Many ask at once, and each change counts")
+  @Test("Concurrent requests apply each change exactly once")
   func concurrency() async throws {
     let server = try ServeProcess("-q")
     let site = server.site
@@ -89,7 +90,7 @@ struct ServeProcessTests {
   }
 
   @Test(
-    "An answer that is under way is waited for after a signal, but not for ever, and the end is a good one",
+    "After a signal, strata-serve waits a limited time for pending responses and exits cleanly",
     arguments: [(1500, 200), (300_000, 503)])
   func stoppingWhileAnswering(latency: Int, status: Int) async throws {
     // On a slow machine the request or its response may come too late, so each is attempted several times.
@@ -106,7 +107,7 @@ struct ServeProcessTests {
     #expect(answers.last == status, "\(answers)")
   }
 
-  @Test("A port in use is an error, and a released one is not")
+  @Test("Listening on a port fails while it is in use and works after it is released")
   func ports() throws {
     let first = try ServeProcess()
     let port = try #require(first.base.split(separator: ":").last?.split(separator: "/").first).description
@@ -115,7 +116,7 @@ struct ServeProcessTests {
     #expect(try ServeProcess("--port", port).base == first.base)
   }
 
-  @Test("It is there for this machine alone, and under no other name")
+  @Test("strata-serve rejects requests whose Host is not localhost")
   func hosts() async throws {
     let server = try ServeProcess("-q")
     try await server.send("GET", "/tasks", nil, ["Host": "example.com"]).expectProblem(421)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataServer
 
-@Suite("Folders that are served")
+@Suite("Served folders")
 struct ServedFolderTests {
   let scratch: Scratch
 
@@ -33,7 +33,7 @@ struct ServedFolderTests {
   }
 
   @Test(
-    "A file without a list of records is named, without its values",
+    "A file without a valid list of records is reported by name, without its values",
     arguments: [
       ("", "empty"), ("{", "line 1"), ("5", "an integer; an array"), ("{}", "an object; an array"),
       (#"{"b": []}"#, "under the name of the file"), (#"{"a": [], "b": 1}"#, "nothing else"),
@@ -59,7 +59,7 @@ struct ServedFolderTests {
   }
 
   @Test(
-    "Arguments that make no sense",
+    "Invalid arguments are rejected",
     arguments: [
       ["--port", "70000"], ["--port=-1"], ["--latency=-1"], ["--fail", "1.1"], ["--fail=-0.1"], ["--fail", "nan"],
       ["--max-age=-1"], ["--page-size", "0"], ["--token", ""], ["--token", "a b"], ["--token", "ä"],
@@ -76,7 +76,7 @@ struct ServedFolderTests {
     return error?.message ?? ""
   }
 
-  @Test("Changes are in the file before they are answered, in its form")
+  @Test("Changes are written in the file's format before the response")
   func writing() throws {
     _ = try scratch.file("a.json", #"[{"id":1,"n":9007199254740993,"é":null}]"#)
     _ = try scratch.file("b.json", "{\n\"b\": [{\"id\": \"x\"}]}\n")
@@ -109,14 +109,14 @@ struct ServedFolderTests {
     #expect(try ServedFolder(scratch.url.path).lists.map { $0.records.map(\.id) } == [["2"], ["x", "w"]])
   }
 
-  @Test("Without being told so, nothing is written")
+  @Test("Files are not written without --write")
   func keeping() throws {
     _ = try scratch.file("a.json", "[]")
     #expect(try served(write: false).send("POST", "/a", "{}").status == 201)
     #expect(try scratch.data("a.json") == Data("[]".utf8))
   }
 
-  @Test("A concurrent change by another program is kept")
+  @Test("A change by another program is kept, and the request fails")
   func othersWho() throws {
     _ = try scratch.file("a.json", #"[{"id":1}]"#)
     let server = try served()

@@ -25,7 +25,7 @@ struct CodingKeysTests {
     diagnostics("@Model(version: 1)\nstruct A: Codable {\n\(members)\n}")
   }
 
-  @Test("Fields have what @Field(json:) would give them")
+  @Test("CodingKeys give fields the same JSON keys as @Field(json:)")
   func keys() {
     let source = { (title: String, keys: String) in
       #"""
@@ -69,7 +69,7 @@ struct CodingKeysTests {
   }
 
   @Test(
-    "The key of a case is its raw value, as text for a path of one key",
+    "The JSON key of a case is its raw value, with path syntax escaped",
     arguments: [
       (#"case a = "x""#, #", json: "x""#),
       (#"case a = "a""#, #", json: "a""#),
@@ -95,7 +95,7 @@ struct CodingKeysTests {
   }
 
   @Test(
-    "Without strings, a case is the name of its property",
+    "Without String raw values, the JSON key of a case is its property's name",
     arguments: ["CodingKey { case a }", "Int, CodingKey { case a = 7 }", "Swift.CodingKey { case a }"])
   func names(_ keys: String) {
     let members = "var a = 1, b = 2\nenum CodingKeys: \(keys)"
@@ -103,7 +103,7 @@ struct CodingKeysTests {
     #expect(fields(members) == ["\"a\", default: { 1 }", "\"b\", json: .none, default: { 2 }"])
   }
 
-  @Test("Declarations with more than one property, computed properties, and cases of none")
+  @Test("Multiple declarations are read, and computed properties and unmatched cases are ignored")
   func properties() {
     #expect(
       fields(
@@ -123,7 +123,7 @@ struct CodingKeysTests {
         == ["\"default\", Int.self, json: \"x\""])
   }
 
-  @Test("@Field(json:) wins, and its other arguments stay")
+  @Test("@Field(json:) takes precedence over CodingKeys, and its other arguments are kept")
   func field() {
     let keys = "\nenum CodingKeys: String, CodingKey { case a = \"x\" }"
     #expect(fields("@Field(json: \"y\") var a = 1" + keys) == ["\"a\", json: \"y\", default: { 1 }"])
@@ -139,7 +139,7 @@ struct CodingKeysTests {
     #expect(said("@Field(json: \"z\") let b: Int\nvar a = 1" + keys).isEmpty)
   }
 
-  @Test("A property without a case is not in JSON, where JSON can be read without it")
+  @Test("A property without a case is excluded from JSON, and needs a default")
   func noCase() {
     let keys = "\nenum CodingKeys: String, CodingKey { case a }"
     for (property, field) in [
@@ -162,7 +162,7 @@ struct CodingKeysTests {
   }
 
   @Test(
-    "A property without a case in a type that codes itself keeps its name, with a warning",
+    "A property without a case in a type with its own coding keeps its name, with a warning",
     arguments: [
       ("init(from decoder: any Decoder) throws {}", "init(from:)"),
       ("init(from decoder: Swift.Decoder) throws {}", "init(from:)"),
@@ -191,7 +191,7 @@ struct CodingKeysTests {
     #expect(said("var a = 1\n\(method)").count == 1)
   }
 
-  @Test("Other initializers and methods are no coding")
+  @Test("Other initializers and methods do not count as custom coding")
   func otherMethods() {
     for method in [
       "init(from other: Date) {}", "init(from decoder: any Decoder, more: Int) {}", "func encode(to text: String) {}",
@@ -202,7 +202,7 @@ struct CodingKeysTests {
   }
 
   @Test(
-    "Undetermined keys are a warning, until each property has @Field(json:)",
+    "CodingKeys that cannot be read give a warning unless each property has @Field(json:)",
     arguments: [
       ("typealias CodingKeys = Keys", "4:11", "a type alias"),
       ("enum CodingKeys: Keys, CodingKey { case a = \"x\" }", "4:41", "raw values of the type 'Keys'"),
@@ -223,7 +223,7 @@ struct CodingKeysTests {
     #expect(said("@Field(json: \"x\") var a = 1\n" + keys).isEmpty)
   }
 
-  @Test("Other types inside of a model, and the CodingKeys of an enum, are not read")
+  @Test("CodingKeys that are not an enum, or that belong to a nested type or an enum model, are ignored")
   func others() {
     #expect(fields("var a = 1\nstruct CodingKeys: CodingKey {}") == ["\"a\", default: { 1 }"])
     #expect(
@@ -235,7 +235,7 @@ struct CodingKeysTests {
     #expect(diagnostics(source).isEmpty)
   }
 
-  @Test("Classes, and observable ones, whose properties are stored under other names")
+  @Test("CodingKeys of observable classes may use the underscored names of stored properties")
   func classes() {
     let keys = "enum CodingKeys: String, CodingKey { case _a = \"x\", _b, c = \"z\" }"
     let all = "var a = 1\nvar b = 2\n@ObservationIgnored var c = 3\n"

@@ -8,7 +8,7 @@ import Testing
     "a merge fails if it changes the constant 'name' of an object; declare the property with var, or write "
     + "@Field(merge: .keepLocal)"
 
-  @Test("A policy for a constant beside variables is a warning")
+  @Test("A merge policy for a constant in a class with variables gives a warning")
   func beside() {
     let source = """
       @Model(version: 1) final class Author {
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "Where the object is replaced, or keeps its own, or is a struct, there is no warning",
+    "A merge policy for a constant gives no warning if a merge never sets the constant",
     arguments: [
       "final class Author { let id: Int; @Field(merge: .max) let name: String }",
       "final class Author { var id: Int; @Field(merge: MergePolicy.keepLocal) let name: String }",

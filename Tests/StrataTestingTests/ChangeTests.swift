@@ -203,7 +203,7 @@ struct Text: DescribedModel {
 }
 
 extension ProbeTests {
-  @Suite("Changes of a model") struct ChangeTests {
+  @Suite("Model changes") struct ChangeTests {
     private func problems(_ declaration: Probe.Declaration, _ folder: URL, records: Bool = false) throws -> [String] {
       Probe.declare(declaration)
       do { try SchemaLock(Probe.self, folder: folder, records: records).check() } catch let error as SchemaLockError {
@@ -212,7 +212,7 @@ extension ProbeTests {
       return []
     }
 
-    @Test("Each kind of change is caught, or passes, as the table in Docs/Evolving.md says", arguments: Change.all)
+    @Test("The schema lock treats each kind of change as the table in Docs/Evolving.md states", arguments: Change.all)
     func kinds(change: Change) throws {
       try withFolder { (folder: URL) throws in
         #expect(try problems(change.before, folder, records: true) == [])

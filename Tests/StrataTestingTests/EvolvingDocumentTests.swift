@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Docs/Evolving.md")
 struct EvolvingDocumentTests {
-  @Test("Its table lists the kinds of change that are tested, with what they need")
+  @Test("The table lists the tested kinds of change and what each one needs")
   func table() throws {
     let text = try String(contentsOf: Repository.root.appendingPathComponent("Docs/Evolving.md"), encoding: .utf8)
     let section = try #require(text.components(separatedBy: "## What each change needs").last)

@@ -68,7 +68,7 @@ private struct Counted: DescribedModel, PostDecoding {
   mutating func didDecode(from source: DecodingSource) throws { opened += 1 }
 }
 
-/// An enum with payloads, one of which holds the enum.
+/// An enum with payloads, one of which contains the enum itself.
 private enum Tree: EnumModel {
   case leaf(Text)
   indirect case node(Tree, Tree?)
@@ -118,7 +118,7 @@ extension ProbeTests {
 
     private let title = FieldInfo("title", String.self)
 
-    @Test("A version that is not recorded is a problem, and recording it is the remedy")
+    @Test("An unrecorded version is a problem until it is recorded")
     func recording() throws {
       try withFolder { (folder: URL) throws in
         declare(1, title)
@@ -131,7 +131,7 @@ extension ProbeTests {
             "1.json", "1.strata",
           ])
         #expect(try problems(Probe.self, in: folder) == [])
-        // A file is never changed.
+        // A recorded file is never changed.
         declare(1, title, FieldInfo("note", String?.self))
         let before = try Data(contentsOf: folder.appendingPathComponent("Issue/1.json"))
         #expect(try problems(Probe.self, in: folder, records: true).count == 1)
@@ -139,12 +139,12 @@ extension ProbeTests {
       }
     }
 
-    @Test("The models inside are locked too, whatever their fields are")
+    @Test("Nested models are also recorded, with fields of any type")
     func inside() throws {
       try withFolder { (folder: URL) throws in
         #expect(try problems(Wide.self, in: folder, records: true) == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["Owner", "Text", "Wide"])
-        // Twice, as dates and UUIDs are others each time.
+        // Checked twice, because dates and UUIDs differ each time.
         for _ in 0..<2 { #expect(try problems(Wide.self, in: folder) == []) }
         let wides = try ArchiveDecoder().decode(
           [Wide].self, from: Data(contentsOf: folder.appendingPathComponent("Wide/1.strata")))
@@ -172,7 +172,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A recorded version that the steps no longer reach is a problem")
+    @Test("A recorded version that is older than the first step is a problem")
     func unreachable() throws {
       try withFolder { (folder: URL) throws in
         declare(1, title)
@@ -187,7 +187,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A model below a recorded version is a problem")
+    @Test("A model version lower than a recorded one is a problem")
     func lowered() throws {
       try withFolder { (folder: URL) throws in
         declare(4, title)
@@ -200,7 +200,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A name that no model has any more is a problem")
+    @Test("A recorded model name that no model has anymore is a problem")
     func lost() throws {
       try withFolder { (folder: URL) throws in
         declare(1, title)
@@ -211,7 +211,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("The step that led to a recorded version does not change")
+    @Test("Changing the step to a recorded version is a problem")
     func step() throws {
       try withFolder { (folder: URL) throws in
         func steps(_ operation: MigrationOperation) -> [MigrationStep] {
@@ -232,7 +232,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("The next step is drafted, with renamed fields guessed by type and name")
+    @Test("The lock drafts the next step and guesses renamed fields by type and name")
     func draft() throws {
       try withFolder { (folder: URL) throws in
         declare(
@@ -258,7 +258,7 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("stars", String.self))
         #expect(try problems(Probe.self, in: folder, records: true) == [])
-        // The texts of the archive are no numbers.
+        // The strings in the archive are not numbers.
         declare(
           2, FieldInfo("stars", Int.self),
           steps: [.init(fromVersion: 1, toVersion: 2, operations: [.convert("stars", .toInteger)])])
@@ -269,7 +269,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A step to an older version does not change either")
+    @Test("Changing a step to an older version is a problem")
     func olderStep() throws {
       try withFolder { (folder: URL) throws in
         let stars = FieldInfo("stars", Int.self)
@@ -291,7 +291,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A field that is renamed twice, and declares its former keys, needs no step")
+    @Test("A field that is renamed twice and declares its former keys needs no step")
     func renamedTwice() throws {
       try withFolder { (folder: URL) throws in
         declare(1, title)
@@ -304,7 +304,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A model inside that is renamed, and declares its former name, needs no step of the model around it")
+    @Test("Renaming a nested model that declares its former name is a problem of that model only")
     func renamedInside() throws {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("text", Text.self))
@@ -315,7 +315,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("Of a model without possible values, the file says why it has no golden archive")
+    @Test("The recorded file of a model without possible values states why it has no golden archive")
     func impossible() throws {
       try withFolder { (folder: URL) throws in
         for _ in 0..<2 { #expect(try problems(Parent.self, in: folder, records: true) == []) }
@@ -327,7 +327,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A model whose hook changes it is locked, too")
+    @Test("A model whose hook changes it can be recorded and checked")
     func hook() throws {
       try withFolder { (folder: URL) throws in
         #expect(try problems(Counted.self, in: folder, records: true) == [])
@@ -336,7 +336,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A former key that is no longer declared is a problem, because older values are not read any more")
+    @Test("Removing a former key is a problem, because older values would not be read")
     func formerKeyRemoved() throws {
       try withFolder { (folder: URL) throws in
         declare(1, title)
@@ -352,7 +352,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A default for a field whose value is under a former key is a problem")
+    @Test("A step that sets the default of a field with a former key is a problem")
     func defaultForRenamed() throws {
       try withFolder { (folder: URL) throws in
         declare(1, title)
@@ -365,7 +365,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("Steps that are removed are a problem")
+    @Test("Removing a recorded step is a problem")
     func stepsRemoved() throws {
       try withFolder { (folder: URL) throws in
         let stars = FieldInfo("stars", Int.self, default: { 0 })
@@ -383,7 +383,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A step that is missing in a chain is a problem, with the changes and a draft")
+    @Test("A missing step in a chain is a problem with a draft of the step")
     func chainTooShort() throws {
       try withFolder { (folder: URL) throws in
         let first = MigrationStep(fromVersion: 1, toVersion: 2, operations: [.setDefault("stars", 5)])
@@ -399,7 +399,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A step that renames a field to a narrower type is a problem")
+    @Test("A step that renames a field to a narrower type without converting it is a problem")
     func narrowed() throws {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("count", Int.self))
@@ -415,7 +415,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A version that may read newer data, and would misread it, is a problem")
+    @Test("An oldest reader that would misread newer data is a problem")
     func floors() throws {
       try withFolder { (folder: URL) throws in
         func problems(_ version: Int, _ fields: [FieldInfo], reader: Int? = nil, records: Bool = true) throws
@@ -460,7 +460,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("An enum that holds itself is locked, with its cases")
+    @Test("A recursive enum is recorded with its cases")
     func tree() throws {
       try withFolder { (folder: URL) throws in
         #expect(try problems(Tree.self, in: folder, records: true) == [])
@@ -471,7 +471,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("Raw values with any characters are listed")
+    @Test("Enums whose raw values contain any characters are recorded")
     func oddRawValues() throws {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("odd", [OddValues].self))
@@ -484,7 +484,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("Nothing is recorded while a model inside has a problem")
+    @Test("No version is recorded while a nested model has a problem")
     func recordingTogether() throws {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("text", Text?.self))
@@ -498,7 +498,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("Names that are no names of files are escaped")
+    @Test("Model names that are not valid file names are escaped")
     func names() throws {
       try withFolder { (folder: URL) throws in
         for name in ["../up", ".", "Space.Podcast", "Page<Issue>", "a/b"] {

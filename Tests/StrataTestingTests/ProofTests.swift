@@ -216,7 +216,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("A fault is shown with the fields that it needs")
+    @Test("A fault is reported with only the fields that cause it")
     func shrunk() throws {
       let history = try #require(History.faults.first { $0.name.contains("truncates") })
       try withFolder { (folder: URL) throws in
@@ -227,7 +227,7 @@ extension ProbeTests {
       }
     }
 
-    @Test("Values of the app make a conversion provable")
+    @Test("A proof of a conversion passes with sample values from the app")
     func values() throws {
       let history = try #require(History.faults.first { $0.name.contains("a conversion fails") })
       try withFolder { (folder: URL) throws in
@@ -239,7 +239,7 @@ extension ProbeTests {
     struct Tag: RawRepresentable, Archivable { var rawValue: String }
 
     @Test(
-      "An enum that does not list its cases is a problem until it is CaseIterable, also for versions recorded before")
+      "A proof requires an enum to be CaseIterable, even for versions recorded earlier")
     func unlistedEnum() throws {
       func versions<T: Archivable>(_ type: T.Type) -> [Probe.Declaration] {
         let old = FieldInfo("tags", [String: [T?]].self)
@@ -265,7 +265,7 @@ extension ProbeTests {
           == [])
     }
 
-    @Test("A closure that was changed after a version was recorded is a problem")
+    @Test("Changing a closure after its version was recorded is a problem")
     func changedClosure() throws {
       func history(_ text: String) -> History {
         History(
@@ -289,11 +289,11 @@ extension ProbeTests {
       }
     }
 
-    /// Surroundings that must not change the result of a step. In this test they do.
+    /// Conditions that must not change the result of a step, but do in this test.
     enum Surroundings: String, CaseIterable { case timeZone, locale, typeOfToday }
 
     @Test(
-      "A closure that depends on the machine or on a type of today is a problem elsewhere",
+      "A closure that depends on the time zone, the locale or a current type is a problem",
       arguments: Surroundings.allCases)
     func surroundings(_ surroundings: Surroundings) throws {
       let isElsewhere = Mutex(false)
@@ -303,7 +303,7 @@ extension ProbeTests {
           .custom("describe the day", changes: ["day"]) { record in
             guard case .date(let date)? = record["day"] else { return }
             let isElsewhere = isElsewhere.withLock { $0 }
-            // As `Calendar.current` and `Locale.current` are, and as a release with other cases is.
+            // Simulates another `Calendar.current`, another `Locale.current`, and a release with other cases.
             switch surroundings {
             case .timeZone:
               var calendar = Calendar(identifier: .gregorian)

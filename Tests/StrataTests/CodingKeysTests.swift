@@ -117,7 +117,7 @@ struct CodingKeysTests {
     try String(decoding: JSONWriter(sortsKeys: true).write(JSONReader().read(json)), as: UTF8.self)
   }
 
-  @Test("JSONEncoder and JSONDecoder write and read the same documents, and archives keep every property")
+  @Test("JSONEncoder and JSONDecoder are compatible with Strata's JSON, and archives keep every property")
   func sameAsCodable() throws {
     var random = SeededRandom(seed: 0xC0D1)
     var adapter = try JSONAdapter<CodedIssue>()
@@ -134,7 +134,7 @@ struct CodingKeysTests {
     }
   }
 
-  @Test("Archives have the names of the properties, and are those of a model without CodingKeys")
+  @Test("Archives use the property names as keys and ignore CodingKeys")
   func archiveKeys() throws {
     #expect(
       CodedIssue.schema.fields.map(\.key) == [
@@ -147,7 +147,7 @@ struct CodingKeysTests {
     #expect(try ArchiveEncoder().encode(label) == ArchiveEncoder().encode(record))
   }
 
-  @Test("A merge reads the same keys, and leaves alone what JSON does not hold")
+  @Test("A merge uses the keys from CodingKeys and keeps properties that have no case")
   func merge() throws {
     var issue = CodedIssue(id: 1, title: "a", isSelected: true, draft: "b", createdAt: 3)
     let document = #"{"issue_title": "c", "title": "d", "isSelected": false, "draft": null, "made_at": 4}"#
@@ -164,7 +164,7 @@ struct CodingKeysTests {
     enum CodingKeys: String, CodingKey { case createdAt, updatedAt = "updatedAt" }
   }
 
-  @Test("A convention applies to cases without a raw value")
+  @Test("A naming convention applies to cases without a raw value")
   func convention() throws {
     let adapter = try JSONAdapter<Dated>(convention: .snakeCase)
     #expect(try String(decoding: adapter.encode(Dated()), as: UTF8.self) == #"{"created_at":1,"updatedAt":2}"#)
@@ -172,7 +172,7 @@ struct CodingKeysTests {
     #expect(read == Dated(createdAt: 4, updatedAt: 5))
   }
 
-  @Test("Each class of a hierarchy has its own keys")
+  @Test("Each class of a hierarchy uses its own CodingKeys")
   func classes() throws {
     let dog = CodedDog()
     (dog.name, dog.age, dog.breed, dog.isGood) = ("Rex", 3, "mixed", false)
@@ -186,7 +186,7 @@ struct CodingKeysTests {
     #expect((decoded.name, decoded.breed, decoded.isGood) == ("Rex", "mixed", false))
   }
 
-  @Test("An @Observable class names its storage in CodingKeys")
+  @Test("The CodingKeys of an @Observable class may name its underscored storage")
   func observable() throws {
     let playlist = CodedPlaylist()
     (playlist.title, playlist.plays, playlist.isOpen, playlist.note) = ("a", 4, true, "b")

@@ -50,7 +50,7 @@ struct ContractTests {
     return names
   }
 
-  @Test("Each item has one row, in order")
+  @Test("Each contract item has exactly one row, in order")
   func items() throws {
     let items = try Self.rows().map(\.item)
     let wanted =
@@ -64,7 +64,7 @@ struct ContractTests {
     }
   }
 
-  @Test("Each test that a row quotes is there, and one of them bears the number of the item")
+  @Test("Each test quoted in a row exists, and one of them has the item's number in its title")
   func quotes() throws {
     let names = try Self.names()
     for row in try Self.rows() {
@@ -88,7 +88,7 @@ struct ContractTests {
     }
   }
 
-  @Test("A number in the name of a test is that of an item")
+  @Test("Each contract number in a test title belongs to an item")
   func numbers() throws {
     for name in try Self.names().values.joined() {
       for match in name.matches(of: /\b([A-Z]{1,2})-([0-9]+)\b/) {

@@ -297,9 +297,9 @@ private func inTransaction(_ queue: DatabaseQueue, _ entities: EntityStore, _ bo
   // Entities:end
 }
 
-@Suite("The guide of entities")
+@Suite("The entities guide")
 struct EntityGuideTests {
-  @Test("the programs of the page are these, and run")
+  @Test("The guide contains the code and the output of these programs, and they run")
   func programs() async throws {
     let queue = try DatabaseQueue()
     try migrate(queue)
@@ -309,7 +309,7 @@ struct EntityGuideTests {
     try await stale(queue)
     try withFolder { folder in try members(DatabaseQueue(), folder.appending(path: "backup.sqlite")) }
     let page = try Repository.text("Docs/Entities.md")
-    // The lines of the output that the page shows.
+    // The page shows these lines of the output.
     #expect(page.contains(trace.joined(separator: "\n")), "\(trace.joined(separator: "\n"))")
     let blocks = page.components(separatedBy: "```swift\n").dropFirst().compactMap {
       $0.components(separatedBy: "```").first

@@ -86,7 +86,7 @@ func entries(ofDefault data: Data) throws -> [JournalEntry] {
 }
 // FromCodable:end
 
-@Suite("The guide from Codable")
+@Suite("The Codable migration guide")
 struct FromCodableGuideTests {
   private let old = [
     BeforeStrata.JournalEntry(
@@ -100,7 +100,7 @@ struct FromCodableGuideTests {
     }
   }
 
-  @Test("The code of the page is this code")
+  @Test("The guide contains the code of these programs")
   func code() throws {
     let later = Repository.root.appending(path: "Tests/StrataCoreTests/Migration/FromCodableLaterTests.swift").path
     let programs = try Repository.examples("FromCodable") + Repository.examples("FromCodable", in: later)
@@ -109,7 +109,7 @@ struct FromCodableGuideTests {
     #expect(programs.count == 2 && blocks.count == 6 && missing.isEmpty, "\(blocks.count) \(missing)")
   }
 
-  @Test("The JSON file is taken over, and both files have the same entries afterwards")
+  @Test("The app imports the old JSON file and keeps it readable for the older app")
   func takenOver() throws {
     try withFolder { folder in
       let journal = Journal(folder: folder)
@@ -122,7 +122,7 @@ struct FromCodableGuideTests {
     }
   }
 
-  @Test("Edits of the older app after a step back are loaded, and so is an archive that is newer than the JSON file")
+  @Test("The app loads whichever is newer, the JSON file of the older app or the archive")
   func steppedBack() throws {
     try withFolder { folder in
       let journal = Journal(folder: folder)
@@ -137,7 +137,7 @@ struct FromCodableGuideTests {
     }
   }
 
-  @Test("The mapping reads JSON with dates of either kind, and errors name the place")
+  @Test("The mapping reads JSON with both date formats, and its errors contain the path")
   func mapping() throws {
     let json = try JSONEncoder().encode(old)
     #expect(try entries(ofDefault: json) == today)

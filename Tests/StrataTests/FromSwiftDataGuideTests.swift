@@ -94,14 +94,14 @@ extension SavedTrip {
 }
 // FromSwiftData:end
 
-@Suite("The guide from SwiftData")
+@Suite("The SwiftData migration guide")
 struct FromSwiftDataGuideTests {
   private func row(_ name: String) -> Trip {
     let stops = [Stop(place: "Rome", position: 1), Stop(place: "Milan", position: 0)]
     return Trip(id: UUID(), name: name, start: Date(timeIntervalSinceReferenceDate: 0.1), stops: stops)
   }
 
-  @Test("The code of the page is this code, except for blocks that import SwiftData")
+  @Test("The guide contains the code of this program, except in blocks that import SwiftData")
   func code() throws {
     let program = try #require(Repository.examples("FromSwiftData").first)
     let blocks = try Repository.blocks(in: Repository.text("Docs/FromSwiftData.md"))
@@ -110,7 +110,7 @@ struct FromSwiftDataGuideTests {
     #expect(compiled.count == 4 && blocks.count == 7 && missing.isEmpty, "\(blocks.count) \(missing)")
   }
 
-  @Test("Rows are taken over once, and later edits and deletions stay")
+  @Test("Rows are imported only once, so later edits and deletions are kept")
   func takenOver() async throws {
     let rows = [row("South"), row("North")]
     let saved = rows.map { SavedTrip($0) }
@@ -126,7 +126,7 @@ struct FromSwiftDataGuideTests {
     #expect(try await trips.all() == [edited])
   }
 
-  @Test("A trip updates its row")
+  @Test("A trip updates its SwiftData row")
   func updated() {
     let row = row("South")
     var trip = SavedTrip(row)

@@ -43,7 +43,7 @@ enum ByHand {
 }
 
 @Suite struct HandWrittenTests {
-  @Test("M-14, U-27: models of one name, by hand and by the macro, read each other's archives in one process")
+  @Test("M-14, U-27: handwritten and macro models with the same name write equal archives in one process")
   func sameBytes() throws {
     let made = ByMacro.Repository(id: 1, name: "n", stargazers: 3, labels: ["a"], owner: nil, state: .closed)
     let written = ByHand.Repository(

@@ -31,16 +31,16 @@ extension Tile: Migratable {
 }
 // Migrating:end
 
-@Suite("The guide to migrating")
+@Suite("The migration guide")
 struct MigratingGuideTests {
-  @Test("The enum with payloads of the guide is this one")
+  @Test("The guide contains the code of this enum with payloads")
   func example() throws {
     let program = try #require(Repository.examples("Migrating").first)
     #expect(try Repository.text("Docs/Migrating.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
   @Test(
-    "A step writes enums with payloads",
+    "A migration step creates enum cases with payloads",
     arguments: [
       ([("radius", 1.5)], .circle(radius: 1.5)), ([("name", "star")], .named("star")), ([], .dot),
     ] as [([(String, ArchiveValue)], TileShape)])

@@ -113,7 +113,7 @@ struct Shelf {
 }
 
 @Suite struct ModelShapeTests {
-  @Test("A-15: what cannot be archived is an error with type and path, and the cause unchanged")
+  @Test("A-15: encoding errors have the type, the path and the original error")
   func failingEncoding() throws {
     let shelf = Shelf(byName: ["a": Shelf.Part(), "b": Shelf.Part(contents: Refusing())])
     let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode([shelf]) }
@@ -154,7 +154,7 @@ struct Shelf {
     #expect(Oddities.schema.fields.map(\.key) == keys + ["clamped", "limited", "observed", "secret"])
   }
 
-  @Test("M-15, U-6: a schema is made once, for each set of arguments of a generic model")
+  @Test("M-15, U-6: a generic model has one schema for each set of type arguments")
   func genericModels() throws {
     let box = Box(content: Outer.Inner(kind: .open), tag: Plain(), history: [Outer.Inner()])
     #expect(try archived(box) == box)
@@ -176,7 +176,7 @@ struct Shelf {
     #expect(try archived(Outer.Object()).kind == .closed)
   }
 
-  @Test("A-4: an excluded field takes its default")
+  @Test("A-4: decoding sets an excluded field to its default")
   func excludedFieldTakesItsDefault() throws {
     let ticket = Ticket(id: 1, retrievedAt: .now, a: 0, b: 0)
     #expect(try archived(ticket).retrievedAt == .distantPast)

@@ -101,11 +101,11 @@ final class SquareOutline: Outline {
 @Model(version: 1)
 struct Void0: Equatable {}
 
-@Suite("Validation of models with the macro")
+@Suite("Validation of macro models")
 struct ModelValidationTests {
   private let good = Article(id: 1, title: "Crash", author: "a", selection: 4)
 
-  @Test("V-2, V-8, M-8: JSON is finished and validated, with every failure")
+  @Test("V-2, V-8, M-8: decoding JSON runs the hook, validates the model and reports every failure")
   func json() throws {
     let article = try Article(fromJSON: Data(#"{"id": 1, "title": " Crash ", "user": {"login": "a"}}"#.utf8))
     #expect(article.title == "Crash")
@@ -120,7 +120,7 @@ struct ModelValidationTests {
       ])
   }
 
-  @Test("V-2: the rules of a class that is not final are those of its subclasses too")
+  @Test("V-2: subclasses inherit the validation rules of their superclass")
   func hierarchy() throws {
     #expect(try SquareOutline(fromJSON: Data(#"{"name": "a", "side": 2}"#.utf8)).side == 2)
     let error = try #require(throws: ArchiveError.self) {
@@ -134,7 +134,7 @@ struct ModelValidationTests {
     #expect(archiveError { try archived(SquareFrame()) }?.code == .invalid && !SquareFrame().isValid)
   }
 
-  @Test("V-2, V-7, A-11: an archive is validated on the fast path, and can be read without")
+  @Test("V-2, V-7, A-11: decoding an archive validates models unless validation is disabled")
   func archive() throws {
     let data = try ArchiveEncoder().encode([good, Article(id: 0, title: "x", author: "a")])
     let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Article].self, from: data) }
@@ -143,7 +143,7 @@ struct ModelValidationTests {
   }
 
   @Test(
-    "M-3: what is transitory is in dictionaries, copies, merges and archives, and not in equality, hash, description")
+    "M-3: transitory fields are archived, copied and merged, but not compared, hashed or described")
   func transitory() throws {
     var read = good
     read.reads = 5
@@ -157,7 +157,7 @@ struct ModelValidationTests {
     #expect("\(read)" == "\(good)" && !"\(read)".contains("reads"))
   }
 
-  @Test("M-3: a property with storage none takes part in nothing, and stays in copies and merges of a struct")
+  @Test("M-3: a property with storage none is not a field, but copying and merging a struct keeps its value")
   func none() throws {
     #expect(try good.dictionaryValue["selection"] == nil)
     #expect(Article.schema.fields.allSatisfy { $0.key != "selection" })
@@ -169,7 +169,7 @@ struct ModelValidationTests {
     #expect(good == Article(id: 1, title: "Crash", author: "a", selection: 5))
   }
 
-  @Test("M-15: fields may have any name")
+  @Test("M-15: fields can have any name")
   func names() throws {
     let awkward = Awkward()
     #expect(try Awkward(dictionary: awkward.dictionaryValue) == awkward)
@@ -183,7 +183,7 @@ struct ModelValidationTests {
     #expect(Void0().fieldDescription() == "Void0()")
   }
 
-  @Test("M-11, V-2: objects: copies are other objects, merges are all or nothing")
+  @Test("M-11, V-2: copy(updating:) returns a new object, and an invalid merge leaves the object unchanged")
   func objects() throws {
     let gauge = Gauge(id: 1, level: 5)
     gauge.onChange = {}

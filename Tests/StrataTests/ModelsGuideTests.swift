@@ -17,15 +17,15 @@ struct Card: FieldHashable {
 }
 // Models:end
 
-@Suite("The guide to models")
+@Suite("The models guide")
 struct ModelsGuideTests {
-  @Test("The model of the page is this one")
+  @Test("The guide contains the code of this model")
   func example() throws {
     let program = try #require(Repository.examples("Models").first)
     #expect(try Repository.text("Docs/Models.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
-  @Test("Its comments are true")
+  @Test("The comments in the guide's code are true")
   func card() throws {
     let newer = ModelRecord(
       typeName: "Card", modelVersion: 1, fields: [("id", 1), ("stage", "paused"), ("color", "red")])

@@ -37,9 +37,9 @@ private final class Nodes {
   var second: Second.Node?
 }
 
-@Suite("Registered names")
+@Suite("Types with the same registered name")
 struct NameTests {
-  @Test("U-27: two types of one name in one model are archived and validated as what they are")
+  @Test("U-27: two types with the same name in one model are archived and validated correctly")
   func archives() throws {
     let both = Both(first: First.Item(value: 5), second: Second.Item(value: 6))
     #expect(try archived(both) == both)
@@ -48,7 +48,7 @@ struct NameTests {
     #expect(error?.code == .invalid && error?.pathDescription == "second.value")
   }
 
-  @Test("U-27: what works on values refuses a name that two types have, and never takes one for the other")
+  @Test("U-27: JSON adapters and merges reject a name that two types share")
   func values() throws {
     var both = Both(first: First.Item(value: 5), second: Second.Item(value: 6))
     let before = both

@@ -84,7 +84,7 @@ struct Tree: Equatable {
   ])
   func payloads(_ payment: Payment) throws { #expect(try archived(payment) == payment) }
 
-  @Test("The schema of an enum has the keys of its associated values, in the order of their types")
+  @Test("The schema of an enum lists the labels of its associated values in order")
   func labels() {
     func labels<M: VersionedModel>(_ type: M.Type) -> [[String]] { type.schema.cases.map(\.labels) }
     #expect(labels(Payment.self) == [[], ["number", "expiry"], ["_0", "_1"], ["in"]])
@@ -103,7 +103,7 @@ struct Tree: Equatable {
     enum Way: Equatable { case cash, cheque, card }
   }
 
-  @Test("A-17: a case that comes in between leaves archives as they are")
+  @Test("A-17: archives still open after a case is inserted before another one")
   func caseInBetween() throws {
     let data = try ArchiveEncoder().encode([Before.Way.card, .cash])
     #expect(try ArchiveDecoder().decode([After.Way].self, from: data) == [.card, .cash])

@@ -162,7 +162,7 @@ struct ReadmeTests {
     try #require(readme.get().components(separatedBy: "\n## Try it\n").first)
   }
 
-  @Test("The code of the README is this code")
+  @Test("The README contains the code of these programs")
   func code() throws {
     let blocks = try Repository.blocks(in: Self.start())
     let program = try Repository.examples("README").joined(separator: "\n")
@@ -172,7 +172,7 @@ struct ReadmeTests {
     #expect(blocks.allSatisfy { $0.split(separator: "\n").allSatisfy { $0.count <= 80 } })
   }
 
-  @Test("The steps print the output that the README shows")
+  @Test("The steps print the output shown in the README")
   func steps() throws {
     try withFolder { folder in
       let url = folder.appending(path: "bug.strata")
@@ -186,7 +186,7 @@ struct ReadmeTests {
     }
   }
 
-  @Test("The comments about files and refreshes are true")
+  @Test("The README's comments about files and refreshes are true")
   func comments() throws {
     let error = #expect(throws: DecodingError.self) { try WithCodable.open(Data(#"{"summary": "Slow"}"#.utf8)) }
     guard case .keyNotFound(let key, _)? = error else { throw try #require(error) }
@@ -204,7 +204,7 @@ struct ReadmeTests {
     #expect(bug.title == "Slow on launch" && bug.status == .closed)
   }
 
-  @Test("A file, a stream and a store return the bugs")
+  @Test("A file, a stream and a store return the saved models")
   func stores() async throws {
     let url = try #require(URL(string: "https://a.example/3"))
     let bug = Bug(id: 3, title: "Slow", url: url)
@@ -224,7 +224,7 @@ struct ReadmeTests {
     }
   }
 
-  @Test("The least versions of the systems are those of the package")
+  @Test("The README lists the minimum OS versions of Package.swift")
   func systems() throws {
     let package = try Repository.text("Package.swift")
     let readme = try Self.readme.get()

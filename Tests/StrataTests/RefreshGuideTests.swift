@@ -112,9 +112,9 @@ private func resolve(_ remote: RemoteStore) async throws {
   // Refresh:end
 }
 
-@Suite("The guide of refreshing")
+@Suite("The refresh guide")
 struct RefreshGuideTests {
-  @Test("the programs of the page are these, and run")
+  @Test("The guide contains the code of these programs, and they run")
   func programs() async throws {
     let queue = try DatabaseQueue()
     try await queue.write { db in

@@ -21,9 +21,9 @@ private enum Newer {
   }
 }
 
-@Suite("Floors in a store")
+@Suite("Oldest reader versions in a store")
 struct StoreFloorTests {
-  @Test("An older program opens, edits and saves a newer row, and the newer one finds its own fields")
+  @Test("An older program can edit a newer value without losing the newer program's fields")
   func rollback() throws {
     let store = try SnapshotStore(inMemory: StoreOptions())
     let note = Newer.Note(title: "new", stars: 3)

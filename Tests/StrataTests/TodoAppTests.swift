@@ -376,7 +376,7 @@ struct TodoAppTests {
     #expect(server.titles == ["Bread", "Oat milk"])
   }
 
-  @Test("With Strata")
+  @Test("The app with Strata works offline and synchronizes")
   func strata() async throws {
     let server = ItemServer()
     let url = try #require(URL(string: "https://example.com/api"))
@@ -384,7 +384,7 @@ struct TodoAppTests {
     try await run(server) { try await app.run($0) }
   }
 
-  @Test("By hand")
+  @Test("The handwritten app works offline and synchronizes")
   func byHand() async throws {
     let server = ItemServer()
     let url = try #require(URL(string: "https://example.com/api"))
@@ -401,7 +401,7 @@ struct TodoAppTests {
     try await run(server) { try await app.run($0) }
   }
 
-  @Test("The page has these programs, and counts their lines")
+  @Test("The page contains the code of both apps and their line counts")
   func page() throws {
     let page = try Repository.text("Docs/Todo.md")
     let blocks = page.components(separatedBy: "```swift\n").dropFirst().compactMap {

@@ -64,11 +64,11 @@ private struct Day: Codable, Equatable { var mood: Mood }
     reverse: { ["lat": .int(Int64($0.lat)), "lon": .int(Int64($0.lon))] })
 }
 
-@Suite("A type that changes, or is in a place that few think of")
+@Suite("Types that change, and types in unusual places")
 struct TypesThatChangeTests {
   private let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
 
-  @Test("A dictionary by UUID of a Codable type opens when that becomes a model, from JSON and in merges")
+  @Test("A dictionary of Codable values still opens from JSON after its type becomes a model")
   func codableDictionary() throws {
     let before = Before(x: [id: OnlyCodable(a: 4), UUID(): OnlyCodable(a: 5)], moods: [id: .bad])
     let after = After(x: before.x.mapValues { Modelled(a: $0.a) }, moods: [id: .bad])
@@ -90,7 +90,7 @@ struct TypesThatChangeTests {
   }
 
   @Test(
-    "A dictionary by models is read in JSONEncoder's form as well as in pairs, and a list is no dictionary by strings")
+    "A dictionary keyed by models reads pairs and JSONEncoder's form, and one keyed by strings rejects arrays")
   func alternating() throws {
     let value = KeyedByModel(x: [Keyed(key: 7): 8])
     #expect(try String(decoding: value.jsonData(), as: UTF8.self) == #"{"x":[[{"key":7},8]]}"#)
@@ -104,7 +104,7 @@ struct TypesThatChangeTests {
   }
 
   @Test(
-    "An error in a tagged enum has the place of the value in JSON, read or merged",
+    "Errors in a tagged enum have the JSON path of the value when reading and merging",
     arguments: [
       (#"{"results":[{"type":"movie","title":"t","release_year":"x"}]}"#, "results[0].release_year"),
       (#"{"results":[{"type":"show","rank":"x","_0":{"name":""}}]}"#, "results[0].rank"),
@@ -120,7 +120,7 @@ struct TypesThatChangeTests {
     #expect(merged.jsonPathDescription == place && merged.codingPath == read.codingPath, "\(merged)")
   }
 
-  @Test("A Codable enum has the same error for an unknown case as an Archivable one")
+  @Test("A Codable enum throws the same error for an unknown case as an Archivable enum")
   func rawValues() throws {
     func reason<T: VersionedModel>(_ type: T.Type, _ json: String) throws -> String {
       let error = try #require(archiveError(.unknownCase) { try T(fromJSON: Data(json.utf8)) })
@@ -132,7 +132,7 @@ struct TypesThatChangeTests {
     #expect(try Moods(fromJSON: Data(#"{"lenient":"x"}"#.utf8)).lenient == .bad)
   }
 
-  @Test("A merge patch that would set a dictionary value to null is refused, and nil fields are removed")
+  @Test("jsonMergePatch rejects a null dictionary value and sets nil fields to null")
   func nullsInPatches() throws {
     let adapter = try JSONAdapter<Table>()
     let old = Table(counts: ["b": 1], note: "n", always: "a")
@@ -155,14 +155,14 @@ struct TypesThatChangeTests {
     #expect(try adapter.decode(JSONMergePatch.apply(patch, to: adapter.encodeValue(old))) == new)
   }
 
-  @Test("Several paths make a value that is only Codable")
+  @Test("A field of a Codable type can be mapped to several JSON paths")
   func severalPaths() throws {
     let spot = try Spot(fromJSON: Data(#"{"lat":3,"lon":4}"#.utf8))
     #expect(spot.place == Spot.Point(lat: 3, lon: 4))
     #expect(try String(decoding: spot.jsonData(), as: UTF8.self) == #"{"lat":3,"lon":4}"#)
   }
 
-  @Test("An enum is copied and made of a dictionary")
+  @Test("An enum can be copied and created from a dictionary")
   func enumDictionaries() throws {
     for value in [Figure.circle(radius: 1, note: nil), .circle(radius: 2, note: "n")] {
       #expect(try value.copy(updating: [:]) == value)

@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("Unregistered subclasses, in keyed archives and stores")
+@Suite("Unregistered subclasses in keyed archives and stores")
 struct UnnamedSubclassStoreTests {
   @Model(version: 1, name: "StoredHull")
   class Hull {
@@ -20,7 +20,7 @@ struct UnnamedSubclassStoreTests {
   @Model(version: 1, name: "StoredPort")
   struct Port { var hulls: [Hull] = [] }
 
-  @Test("A keyed archive and a store refuse an object of such a class, and take one that is named")
+  @Test("Keyed archives and stores reject an unregistered subclass, and a store accepts a registered one")
   func refused() throws {
     let port = Port(hulls: [Hull(name: "a"), Raft(name: "b")])
     let keyed = archiveError { try ArchiveEncoder().encodeKeyed(port) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataTool
 
-/// The tool of an app, which has the types of its models.
+/// The tool of an app, which includes the app's model types.
 struct AppToolTests {
   let scratch: Scratch
   let old: String
@@ -31,7 +31,7 @@ struct AppToolTests {
 
   // MARK: upgrade
 
-  @Test("An old archive is written as the app would, and a current one keeps its bytes")
+  @Test("upgrade writes the same bytes as the app, and copies a current archive unchanged")
   func upgrade() throws {
     let output = scratch.path("out.strata")
     let run = Run.app("upgrade", old, "-o", output)
@@ -43,7 +43,7 @@ struct AppToolTests {
     #expect(try scratch.data("same.strata") == scratch.data("new.strata"))
   }
 
-  @Test("Lists and streams are upgraded by the model of their elements")
+  @Test("upgrade uses the element's model for lists and streams")
   func collections() throws {
     let list = try scratch.file(
       "list.strata", ArchiveEncoder().encode([App.OldNote(text: "a"), App.OldNote(text: "b")]))
@@ -60,7 +60,7 @@ struct AppToolTests {
     #expect(try JSONReader().read(one.output)["files"]?.arrayValue?.first?["model"] == "Note@2")
   }
 
-  @Test("An existing file is replaced only with --overwrite, which also upgrades a file in place")
+  @Test("upgrade replaces an existing file only with --overwrite, which also allows upgrading in place")
   func overwriting() throws {
     let kept = Run.app("upgrade", old, "-o", new)
     #expect(
@@ -73,7 +73,7 @@ struct AppToolTests {
   }
 
   @Test(
-    "A folder is upgraded into another one; damage, unknown types and broken rules are told apart and write nothing")
+    "Upgrading a folder reports damaged, unknown, newer and invalid archives separately and skips them")
   func folder() throws {
     try FileManager.default.createDirectory(atPath: scratch.path("in/sub"), withIntermediateDirectories: true)
     _ = try scratch.file("in/a.strata", scratch.data("old.strata"))
@@ -96,7 +96,7 @@ struct AppToolTests {
     #expect(Run.app("upgrade", scratch.path("in"), "-o", scratch.path("in/out")).code == 1)
   }
 
-  @Test("Several files go into a folder, but never two into one")
+  @Test("upgrade writes several files to a folder and rejects two inputs with the same output path")
   func severalFiles() throws {
     let run = Run.app("upgrade", old, new, "-o", scratch.path("out"), "--json")
     #expect(run.code == 0)
@@ -107,7 +107,7 @@ struct AppToolTests {
     Run.app("upgrade", old, same, "-o", scratch.path("two")).expectFailure("would both be written to")
   }
 
-  @Test("A value that no field takes is told")
+  @Test("upgrade and verify report a value that no field reads")
   func losses() throws {
     let path = try scratch.file("tag.strata", ArchiveEncoder().encode(App.OldTag(name: "a", colour: "red")))
     let run = Run.app("upgrade", path, "-o", scratch.path("tag2.strata"))
@@ -116,7 +116,7 @@ struct AppToolTests {
       Run.app("verify", path).text.contains("Tag@1 → Tag@2") && Run.app("verify", path).text.contains("Tag.colour"))
   }
 
-  @Test("Without models, upgrade and --type tell which program has them")
+  @Test("A tool without models explains that upgrade and --type require the app's own tool")
   func withoutModels() {
     Run("upgrade", old, "-o", scratch.path("x")).expectFailure("Tool.main(Issue.self)", "A tool of your own")
     Run("decode", old, "--type", "Note").expectFailure("this program has no models")
@@ -128,7 +128,7 @@ struct AppToolTests {
 
   // MARK: verify
 
-  @Test("verify decodes archives of the models, and refuses one that breaks a rule")
+  @Test("verify decodes archives with the app's models and rejects one that violates a validation rule")
   func verify() throws {
     let broken = try scratch.file("broken.strata", ArchiveEncoder().encode(App.Note(title: "")))
     let other = try scratch.file("other.strata", ArchiveEncoder().encode([1, 2]))
@@ -144,7 +144,7 @@ struct AppToolTests {
 
   // MARK: JSON
 
-  @Test("JSON of a model is read and written by its mapping")
+  @Test("encode and decode with --type use the model's JSON mapping")
   func json() throws {
     let text = #"{"id":7,"data":{"title":"Crash"},"votes":3,"mood":"calm"}"#
     let run = Run.app("encode", "-", "-o", "-", "--type", "Note", input: Data(text.utf8))
@@ -162,7 +162,7 @@ struct AppToolTests {
       "Note is expected")
   }
 
-  @Test("A key of the document that no field reads is an error, unless it is to be skipped; so is a broken rule")
+  @Test("encode --type rejects invalid models, and unknown keys unless --ignore-unknown-keys is passed")
   func unknownKeys() throws {
     let text = Data(#"{"id":7,"data":{"title":"Crash"},"votes":3,"etag":"x"}"#.utf8)
     Run.app("encode", "-", "-o", "-", "--type", "Note", input: text).expectFailure("etag")
@@ -176,7 +176,7 @@ struct AppToolTests {
 
   // MARK: merge
 
-  @Test("Archives of a model are merged by its policies, whatever their versions, and --policy overrides them")
+  @Test("merge applies the model's policies to archives of any version, and --policy overrides them")
   func merge() throws {
     let server = try scratch.file("server.strata", ArchiveEncoder().encode(App.OldNote(id: 7, text: "Crash", votes: 2)))
     let output = scratch.path("merged.strata")
@@ -191,7 +191,7 @@ struct AppToolTests {
     Run("merge", "--local", new, "--server", server).expectFailure(code: 2)
   }
 
-  @Test("JSON of a model is merged by its mapping, and a server's document may lack keys")
+  @Test("merge --type uses the model's JSON mapping and accepts a server document with missing keys")
   func mergeJSON() throws {
     let local = try scratch.file("local.json", #"{"id":7,"data":{"title":"Mine"},"votes":5,"mood":"wild"}"#)
     let server = try scratch.file("server.json", #"{"data":{"title":"Theirs"},"votes":4,"etag":"x"}"#)
@@ -212,7 +212,7 @@ struct AppToolTests {
     Run.app("merge", "--local", local, "--server", server, "--type", "[Note]").expectFailure(code: 2, "is not a model")
   }
 
-  @Test("A broken rule fails the merge, and conflicts are those of the model")
+  @Test("Merging models fails if the result violates a rule, and detects conflicts field by field")
   func mergeFailures() throws {
     let base = try scratch.file("base.strata", ArchiveEncoder().encode(App.OldNote(id: 7, text: "Base", votes: 3)))
     let empty = try scratch.file("empty.json", #"{"data":{"title":""}}"#)

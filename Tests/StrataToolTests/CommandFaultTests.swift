@@ -5,9 +5,9 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Calls to the system of whole commands fail, the ones of SQLite and Foundation too. `STRATA_FAULT_STEP` is the distance between
+  /// System calls of whole commands fail, including those of SQLite and Foundation. `STRATA_FAULT_STEP` is the distance between
   /// the calls that fail; Tests/Scripts/store-faults lets each one fail.
-  @Suite("Commands when calls to the system fail", .serialized, .tags(.long))
+  @Suite("Commands with failing system calls", .serialized, .tags(.long))
   struct CommandFaultTests {
     private static let commands = [
       "convert old -o new", "store import models.store archives", "store backup models.store -o new",
@@ -65,7 +65,8 @@ import Testing
       return state
     }
 
-    @Test("The next run completes what a run with a fault did not", arguments: Effort.sample(1, of: commands))
+    @Test(
+      "Rerunning a command after a failed system call completes its work", arguments: Effort.sample(1, of: commands))
     func faults(command: String) throws {
       let build = try Scratch()
       guard let library = try Faults.library(in: build.url) else {
@@ -82,7 +83,7 @@ import Testing
           let scratch = try Scratch()
           try Self.prepare(scratch)
           let mark = build.path("mark")
-          // There is none before the first round.
+          // The file does not exist before the first round.
           try? FileManager.default.removeItem(atPath: mark)
           let variables = Faults.environment(library, path: scratch.url.path, at: call, way)
           let code = try Self.run(command, scratch, variables.merging(["STRATA_FAULT_MARK": mark]) { $1 })

@@ -5,7 +5,7 @@ import StrataTestSupport
 import Testing
 
 /// Commands that are killed or interrupted while they work, and are then run again.
-@Suite("Commands that are killed", .serialized, .tags(.long))
+@Suite("Killed commands", .serialized, .tags(.long))
 struct CommandKillTests {
   private static let commands = [
     "store backup models.store -o out", "store salvage models.store -o out", "store import models.store old",
@@ -13,7 +13,7 @@ struct CommandKillTests {
     "store export models.store large -o out", "encode large.json -o out",
   ]
 
-  /// A store, a folder of archives, a folder of property lists, a stream and a document in JSON, large enough to be met.
+  /// A store, folders of archives and property lists, a stream and a JSON document, large enough to be interrupted.
   private func prepare(_ scratch: Scratch) throws {
     var random = SeededRandom(seed: 9)
     let text = (0..<20_000).map { _ in String(random.next(), radix: 36) }.joined()
@@ -55,7 +55,7 @@ struct CommandKillTests {
   }
 
   @Test(
-    "The next run is as if there had been no other, and leaves no temporary file",
+    "Rerunning a killed command gives the result of a single run and removes temporary files",
     arguments: Effort.sample(2, of: commands))
   func kills(command: String) throws {
     let clean = try Scratch()
@@ -71,7 +71,7 @@ struct CommandKillTests {
     let scratch = try Scratch()
     try prepare(scratch)
     for number in 0..<kills {
-      // From the beginning to the end of a run; each other time by an interruption.
+      // Spread over the duration of a run, alternating between SIGKILL and SIGINT.
       let time = duration * (Double(number) + 0.5) / Double(kills)
       if try run(command, scratch, endedAfter: time, by: number.isMultiple(of: 2) ? SIGKILL : SIGINT) { ended += 1 }
       if try self.paths(scratch).contains(where: { $0.contains(".strata-") && $0.hasSuffix(".tmp") }) { left += 1 }
@@ -82,12 +82,12 @@ struct CommandKillTests {
   }
 
   private func again(_ command: String, _ scratch: Scratch, _ paths: [String]) throws {
-    // A run that was complete has made the new store.
+    // A completed run has already created the new store.
     if command.contains("store salvage") { try? FileManager.default.removeItem(atPath: scratch.path("out")) }
     let arguments = command.split(separator: " ").map(String.init)
     let run = try Executable.run(Executable.path(), arguments, nil, in: scratch.url)
     #expect(run.code == 0, "\(run.text) \(run.error)")
-    // The companions of an open store stay with it after a kill, until it is opened for writing.
+    // After a kill, the journal files of a store remain until it is opened for writing.
     func files(_ paths: [String]) -> [String] { paths.filter { !$0.hasPrefix("models.store-") } }
     #expect(try files(self.paths(scratch)) == files(paths))
     let store = try SnapshotStore(url: scratch.url.appending(path: "models.store"))

@@ -3,12 +3,12 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Every call to the system that `convert` makes fails once.
-@Suite("convert, when calls to the system fail") struct ConvertFaultTests {
+/// Each system call of `convert` fails once.
+@Suite("convert with failing system calls") struct ConvertFaultTests {
   private static let faults: [SystemCall.Outcome] = [
     .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
   ]
-  /// Calls that it makes, whatever else it calls.
+  /// System calls that `convert` always makes.
   private static let calls: Set<SystemCall> = [
     .open, .read, .write, .status, .synchronize, .close, .rename, .list,
   ]
@@ -37,10 +37,12 @@ import Testing
     return result
   }
 
-  /// Every archive is the whole one or absent, a failure is said, and the next run makes the rest.
+  /// Each archive is complete or absent, a failure is reported, and the next run writes the remaining archives.
   ///
-  /// - Parameter isAgain: whether an earlier run has converted what was there then, and one file has changed since.
-  @Test("X-30: the old archives or the new ones", .tags(.long), arguments: [false, true], SystemCall.allCases)
+  /// - Parameter isAgain: whether an earlier run converted all files and one of them has changed since.
+  @Test(
+    "X-30: after a failed system call, each archive is either the old one or the new one", .tags(.long),
+    arguments: [false, true], SystemCall.allCases)
   func faults(isAgain: Bool, call: SystemCall) throws {
     for fault in Effort.sample(1, of: Self.faults) {
       for number in stride(from: 0, to: 1000, by: Effort.rounds(5, long: 2)) {
@@ -52,7 +54,7 @@ import Testing
     }
   }
 
-  /// - Returns: whether there was such a call.
+  /// - Returns: whether the call was reached.
   private func run(_ call: SystemCall, _ number: Int, _ fault: SystemCall.Outcome, _ isAgain: Bool) throws -> Bool {
     let scratch = try Scratch()
     let (input, output) = (scratch.path("old"), scratch.path("new"))
@@ -75,7 +77,7 @@ import Testing
     for (name, data) in found { #expect(data == new[name] || data == old[name], place) }
     for name in old.keys { #expect(found[name] != nil, place) }
     if failed.code == 0 { #expect(found == new, place) } else { #expect(!failed.text.isEmpty || !failed.error.isEmpty) }
-    // A status that cannot be read makes an error of its file, a folder that cannot be synchronized none.
+    // An unreadable status is an error of its file, but a folder that cannot be synchronized is not an error.
     if fault == .fails(EINTR) && call != .close || fault == .isShort { #expect(failed.code == 0, place) }
 
     let again = Run("convert", input, "-o", output)

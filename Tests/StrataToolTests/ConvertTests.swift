@@ -27,7 +27,8 @@ struct ConvertTests {
   }
 
   @Test(
-    "A keyed archive becomes an archive with the same objects", arguments: ["bookmarks.plist", "bookmarks-xml.plist"])
+    "convert writes an archive with the same objects as the keyed archive",
+    arguments: ["bookmarks.plist", "bookmarks-xml.plist"])
   func keyedArchives(name: String) throws {
     let output = scratch.path("a.strata")
     let run = Run("convert", Legacy.path(name), "-o", output)
@@ -38,7 +39,7 @@ struct ConvertTests {
     #expect(try ArchiveDecoder().decodeValue(from: data) == .graph(KeyedArchive(Legacy.data(name)).graph))
     #expect(Run("verify", output).text.hasPrefix("intact  \(output)  Bookmarks.Folder@2  1 value  "))
     #expect(try scratch.names == ["a.strata"])
-    // The same bytes again, and from standard input.
+    // Converting from standard input gives the same bytes.
     #expect(try Run("convert", "-", "-o", "-", input: Legacy.data(name)).output == data)
   }
 

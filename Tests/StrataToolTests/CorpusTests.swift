@@ -3,9 +3,9 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Tool on the corpus", .readsCorpus)
+@Suite("Tool with corpus files", .readsCorpus)
 struct CorpusTests {
-  /// So many documents of a folder, spread over it.
+  /// Returns the given number of documents, spread evenly over a folder.
   private func documents(_ folder: String, _ count: Int) throws -> [String] {
     let paths = try Corpus.jsonFiles(in: "json/\(folder)").map { try Corpus.url($0).path }
     return stride(from: 0, to: paths.count, by: max(1, paths.count / count)).map { paths[$0] }
@@ -20,7 +20,7 @@ struct CorpusTests {
     for path in paths {
       let archive = scratch.path("a.strata")
       let encoding = Run("encode", path, "-o", archive)
-      // Some servers send a key twice: which value counts would be a guess.
+      // Some servers send duplicate keys, which encode rejects.
       if encoding.code != 0 {
         encoding.expectFailure("duplicate key")
         refused += 1
@@ -28,7 +28,7 @@ struct CorpusTests {
       }
       let back = Run("decode", archive)
       let document = try JSONReader().read(Data(contentsOf: URL(fileURLWithPath: path)))
-      // Equal as text, so that the order of the keys counts too.
+      // Compared as text, so that the order of keys is checked too.
       #expect(try back.output == JSONWriter().write(document) + Data("\n".utf8), "\(path)")
       #expect(Run("verify", archive).code == 0)
       #expect(Run("inspect", archive, "--json").code == 0)
@@ -48,7 +48,9 @@ struct CorpusTests {
     }
   }
 
-  @Test("Broken and hostile files end in one line, or are read", arguments: ["plist-hostile", "parser-fixture-bad"])
+  @Test(
+    "Malformed and hostile files are either read or rejected with a one-line error",
+    arguments: ["plist-hostile", "parser-fixture-bad"])
   func hostileFiles(folder: String) throws {
     let scratch = try Scratch()
     let root = try Corpus.url("keyed/" + folder)

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-@Suite("strata decode: graphs and other files")
+@Suite("strata decode: graphs and other formats")
 struct DecodeTests {
   private final class Folder: DescribedModel {
     var name: String
@@ -22,7 +22,7 @@ struct DecodeTests {
       Field("folder", \.folder, archive: .conditional), make: { Document(name: $0, folder: $1) })
   }
 
-  @Test("A reference back to an object that holds it is null, as jsonData writes it", arguments: [false, true])
+  @Test("decode writes a reference to an enclosing object as null, like jsonData", arguments: [false, true])
   func weakReference(isPretty: Bool) throws {
     let folder = Folder(name: "a", file: nil)
     folder.file = Document(name: "b", folder: folder)
@@ -34,21 +34,21 @@ struct DecodeTests {
         == "strata: 1 reference to an enclosing object was written as null because JSON cannot represent cycles\n")
   }
 
-  @Test("A graph without such a reference is printed without a word")
+  @Test("decode prints no warning for a graph without cycles")
   func tree() throws {
     let run = Run(
       "decode", "-", input: try ArchiveEncoder().encode(Folder(name: "a", file: Document(name: "b", folder: nil))))
     #expect(run.code == 0 && run.error.isEmpty)
   }
 
-  @Test("JSON and other files are told by name, with what to call instead for JSON")
+  @Test("decode names the format of a file that is not an archive, and suggests encode for JSON")
   func others() {
     Run("decode", "-", input: Data(#"{"a": 1}"#.utf8)).expectFailure(
       "found JSON", "convert the document to an archive with strata encode")
     Run("decode", "-", input: Data("hello".utf8)).expectFailure("found text where an archive")
   }
 
-  @Test("encode refuses a duplicate key with its place, and takes the last value where that is said")
+  @Test("encode reports the location of a duplicate key, and keeps the last value with --duplicate-keys last")
   func duplicateKeys() throws {
     let document = Data("{\"a\": {\"b\": [1],\n \"c\": 2, \"b\": 3}}".utf8)
     let refused = Run("encode", "-", "-o", "-", input: document)

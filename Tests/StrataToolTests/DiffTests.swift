@@ -28,7 +28,7 @@ struct DiffTests {
     ModelRecord(typeName: "Issue", modelVersion: version, fields: fields.map { (key: $0.0, value: $0.1) })
   }
 
-  @Test("a line a key path, the same in every run; exit codes as those of diff")
+  @Test("diff prints one line for each key path, in a stable order, and exits like POSIX diff")
   func lines() throws {
     let run = Run("diff", old, new)
     #expect(run.code == 1 && run.error.isEmpty)
@@ -53,7 +53,7 @@ struct DiffTests {
     #expect(lines.first?.hasPrefix("~ title  \"Crash\" → \"long") == true)
   }
 
-  @Test("what could steer a terminal is made visible", arguments: [true, false])
+  @Test("diff escapes control characters in keys and values", arguments: [true, false])
   func terminals(values: Bool) throws {
     let bad = try scratch.file("bad.json", #"{"k\u001b[2J\u2028": "\u009b31m"}"#)
     let text = Run(["diff", old, bad] + (values ? ["--values"] : [])).text
@@ -86,7 +86,7 @@ struct DiffTests {
     #expect(try JSONReader().read(Run("diff", old, old, "--json").output) == ["notes": [], "changes": []])
   }
 
-  @Test("records of two versions are compared field by field, and a line says so")
+  @Test("diff compares records of different versions or types field by field, and says so")
   func versions() throws {
     let label = ModelRecord(typeName: "Label", modelVersion: 1, fields: [("id", 1), ("name", "bug")])
     var renamed = label
@@ -120,7 +120,7 @@ struct DiffTests {
     #expect(types.code == 1 && types.text == "Issue was compared with Bug field by field\n~ title\n- labels\n")
   }
 
-  @Test("a JSON document is compared with an archive by what the archive holds")
+  @Test("diff compares a JSON document with an archive using the archive's value types")
   func mixed() throws {
     let date = Date(timeIntervalSince1970: 86400)
     let a = try archive(
@@ -153,7 +153,7 @@ struct DiffTests {
     #expect(Run("diff", one, try scratch.file("3.json", "[1, 2, 3]")).code == 0)
   }
 
-  @Test("keyed archives and property lists, with shared objects and cycles")
+  @Test("diff compares keyed archives and property lists, including shared objects and cycles")
   func legacy() throws {
     #expect(Run("diff", Legacy.path("bookmarks.plist"), Legacy.path("bookmarks-xml.plist")).code == 0)
     #expect(Run("diff", Legacy.path("settings.plist"), Legacy.path("settings.bplist")).code == 0)
@@ -165,7 +165,7 @@ struct DiffTests {
     Run("diff", converted, Legacy.path("settings.plist"), "--patch").expectFailure(code: 2, "shared objects")
   }
 
-  @Test("a shared object and two equal ones are not the same")
+  @Test("diff distinguishes a shared object from two equal objects")
   func sharing() throws {
     let shared = ObjectGraph(objects: [["n": 1]], root: .array([.reference(0), .reference(0)]))
     let apart = ObjectGraph(objects: [["n": 1], ["n": 1]], root: .array([.reference(0), .reference(1)]))
@@ -175,7 +175,7 @@ struct DiffTests {
     #expect(Run("diff", one, two).code == 1)
   }
 
-  @Test("a merge patch that cannot say what it should is a failure")
+  @Test("diff --merge-patch fails if the patch would have to set a null")
   func nullsInMergePatches() throws {
     Run("diff", old, new, "--merge-patch").expectFailure(code: 2, "null", "note", "--patch")
     let plain = try scratch.file("plain.json", #"{"title": "Crash", "votes": 2}"#)

@@ -18,7 +18,7 @@ struct FailureTests {
   }
 
   @Test(
-    "encode refuses a key that is there twice: which value counts would be a guess",
+    "encode rejects a document with a duplicate key and writes no archive",
     arguments: [
       #"{"a": 1, "a": 2}"#, #"[{"b": {"c": 1, "d": 2, "c": 1}}]"#, #"{"a": 1, "\u0061": 2}"#,
     ])
@@ -38,7 +38,7 @@ struct FailureTests {
 
   @Test func newerFormats() throws {
     var bytes = [UInt8](try ArchiveEncoder().encode(ArchiveValue.null))
-    // Gzip header, length of the extra field, head of the subfield: then comes the version.
+    // The format version follows the gzip header, the length of the extra field and the head of the subfield.
     #expect(bytes[16] == 1)
     bytes[16] = 2
     // The header's checksum covers it.
@@ -60,7 +60,7 @@ struct FailureTests {
       .expectFailure("list.json: ", "object")
     let archive = try ArchiveEncoder().encode(ArchiveValue.string(String(repeating: "abc", count: 99)))
     Run("decode", try scratch.file("cut", archive.dropLast(3)), "-o", output).expectFailure("cut: ")
-    // Not a number has no form in JSON.
+    // JSON cannot represent NaN.
     let nan = try ArchiveEncoder().encode(ArchiveValue.array([1, .double(.nan)]))
     Run("decode", try scratch.file("nan", nan), "-o", output).expectFailure("nan: ")
     #expect(try scratch.data("out") == Data("old".utf8))
@@ -74,7 +74,7 @@ struct FailureTests {
     #expect(try scratch.names == ["in.json"])
   }
 
-  @Test("A path that ends with a slash names a folder, and no file is written in its place")
+  @Test("An output path with a trailing slash is rejected, and no file is written")
   func foldersInPlaceOfFiles() throws {
     let json = try scratch.file("in.json", #"{"a": 1}"#)
     let archive = try scratch.file("in.strata", ArchiveEncoder().encode(ArchiveValue.object(ArchiveObject())))

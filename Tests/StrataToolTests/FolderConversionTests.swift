@@ -72,7 +72,7 @@ struct FolderConversionTests {
     #expect(files.first { $0["file"] == "link" }?["message"] == "a symbolic link")
   }
 
-  @Test("What is done is not done again; what has changed, is missing or is to be other is")
+  @Test("A repeated run converts only new or changed files, missing archives and files with new options")
   func repeatedRuns() throws {
     func summary(_ arguments: String...) -> String {
       Run(["convert", input, "-o", output] + arguments).text.split(separator: "\n").last.map(String.init) ?? ""
@@ -94,7 +94,7 @@ struct FolderConversionTests {
     #expect(try Stamp(ofFile: URL(fileURLWithPath: output + "/a.plist.strata")).typeName == "Folder")
   }
 
-  @Test("A run goes on where one was killed, wherever that was", .tags(.long))
+  @Test("A run with a truncated journal converts only the files missing from the journal", .tags(.long))
   func killedRuns() throws {
     #expect(Run("convert", input, "-o", output).code == 1)
     let whole = try archives()
@@ -104,7 +104,7 @@ struct FolderConversionTests {
       let run = Run("convert", input, "-o", output)
       let done = journal.prefix(length).count { $0 == UInt8(ascii: "\n") }
       let last = run.text.split(separator: "\n").last ?? ""
-      // Half a line may hold all that is in it.
+      // A line without its newline may already be complete.
       #expect(
         last == "\(4 - done) converted, \(done) already converted, 5 ignored, 1 failed"
           || last == "\(3 - done) converted, \(done + 1) already converted, 5 ignored, 1 failed", "\(length)")
@@ -116,7 +116,7 @@ struct FolderConversionTests {
     Run(["convert", input, "-o", output] + arguments).text.split(separator: "\n").last.map(String.init) ?? ""
   }
 
-  @Test("X-30: an archive that is not what the journal says was written is not done, whatever its size", .tags(.long))
+  @Test("X-30: an archive that does not match its checksum in the journal is converted again", .tags(.long))
   func damagedArchives() throws {
     #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let whole = try archives()
@@ -141,7 +141,7 @@ struct FolderConversionTests {
     #expect(summary() == "0 converted, 4 already converted, 5 ignored, 1 failed")
   }
 
-  @Test("An archive that somebody has changed since is neither done nor replaced")
+  @Test("An archive that another program has replaced is kept and reported as failed")
   func changedArchives() throws {
     #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let own = try ArchiveEncoder().encode(ArchiveValue.string("written again by an app"))
@@ -152,7 +152,7 @@ struct FolderConversionTests {
     #expect(try scratch.data("new/a.plist.strata") == own)
   }
 
-  @Test("What a journal of before checksums names is converted again")
+  @Test("Files listed in a journal without checksums are converted again")
   func oldJournals() throws {
     #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     let whole = try archives()
@@ -167,7 +167,7 @@ struct FolderConversionTests {
     #expect(summary("--rename", "Bookmarks.Folder=Folder") == "4 converted, 0 already converted, 5 ignored, 1 failed")
   }
 
-  @Test("A user's own files stay, whatever they are called")
+  @Test("A user's files are kept, even if they are named like temporary files")
   func filesOfTheUser() throws {
     try FileManager.default.createDirectory(atPath: output + "/deep", withIntermediateDirectories: true)
     _ = try scratch.file("new/.strata-notes.tmp", "precious")
@@ -175,7 +175,7 @@ struct FolderConversionTests {
     #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     #expect(try scratch.data("new/.strata-notes.tmp") == Data("precious".utf8))
     #expect(try scratch.data("new/deep/.strata-1f.tmp") == Data("precious".utf8))
-    // The same name among the originals is one of them.
+    // An input file with such a name is converted.
     _ = try scratch.file("old/.strata-a.tmp", Legacy.data("settings.plist"))
     #expect(summary() == "1 converted, 4 already converted, 5 ignored, 1 failed")
   }
@@ -195,7 +195,7 @@ struct FolderConversionTests {
     #expect(rows.allSatisfy { $0.split(separator: "\t", omittingEmptySubsequences: false).count == 5 })
   }
 
-  @Test("Files that no run has made are not replaced, and links are not followed")
+  @Test("Output files from other programs are not replaced, and symbolic links are not followed")
   func foreignFiles() throws {
     try FileManager.default.createDirectory(atPath: output + "/deep", withIntermediateDirectories: true)
     _ = try scratch.file("new/a.plist.strata", "precious")
@@ -244,7 +244,7 @@ struct FolderConversionTests {
       bytes.baseAddress.map { start in start.withMemoryRebound(to: CChar.self, capacity: path.count) { fopen($0, "w") }
       }
     }
-    // Some file systems allow no such names.
+    // Some file systems reject such names.
     guard let file = file ?? nil else { return }
     fclose(file)
     let run = Run("convert", input, "-o", output)

@@ -18,7 +18,7 @@ struct HelpTests {
   static let schemaCommands = ["list", "diff", "check", "record", "html"]
 
   @Test(
-    "Each command has an example, whose arguments the command takes", .tags(.long),
+    "The help of each command has an example that parses", .tags(.long),
     arguments: Effort.sample(
       10, of: commands + storeCommands.map { "store " + $0 } + schemaCommands.map { "schema " + $0 }))
   func examples(command: String) throws {
@@ -42,7 +42,7 @@ struct HelpTests {
   }
 
   @Test(
-    "The line of usage has what must be given, and the options as one",
+    "The usage line lists required arguments and abbreviates options as [<options>]",
     arguments: [
       (["tour"], "strata tour [<files> ...] [<options>]"),
       (["convert"], "strata convert <input> --output <output> [<options>]"),
@@ -61,7 +61,7 @@ struct HelpTests {
   }
 
   @Test(
-    "A mistyped word is told, with the one that was meant",
+    "A mistyped command or option is reported with a suggestion or the help to consult",
     arguments: [
       (["verfy", "a"], "did you mean “verify”?"), (["mereg"], "did you mean “merge”?"),
       (["store", "histroy", "a", "b"], "did you mean “history”?"),
@@ -72,13 +72,15 @@ struct HelpTests {
     ])
   func mistyped(arguments: [String], fragment: String) { Run(arguments).expectFailure(code: 64, fragment) }
 
-  @Test("Shells complete files and rules", .tags(.long), arguments: Effort.sample(1, of: ["bash", "zsh", "fish"]))
+  @Test(
+    "Shell completion scripts contain commands and merge rules", .tags(.long),
+    arguments: Effort.sample(1, of: ["bash", "zsh", "fish"]))
   func completion(shell: String) {
     let script = Run("--generate-completion-script", shell).text
     for word in ["strata", "sumOfDeltas", "serverWins", "history"] { #expect(script.contains(word), "\(word)") }
   }
 
-  @Test("Whatever takes a file or a folder completes one, in every command")
+  @Test("Every argument that accepts a file or folder has file completion")
   func completedFiles() throws {
     let help = try JSONReader().read(Run("--experimental-dump-help").output)
     var files = 0

@@ -37,7 +37,7 @@ struct InspectTests {
   }
 
   @Test(
-    "No line is wider than the terminal, of whatever characters; in a pipe nothing is cut",
+    "inspect truncates lines to the terminal width for any characters, and never in a pipe",
     arguments: [20, 40, 100, 250])
   func width(columns: Int) throws {
     let wide = ModelRecord(
@@ -60,7 +60,7 @@ struct InspectTests {
   }
 
   @Test(
-    "How many columns a text takes",
+    "terminalWidth counts the columns of wide, combined and emoji characters",
     arguments: [
       ("", 0), ("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("👩‍👩‍👧", 2), ("한", 2), ("é…→", 3), ("ｱ", 1), ("Ａ", 2),
       ("❤\u{FE0F}", 2),
@@ -89,7 +89,7 @@ struct InspectTests {
     #expect(value["stamp"]?["kind"] == "single" && value["value"] == nil)
   }
 
-  @Test("All types are shown with their counts, however long the names are")
+  @Test("inspect lists all types with their counts and does not truncate long type names")
   func manyTypes() throws {
     let name = String(repeating: "Long", count: 60)
     let records = (0..<50).map {
@@ -102,7 +102,7 @@ struct InspectTests {
     #expect(Set(lines.filter { !$0.contains(name) }.map(\.count)).count == 1)
   }
 
-  @Test("Control characters shift no column")
+  @Test("inspect escapes control characters and keeps columns aligned")
   func controlCharacters() throws {
     let records = [
       ModelRecord(typeName: "A\tB\n\u{1B}[2J\u{202E}", modelVersion: 1, fields: [("a\tb", "\u{2066}x")]),
@@ -117,7 +117,7 @@ struct InspectTests {
     #expect(!run.text.unicodeScalars.contains { hidden.contains($0) })
   }
 
-  @Test("A text that is cut says so")
+  @Test("inspect marks a truncated key with an ellipsis")
   func cutKeys() throws {
     let keys = ["1", "2"].map { String(repeating: "k", count: 60) + $0 }
     let map = ArchiveValue.map([.init(key: 1, value: 1)] + keys.map { .init(key: .string($0), value: 1) })

@@ -15,16 +15,16 @@ private let hasPython: Bool = {
 }()
 
 @Suite(
-  "What another program finds in legacy files", .enabled(if: hasPython, "python3 with plistlib is not installed"))
+  "Legacy files read by an independent program", .enabled(if: hasPython, "python3 with plistlib is not installed"))
 struct KeyedInteropTests {
-  @Test("An independent reader prints the same JSON of our own files")
+  @Test("An independent reader prints the same JSON for the legacy fixtures")
   func fixtures() throws {
     let names = ["bookmarks.plist", "bookmarks-xml.plist", "everything.plist", "settings.plist", "settings.bplist"]
     try compare(names.map(Legacy.path))
   }
 
   @Test(
-    "An independent reader prints the same JSON of every keyed archive and property list of the corpus", .tags(.long),
+    "An independent reader prints the same JSON for the corpus's keyed archives and property lists", .tags(.long),
     .readsCorpus)
   func corpusFiles() throws {
     let paths = try Corpus.index.compactMap { cells -> String? in

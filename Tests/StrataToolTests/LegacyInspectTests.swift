@@ -25,7 +25,7 @@ struct LegacyInspectTests {
     #expect(lines.contains("      added: 2013-04-03T14:00:00.25Z"))
   }
 
-  @Test("All classes and top keys are shown, however long the names are")
+  @Test("inspect lists all classes and top-level keys of a keyed archive, even with long names")
   func longNames() throws {
     let name = String(repeating: "Long", count: 60)
     let text = try String(decoding: Legacy.data("bookmarks-xml.plist"), as: UTF8.self)
@@ -58,7 +58,7 @@ struct LegacyInspectTests {
   }
 
   @Test(
-    "The JSON of keyed archives and property lists is what stands beside them",
+    "inspect --json prints the recorded JSON for keyed archives and property lists",
     arguments: ["bookmarks", "everything", "settings"])
   func json(name: String) throws {
     let run = Run("inspect", "--json", Legacy.path(name + ".plist"))
@@ -76,7 +76,7 @@ struct LegacyInspectTests {
   }
 
   @Test(
-    "A list of very many objects neither exhausts the stack nor makes text without end", .tags(.long),
+    "inspect handles a chain of thousands of objects without stack overflow or unbounded output", .tags(.long),
     arguments: [Effort.rounds(2_000, long: 10_000)])
   func longLists(count: Int) throws {
     var list = PropertyList(objects: [], root: 0)
@@ -108,7 +108,7 @@ struct LegacyInspectTests {
     #expect(Run("verify", path).code == 0)
   }
 
-  /// An archive of a record with a name and something beside it.
+  /// An archive of a record with a name and another value.
   private static func archive(_ odd: String, _ objects: String...) -> String {
     func reference(_ uid: Int) -> String { "<dict><key>CF$UID</key><integer>\(uid)</integer></dict>" }
     return """
@@ -174,7 +174,7 @@ struct LegacyInspectTests {
   }()
 
   @Test(
-    "One odd object is shown as it is and marked, with all else; verify, decode and convert refuse it",
+    "inspect marks an invalid object and shows the rest; verify, decode and convert reject the file",
     arguments: oddities)
   func oddObjects(odd: Odd) throws {
     let path = try scratch.file("odd.plist", Self.archive(odd.value, odd.objects.joined()))
@@ -183,7 +183,7 @@ struct LegacyInspectTests {
     let lines = run.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     #expect(lines.contains("root: #0 Device") && lines.contains("  name: \"Phone\""), "\(run.text)")
     for line in odd.shown { #expect(lines.contains(line), "\(line) in \(run.text)") }
-    // The class of a dictionary with duplicates is shown among its values, and is no value.
+    // The class of a dictionary with duplicates is shown as one of its values and counts as a second invalid object.
     let count = odd.reason.contains("duplicate") ? "2 objects are" : "1 object is"
     #expect(
       run.text.contains("\n\n\(count) invalid, so verify and convert reject the file:\n  \(odd.reason)"), "\(run.text)")
@@ -217,7 +217,7 @@ struct LegacyInspectTests {
   }
 
   @Test(
-    "Every cut and every damaged byte of a keyed archive gives an error in one line, or another value", .tags(.long))
+    "A truncated or corrupted keyed archive gives a one-line error or valid JSON", .tags(.long))
   func damage() throws {
     let step = Effort.rounds(20, long: 8)
     let whole = try Legacy.data("bookmarks.plist")

@@ -5,7 +5,7 @@ import Testing
 
 /// Limits in the arguments of a command.
 struct LimitTests {
-  @Test("X-33: commands that read archives take limits on values, bytes and steps")
+  @Test("X-33: commands that read archives accept limits on values, bytes and steps")
   func limits() throws {
     let scratch = try Scratch()
     let json = try scratch.file("in.json", Data(#"["some text", "some text", "some text", 1, 2, 3]"#.utf8))
@@ -23,7 +23,7 @@ struct LimitTests {
     #expect(Run("convert", list, "-o", "-", "--max-bytes", "10000").code == 0)
   }
 
-  @Test("What convert writes with higher limits, readers with the default limits open")
+  @Test("Readers with default limits open an archive that convert wrote with higher limits")
   func convertedOpens() throws {
     let scratch = try Scratch()
     // A binary property list: an array of references to object 1, which is true.

@@ -57,7 +57,7 @@ struct MergeArchiveTests {
     try ArchiveDecoder().decode(M.self, from: scratch.data(name))
   }
 
-  @Test("an archive that is merged with itself keeps its bytes")
+  @Test("Merging an archive with itself writes the same bytes")
   func same() throws {
     let folder = Repository.fixtures.appending(path: "archives")
     for name in ["document", "everything-v1", "hierarchy", "numbers", "payment-v2", "people-v4", "person-v4"] {
@@ -85,7 +85,7 @@ struct MergeArchiveTests {
     #expect(try Stamp(of: scratch.data("out")).fingerprint == Stamp(of: scratch.data("l")).fingerprint)
   }
 
-  @Test("a JSON document takes the types of the local archive")
+  @Test("A JSON document is merged into an archive with the archive's value types")
   func jsonIntoAnArchive() throws {
     var local = base
     local.end = Date(timeIntervalSince1970: 3)
@@ -103,7 +103,7 @@ struct MergeArchiveTests {
     Run("merge", "--local", path, "--server", bad).expectFailure(code: 2, "bad.json: ", "stops[0].at", "date")
   }
 
-  @Test("the stamp counts the elements of a merged dictionary and set")
+  @Test("The stamp of a merged array, set or dictionary has its element count")
   func counts() throws {
     func merged<T: Archivable>(_ value: T, _ server: String) throws -> (T, count: UInt64) {
       let path = scratch.path("counted"), json = try scratch.file("more.json", server)
@@ -120,7 +120,7 @@ struct MergeArchiveTests {
     #expect(try merged([1, 2] as [Int]?, "[1, 2, 3]") == ([1, 2, 3], 1))
   }
 
-  @Test("JSON numbers and texts that do not fit the archive's types are neither rounded to infinity nor rewritten")
+  @Test("merge rejects invalid JSON text for URLs and data, and keeps large numbers instead of infinity")
   func unfitting() throws {
     let local = ModelRecord(
       typeName: "Page", modelVersion: 1,
@@ -141,7 +141,7 @@ struct MergeArchiveTests {
     #expect(try ArchiveDecoder().decodeValue(from: scratch.data("merged"))["ratio"] == .double(1e300))
   }
 
-  @Test("an archive that is merged into JSON becomes JSON, unless the output says otherwise")
+  @Test("Merging an archive into JSON writes JSON unless the output is a .strata file")
   func archiveIntoJSON() throws {
     let json = try scratch.file("l.json", #"{"id": 1, "note": "n"}"#)
     let run = Run("merge", "--local", json, "--server", try archive("s", base), "-q")
@@ -153,7 +153,7 @@ struct MergeArchiveTests {
     #expect(text.text.hasPrefix("{\n  \"id\": 1,\n"))
   }
 
-  @Test("a patch of an archive makes the other archive of it")
+  @Test("Applying a patch from diff to an archive gives the other archive")
   func patches() throws {
     var other = base
     other.at = Date(timeIntervalSince1970: 5.5)
@@ -176,7 +176,7 @@ struct MergeArchiveTests {
     #expect(try model(Visit.self).page == nil)
   }
 
-  @Test("streams are merged as arrays, and stay streams")
+  @Test("Streams are merged like arrays, and the result is a stream")
   func streams() async throws {
     func stream(_ name: String, _ visits: [Visit]) throws -> String {
       var writer = try ArchiveStreamWriter<Visit>(creating: URL(fileURLWithPath: scratch.path(name)))
@@ -216,7 +216,7 @@ struct MergeArchiveTests {
     #expect(names == ["a", "next of a", "b", "new"])
   }
 
-  @Test("objects stay objects; shared ones and cycles are refused")
+  @Test("Objects are merged and stay objects, and an archive with a cycle is rejected")
   func objects() throws {
     let local = try archive("l", Room("a", next: Room("b")))
     let server = try archive("s", Room("a", next: Room("c", next: Room("d"))))
@@ -230,7 +230,7 @@ struct MergeArchiveTests {
     circle.next = nil
   }
 
-  @Test("two versions of a model need the model")
+  @Test("merge rejects different versions of a model and different models if the tool lacks the model")
   func versions() throws {
     func record(_ version: Int) throws -> String {
       let record = ModelRecord(typeName: "Issue", modelVersion: version, fields: [("title", .integer(version))])
@@ -242,7 +242,7 @@ struct MergeArchiveTests {
       .expectFailure(code: 2, "a record of Visit", "a record of Issue")
   }
 
-  @Test("the output may be one of the inputs")
+  @Test("The output of a merge may replace one of its inputs")
   func inPlace() throws {
     var server = base
     server.score = 5

@@ -25,7 +25,7 @@ struct MergeTests {
 
   private func json(_ data: Data) throws -> ArchiveValue { try JSONReader().read(data) }
 
-  @Test("three ways: what one side changed counts, and the rest is a conflict that keeps the local value")
+  @Test("A three-way merge takes one-sided changes and keeps the local value for conflicts")
   func threeWays() throws {
     let run = Run("merge", "--local", local, "--base", base, "--server", server)
     #expect(run.code == 1)
@@ -62,7 +62,7 @@ struct MergeTests {
         ])
   }
 
-  @Test("conflicts: the named side counts, or nothing is written but the report")
+  @Test("--conflicts local and server choose a side, and --conflicts fail writes only the report")
   func conflicts() throws {
     func run(_ side: String) -> Run {
       Run(
@@ -103,7 +103,7 @@ struct MergeTests {
     #expect(table.error.contains("\"theirs\""))
   }
 
-  @Test("without a base the server's values count, and what it lacks stays")
+  @Test("Without a base, merge takes the server's values and keeps keys that the server omits")
   func twoWays() throws {
     let run = Run("merge", "--local", local, "--server", server, "-q")
     #expect(run.code == 0 && run.error.isEmpty)
@@ -113,7 +113,7 @@ struct MergeTests {
     #expect(same.code == 0 && same.error == "no differences\n")
   }
 
-  @Test("a part of a document removes nothing")
+  @Test("merge --partial keeps keys that the server's document omits")
   func partial() throws {
     let part = try scratch.file("part.json", #"{"title": "theirs"}"#)
     let whole = Run("merge", "--local", base, "--base", base, "--server", part, "-q")
@@ -123,19 +123,19 @@ struct MergeTests {
     #expect(try json(run.output)["votes"] == 10 && json(run.output)["title"] == "theirs")
   }
 
-  @Test("what diff prints as a patch makes the one document the other", arguments: ["", "merge-"])
+  @Test("Applying a patch or merge patch from diff gives the other document", arguments: ["", "merge-"])
   func patches(kind: String) throws {
     let patch = try scratch.file("patch.json", Run("diff", base, server, "--\(kind)patch").output)
     let run = Run("merge", "--local", base, "--server-\(kind)patch", patch, "-o", scratch.path("out.json"))
     #expect(run.code == 0, "\(run.error)")
     #expect(Run("diff", scratch.path("out.json"), server).code == 0)
-    // Of the base, it is the server's side of a merge of three.
+    // With a base, the patched base is the server's side of a three-way merge.
     let three = Run("merge", "--local", local, "--base", base, "--server-\(kind)patch", patch)
     let named = Run("merge", "--local", local, "--base", base, "--server", server)
     #expect(three.code == 1 && three.output == named.output && three.error == named.error)
   }
 
-  @Test("what diff prints as a patch makes the one of the other, whatever they are", arguments: 0..<40)
+  @Test("Applying a patch from diff gives the other document for random documents", arguments: 0..<40)
   func randomPatches(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     func value(_ depth: Int) -> ArchiveValue {
@@ -174,7 +174,7 @@ struct MergeTests {
     Run("merge", "--local", base, "--server-merge-patch", whole).expectFailure(code: 2, "w.json", "of the same kind")
   }
 
-  @Test("arrays at the root merge by identity where a policy says so")
+  @Test("Arrays at the root are merged by identity with a byID policy")
   func roots() throws {
     let one = try scratch.file("1.json", #"[{"id": 1, "n": 1}, {"id": 2, "n": 2}]"#)
     let two = try scratch.file("2.json", #"[{"id": 1, "n": 1}, {"id": 2, "n": 3}, {"id": 4}]"#)
@@ -223,7 +223,7 @@ struct MergeTests {
       .expectFailure(code: 64, "different files")
   }
 
-  @Test("The report replaces no document that is read or written, whatever path names it")
+  @Test("A report path that names an input or the output is rejected, even through links")
   func reportsOverDocuments() throws {
     try FileManager.default.createSymbolicLink(atPath: scratch.path("link.json"), withDestinationPath: "server.json")
     try FileManager.default.createSymbolicLink(atPath: scratch.path("way"), withDestinationPath: ".")
@@ -247,7 +247,7 @@ struct MergeTests {
     #expect(try scratch.data("server.json") == before.1)
   }
 
-  @Test("A report that cannot be written leaves the output as it was")
+  @Test("merge leaves the output unchanged if the report cannot be written")
   func reportsThatCannotBeWritten() throws {
     let output = try scratch.file("out.json", "old")
     let run = Run(

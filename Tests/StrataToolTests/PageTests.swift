@@ -28,7 +28,7 @@ struct PageTests {
 
   // MARK: inspect
 
-  @Test("inspect shows stamp, types and the whole tree, beyond --depth and --elements")
+  @Test("The inspect page shows the stamp, the types and the whole tree")
   func inspect() throws {
     let record = ModelRecord(
       typeName: "Issue", modelVersion: 3, fields: [("id", 7), ("tags", .array((0..<50).map { .string("tag \($0)") }))])
@@ -46,7 +46,7 @@ struct PageTests {
     #expect(try Stamp(of: scratch.data("a.strata")).typeName == "Issue")
   }
 
-  @Test("References are links to the objects of their own graph")
+  @Test("References in the inspect page link to objects of the same graph")
   func graph() throws {
     let objects = (0..<2).map { number in
       ArchiveValue.record(
@@ -64,7 +64,7 @@ struct PageTests {
     #expect(html.matches(of: /href="#([^"]*)"/).map { $0.1 } == ["object-0-0", "object-0-1", "object-0-0"])
   }
 
-  @Test("A keyed archive has its objects and classes")
+  @Test("The inspect page of a keyed archive shows its top keys and objects")
   func keyedArchive() throws {
     #expect(Run("inspect", Legacy.path("bookmarks.plist"), "--html", page).code == 0)
     let html = try html()
@@ -72,7 +72,7 @@ struct PageTests {
     #expect(html.contains("keyed archive") && html.contains("top keys") && html.contains("object-0-0"))
   }
 
-  @Test("Keys, values, types, rules and notes cannot leave their places in a page")
+  @Test("HTML pages escape markup and control characters in keys, values, types and notes")
   func hostile() throws {
     let markup = "</td><script>alert('\"&\u{202E}\u{1})</script>"
     let record = ModelRecord(typeName: markup, modelVersion: 1, fields: [(markup, .string(markup))])
@@ -104,7 +104,7 @@ struct PageTests {
 
   // MARK: diff, merge and history
 
-  @Test("diff shows both sides of each path")
+  @Test("The diff page shows both values of each changed path")
   func diff() throws {
     let old = try scratch.file("old.json", #"{"title": "Crash", "votes": 1, "gone": {"a": 1}}"#)
     let new = try scratch.file("new.json", #"{"title": "Hang", "votes": 1, "labels": ["x"]}"#)
@@ -129,7 +129,7 @@ struct PageTests {
       scratch.path("merged.json"), "--html", page)
   }
 
-  @Test("merge shows base, local, server and result, with the rule that decided")
+  @Test("The merge page shows the base, local, server and result values with the applied rule")
   func mergePage() throws {
     #expect(try merge().code == 1)
     let html = try html()
@@ -151,7 +151,7 @@ struct PageTests {
     return scene
   }
 
-  @Test("store history shows each revision with what it changed, deletions too")
+  @Test("The store history page shows each revision, including deletions, with its changes")
   func historyPage() throws {
     let scene = try history()
     let html = try html()
@@ -164,7 +164,7 @@ struct PageTests {
   }
 
   @Test(
-    "A browser shows the pages: their text, and boxes that do not overlap", .tags(.long),
+    "The merge, history and inspect pages render in a browser without overlapping boxes", .tags(.long),
     .enabled(if: Browser.path != nil))
   func browser() throws {
     #expect(try merge().code == 1)

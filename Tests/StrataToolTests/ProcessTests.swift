@@ -3,13 +3,13 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("What the system does to a process")
+@Suite("The process and the operating system")
 struct ProcessTests {
   let scratch: Scratch
 
   init() throws { scratch = try Scratch() }
 
-  @Test("An argument that is not UTF-8 is refused: two such names of files would become one")
+  @Test("An argument that is not valid UTF-8 is rejected")
   func argumentsThatAreNoText() throws {
     _ = try scratch.file("in.json", "1")
     for script in [
@@ -21,7 +21,7 @@ struct ProcessTests {
     #expect(try scratch.names == ["in.json"])
   }
 
-  @Test("A current folder whose path is not UTF-8 is refused: the files of another one would be read and written")
+  @Test("A current folder whose path is not valid UTF-8 is rejected")
   func foldersThatAreNoText() throws {
     try Executable.shell(
       #"""
@@ -32,14 +32,14 @@ struct ProcessTests {
     ).expectFailure(code: 64, "current folder", "UTF-8")
   }
 
-  @Test("A file that grows beyond the limit of the system is an error, and the old file stays")
+  @Test("Exceeding the file size limit of the system fails and keeps the old file")
   func limitsOfFiles() throws {
-    // A text that does not compress.
+    // Text that does not compress.
     var random = SeededRandom(seed: 1)
     let text = (0..<4000).map { _ in String(random.next(), radix: 36) }.joined()
     _ = try scratch.file("in.json", "\"\(text)\"")
     _ = try scratch.file("out", "old")
-    // Who runs the tests may have been told to ignore the signal, which processes hand on.
+    // The test runner may ignore the signal, and child processes inherit that.
     let start =
       #"r=; env --default-signal=XFSZ true 2>/dev/null && r="env --default-signal=XFSZ"; ulimit -f 4; exec $r "$0""#
     try Executable.shell(start + " encode in.json -o out", in: scratch.url)
@@ -51,7 +51,7 @@ struct ProcessTests {
   }
 
   @Test(
-    "A merge whose table cannot be printed leaves its files as they were, and says why",
+    "A merge that cannot print its table fails and leaves its files unchanged",
     .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")), arguments: [">/dev/full", ">&-"])
   func mergingToAFullOutput(_ redirection: String) throws {
     _ = try scratch.file("local.json", #"{"a": 1}"#)
@@ -69,7 +69,7 @@ struct ProcessTests {
   }
 
   @Test(
-    "What is meant for standard output and error goes into no file, also where these are closed",
+    "Closed standard streams never redirect output into a file",
     arguments: ["2>&-", ">&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
   func closedStreams(_ redirection: String) throws {
     try FileManager.default.createDirectory(atPath: scratch.path("old"), withIntermediateDirectories: true)
@@ -82,7 +82,7 @@ struct ProcessTests {
     #expect(Run("verify", scratch.path("new/a.plist.strata")).code == 0)
   }
 
-  @Test("A merge whose table nobody reads is ended by the signal, as other programs are, and leaves nothing behind")
+  @Test("A merge that writes to a closed pipe is ended by SIGPIPE and leaves the output unchanged")
   func brokenPipes() throws {
     let keys = (0..<20_000).map { #""key\#($0)": "# }
     _ = try scratch.file("local.json", "{" + keys.map { $0 + "1" }.joined(separator: ",") + "}")
@@ -98,7 +98,9 @@ struct ProcessTests {
     #expect(try scratch.names == (before + ["code"]).sorted())
   }
 
-  @Test("Help that cannot be printed is a failure", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  @Test(
+    "--help fails if standard output cannot be written",
+    .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
   func helpToAFullOutput() throws {
     try Executable.shell(#"exec "$0" --help >/dev/full"#, in: scratch.url).expectFailure("standard output")
   }

@@ -9,7 +9,7 @@ struct ReportTests {
 
   init() throws { scratch = try Scratch() }
 
-  @Test("merge: the report is alone on standard output, and the table on standard error")
+  @Test("merge --report - prints only the report on standard output and the table on standard error")
   func merge() throws {
     let local = try scratch.file("l.json", #"{"a": 1}"#)
     let server = try scratch.file("s.json", #"{"a": 2}"#)
@@ -22,9 +22,9 @@ struct ReportTests {
     #expect(try String(decoding: scratch.data("m.json"), as: UTF8.self) == "{\"a\":2}\n")
     let quiet = Run("merge", "--local", local, "--server", server, "-o", output, "--report", "-", "-q")
     #expect(quiet.output == run.output && quiet.error.isEmpty)
-    // Two documents cannot be told apart on one stream.
+    // Two documents cannot share one stream.
     Run("merge", "--local", local, "--server", server, "--report", "-").expectFailure(code: 64, "--report", "-o FILE")
-    // Nothing but the report is written here.
+    // Only the report is written.
     let base = try scratch.file("b.json", #"{"a": 0}"#)
     let failed = Run(
       "merge", "--local", local, "--server", server, "--base", base, "-o", output, "--conflicts", "fail", "--report",
@@ -33,7 +33,7 @@ struct ReportTests {
     #expect(try JSONReader().read(failed.output)["counts"]?["conflict"] == 1)
   }
 
-  @Test("convert: the report is alone on standard output, and the lines on standard error")
+  @Test("convert --report - prints only the report on standard output and the other lines on standard error")
   func convert() throws {
     try FileManager.default.createDirectory(atPath: scratch.path("in"), withIntermediateDirectories: true)
     _ = try scratch.file("in/a.plist", Legacy.data("bookmarks.plist"))

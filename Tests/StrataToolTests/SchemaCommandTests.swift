@@ -51,7 +51,7 @@ struct SchemaCommandTests {
     try schema.json().write(to: URL(fileURLWithPath: "\(folder)/\(name)/\(schema.version).json"))
   }
 
-  @Test("list shows each recorded version")
+  @Test("schema list shows each recorded version")
   func list() throws {
     let run = Run("schema", "list", folder)
     #expect(run.code == 0)
@@ -71,7 +71,7 @@ struct SchemaCommandTests {
     Run("schema", "list", scratch.path("repo")).expectFailure("contains no recorded schemas")
   }
 
-  @Test("diff compares two versions, and exits as diff does")
+  @Test("schema diff compares two versions and exits with 1 if they differ")
   func diff() throws {
     let run = Run("schema", "diff", folder)
     #expect(run.code == 1)
@@ -92,7 +92,7 @@ struct SchemaCommandTests {
     Run("schema", "diff", folder, "--from", "1").expectFailure(code: 64)
   }
 
-  @Test("A clean folder has no problems, without git too")
+  @Test("schema check finds no problems in a clean folder, with and without Git")
   func clean() throws {
     let run = Run("schema", "check", folder)
     #expect(run.code == 0 && run.text == "2 models, 3 versions: no problems\n", "\(run.text)\(run.error)")
@@ -102,7 +102,7 @@ struct SchemaCommandTests {
     #expect(try JSONReader().read(Run("schema", "check", folder, "--format", "json").output)["clean"] == true)
   }
 
-  @Test("What a revision of git has must not change")
+  @Test("schema check --against reports files that changed or were removed since a Git revision")
   func against() throws {
     try commit()
     try change("Note", 1) { $0.fields["text"]?.type = "Int" }
@@ -125,7 +125,7 @@ struct SchemaCommandTests {
     Run("schema", "check", folder, "--against=--help").expectFailure(code: 2, "is not a valid Git revision")
   }
 
-  @Test("A file that was edited by hand has another hash")
+  @Test("schema check reports a recorded schema that was edited by hand")
   func edited() throws {
     let path = folder + "/Note/1.json"
     let text = try String(contentsOfFile: path, encoding: .utf8).replacing("\"Int\"", with: "\"Int8\"")
@@ -138,7 +138,7 @@ struct SchemaCommandTests {
     Run("schema", "list", folder).expectFailure("the file is not a recorded schema")
   }
 
-  @Test("A skipped version is a problem, unless the revision has it")
+  @Test("schema check reports a skipped version unless the Git revision contains it")
   func skipped() throws {
     try change("Note", 2) { ($0.version, $0.archive) = (4, nil) }
     let run = Run("schema", "check", folder)
@@ -147,7 +147,7 @@ struct SchemaCommandTests {
     #expect(Run("schema", "check", folder, "--against", "main").code == 0)
   }
 
-  @Test("A change that needs a step needs a recorded operation that names its key")
+  @Test("schema check requires a recorded step that covers each changed key")
   func steps() throws {
     try change("Note", 2) { ($0.steps, $0.stepKeys) = ([], []) }
     let run = Run("schema", "check", folder)
@@ -169,7 +169,7 @@ struct SchemaCommandTests {
     #expect(Run("schema", "check", folder).code == 0)
   }
 
-  @Test("A model that a renamed one continues is no change of a type")
+  @Test("schema check accepts a field whose model was renamed")
   func renamedModel() throws {
     try change("Tag", 1) { $0.fields["name"]?.type = "Author" }
     try change("Tag", 1) {
@@ -186,7 +186,7 @@ struct SchemaCommandTests {
     #expect(Run("schema", "check", folder).code == 0, "\(Run("schema", "check", folder).text)")
   }
 
-  @Test("The tool of an app runs the lock of its models, and records them")
+  @Test("An app's tool checks and records the schemas of its models")
   func models() throws {
     let missing = Run(["schema", "check", folder], models: [App.Note.self, App.Tag.self])
     #expect(missing.code == 1 && missing.text.contains("version 2 of Tag is not recorded"), "\(missing.text)")
@@ -199,7 +199,7 @@ struct SchemaCommandTests {
     #expect(Run(["schema", "check", folder], models: App.models).code == 0)
   }
 
-  @Test("proof opens random archives with the models, and names a loss, the seed and the values")
+  @Test("schema proof upgrades random archives and reports a loss with its seed")
   func proof() throws {
     let models: [any VersionedModel.Type] = [App.Note.self]
     let proven = scratch.path("proven")
@@ -222,7 +222,7 @@ struct SchemaCommandTests {
     Run("schema", "proof", proven, "--archives", "0").expectFailure(code: 64)
   }
 
-  @Test("Annotations escape their text as GitHub reads it")
+  @Test("GitHub annotations escape special characters in file paths")
   func annotations() throws {
     try FileManager.default.moveItem(atPath: folder, toPath: scratch.path("repo/A, b: 100%"))
     try FileManager.default.removeItem(atPath: scratch.path("repo/A, b: 100%/Note/1.strata"))
@@ -232,7 +232,7 @@ struct SchemaCommandTests {
 
   // MARK: html
 
-  @Test("The page has a table for each model, with versions, fields and steps")
+  @Test("The schema page has a table for each model with versions, fields and steps")
   func page() throws {
     let run = Run("schema", "html", folder, "-o", "-")
     #expect(run.code == 0)
@@ -245,7 +245,7 @@ struct SchemaCommandTests {
     #expect(!run.text.contains("<script") && !run.text.contains("http"))
   }
 
-  @Test("Names and values cannot leave their places in the page")
+  @Test("The schema page escapes markup in names and values")
   func hostileNames() throws {
     let name = "<script>alert('\"&\u{202E}</td>"
     try change("Tag", 1) {
@@ -261,7 +261,9 @@ struct SchemaCommandTests {
     #expect(text.matches(of: /<td/).count == text.matches(of: /<\/td>/).count)
   }
 
-  @Test("A browser shows the page", .tags(.long), .enabled(if: Browser.path != nil, "Chromium is not installed"))
+  @Test(
+    "The schema page renders in a browser", .tags(.long), .enabled(if: Browser.path != nil, "Chromium is not installed")
+  )
   func browser() throws {
     let shown = try Browser(Run("schema", "html", folder, "-o", "-").text)
     shown.expectOrder()

@@ -57,7 +57,7 @@ struct StoreCommandTests {
     Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ", "check that its folder exists")
   }
 
-  @Test("A document is saved as it is, and comes back to the byte")
+  @Test("store save keeps JSON values, and store export returns the exact bytes of an archive")
   func saving() throws {
     #expect(try scene.save("issue/1", #"{"b": 1, "a": [true, null, 1.50]}"#).text == "saved  issue/1  revision 1\n")
     let revision = try scene.json("show", "issue/1")
@@ -74,11 +74,11 @@ struct StoreCommandTests {
     #expect(scene.run("export", "issue/2", "-o", scene.scratch.path("b.strata")).code == 0)
     #expect(try scene.scratch.data("b.strata") == archive)
     #expect(scene.run("export", "issue/2", "-o", "-").output == archive)
-    // Reading alone leaves two files behind, saving none.
+    // Only reading leaves journal files behind. Saving removes them.
     try scene.save("issue/2", "1")
     #expect(try scene.scratch.names == ["a.strata", "b.strata", "models.store"])
 
-    // A type for JSON, as encode has it.
+    // JSON can be saved with a type, as with encode.
     try scene.save("issue/3", #"{"title": "T"}"#, "--type", "Issue", "--model-version", "4")
     let typed = try scene.json("show", "issue/3")
     #expect(typed["type"] == "Issue" && typed["modelVersion"] == 4)
@@ -107,7 +107,7 @@ struct StoreCommandTests {
   }
 
   @Test(
-    "No command but init makes a store", .tags(.long),
+    "Only store init creates a store", .tags(.long),
     arguments: Effort.sample(2, of: ["save", "show", "list", "history", "undo", "restore", "diff"]))
   func whereThereIsNoStore(_ command: String) throws {
     let path = scene.scratch.path("none")
@@ -123,7 +123,7 @@ struct StoreCommandTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  @Test("Conditions keep a save from being lost")
+  @Test("--if-absent and --if-revision reject a save that would overwrite another one")
   func conditions() throws {
     try scene.save("k", "1", "--if-absent")
     scene.run("save", "k", "-", "--if-absent", input: Data("2".utf8)).expectFailure("already has a value", "key k")
@@ -194,7 +194,7 @@ struct StoreCommandTests {
     scene.run("diff", "none").expectFailure(code: 2, "none")
   }
 
-  @Test("An export does not replace the store, and never does half")
+  @Test("store export never overwrites the store and can export an earlier revision")
   func exporting() throws {
     try scene.save("k", "[1, 2]")
     scene.run("export", "k", "-o", scene.store).expectFailure("would overwrite the store or its journal")
@@ -206,7 +206,7 @@ struct StoreCommandTests {
     #expect(try ArchiveDecoder().decodeValue(from: scene.scratch.data("x")) == [1, 2])
   }
 
-  @Test("An import saves each file once, and says what it did with every other one")
+  @Test("store import saves each changed file once and reports unchanged, other and failed files")
   func importing() throws {
     let folder = try Scratch()
     try FileManager.default.createDirectory(atPath: folder.path("in/sub"), withIntermediateDirectories: true)
@@ -238,7 +238,7 @@ struct StoreCommandTests {
     #expect(scene.run("import", folder.path("empty")).code == 1)
   }
 
-  @Test("A file that cannot be saved over newer models keeps no other one from it")
+  @Test("store import continues after a file that would replace a newer model")
   func importingOverNewer() throws {
     let folder = try Scratch()
     try FileManager.default.createDirectory(atPath: folder.path("in"), withIntermediateDirectories: true)
@@ -254,7 +254,7 @@ struct StoreCommandTests {
     #expect(scene.run("save", "a.strata", folder.path("in/a.strata"), "--over-newer").code == 0)
   }
 
-  @Test("A check finds damage, salvage brings out the rest, and a backup has everything")
+  @Test("store check finds damage, salvage recovers the other keys, and backup copies everything")
   func damage() throws {
     for number in 0..<5 { try scene.save("k\(number)", #"{"n": \#(number)}"#) }
     #expect(scene.run("check").text == "clean  \(scene.store)  0 revisions read\n")
@@ -287,7 +287,7 @@ struct StoreCommandTests {
     scene.run("check", "--wait=-1").expectFailure(code: 64)
   }
 
-  @Test("An upgrade says which models only their program can upgrade, and with which line")
+  @Test("store upgrade lists the models that only the app can upgrade, with the code to run")
   func upgrade() throws {
     #expect(scene.run("upgrade").text.hasSuffix("\nmodels  none to upgrade\n"))
     try scene.save("plain", "[1]")
@@ -327,7 +327,7 @@ struct StoreCommandTests {
     #expect(scene.run("upgrade", "extra").code == 64)
   }
 
-  @Test("The status counts, and a prune keeps what a rule or a label keeps")
+  @Test("store status counts revisions, and prune keeps the last revisions and labeled ones")
   func pruning() throws {
     for number in 1...6 { try scene.save("k", "\(number)") }
     try scene.save("l", #"{"a": 1}"#, "--type", "T", "--model-version", "2")
@@ -348,7 +348,7 @@ struct StoreCommandTests {
     #expect(scene.run("check", "--full").code == 0)
   }
 
-  @Test("verify reads a store, alone and in a folder, and inspect shows its status")
+  @Test("verify checks a store, alone or in a folder, and inspect shows its status")
   func verifyAndInspect() throws {
     try scene.save("k", #"{"n": 3}"#)
     try scene.save("l", #"{"n": 1}"#)
@@ -358,7 +358,7 @@ struct StoreCommandTests {
       "\(run.text)\(run.error)")
     #expect(Run("inspect", scene.store).text == scene.run("status").text)
     #expect(Run("inspect", scene.store, "--json").output == scene.run("status", "--json").output)
-    // Another database is no store, and a store with a changed value is damaged.
+    // Another database is not a store, and a store with a changed value is damaged.
     let database = try scene.scratch.file("text.db", "SQLite format 3\0 and no database")
     Run("inspect", database).expectFailure("a SQLite database")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: scene.store))
@@ -371,7 +371,7 @@ struct StoreCommandTests {
     #expect(damaged.code == 1 && damaged.text.hasPrefix("damaged  \(folder)/damaged.store  "), "\(damaged.text)")
   }
 
-  @Test("Keys and names are one row each, whatever is in them")
+  @Test("Keys and authors with control characters take one row each")
   func namesOfAnyKind() throws {
     try scene.save("a\n\u{202E}b", "1", "--author", "x\ty", "--note", "z\r")
     for command in [["list"], ["history", "a\n\u{202E}b"]] {
@@ -381,7 +381,7 @@ struct StoreCommandTests {
     #expect(try scene.json("list")["keys"]?.arrayValue?.first?["key"] == "a\n\u{202E}b")
   }
 
-  @Test("Limits are those of other commands")
+  @Test("store show accepts --max-values and rejects a negative --wait")
   func limitsAndWaiting() throws {
     try scene.save("k", "[1, 2, 3, 4, 5]")
     scene.run("show", "k", "--max-values", "3").expectFailure("more than 3 values")

@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-@Suite("The commands for stores in a process of their own")
+@Suite("Store commands in a separate process")
 struct StoreProcessCommandTests {
   let scene: StoreScene
 
@@ -15,7 +15,7 @@ struct StoreProcessCommandTests {
     return (0..<40_000).map { _ in String(random.next(), radix: 36) }.joined()
   }
 
-  @Test("Standard input is saved, and the exit codes are those of other commands")
+  @Test("store save reads standard input, and store commands use the tool's exit codes")
   func standardStreams() throws {
     let saved = try Executable.run(["store", "save", scene.store, "k", "-"], input: Data("[1,2]".utf8))
     #expect(saved.code == 0 && saved.output == Data("saved  k  revision 1\n".utf8), "\(saved.error)")
@@ -25,12 +25,12 @@ struct StoreProcessCommandTests {
     try Executable.run(["store", "nothing"]).expectFailure(code: 64)
   }
 
-  @Test("A store that grows beyond the limit of the system is an error, and the old state is whole")
+  @Test("Exceeding the file size limit fails a save and keeps the store intact")
   func limitsOfFiles() throws {
     _ = try scene.scratch.file("small.json", "[1]")
     _ = try scene.scratch.file("large.json", "\"\(random(1))\"")
     try scene.save("k", "[0]")
-    // Who runs the tests may have been told to ignore the signal, which processes hand on.
+    // The test runner may ignore the signal, and child processes inherit that.
     let start = #"r=; env --default-signal=XFSZ true 2>/dev/null && r="env --default-signal=XFSZ"; "#
     let script = start + #"ulimit -f 300; exec $r "$0" store save models.store k "#
     #expect(try Executable.shell(script + "small.json", in: scene.scratch.url).code == 0)
@@ -41,9 +41,9 @@ struct StoreProcessCommandTests {
     #expect(try scene.json("show", "k")["value"] == .string(random(1)))
   }
 
-  @Test("Two processes save at once: each waits for the other, and both are kept")
+  @Test("Concurrent saves from two processes wait for each other and both succeed")
   func twoProcesses() throws {
-    // A pipeline, as `wait` waits for ever where the signal of children that end is blocked.
+    // A pipeline, because `wait` never returns if SIGCHLD is blocked.
     let script = #"""
       save() { for i in 1 2 3 4 5 6 7 8; do echo $i | "$0" store save models.store "k$1" - >/dev/null || echo $i >>failed; done; }
       save 1 | save 2
@@ -67,7 +67,7 @@ struct StoreProcessCommandTests {
   }
 
   @Test(
-    "What is acknowledged is on the disk: the journal is synced after the last write to it, and before the line is printed",
+    "store save syncs the journal after its last write and before it prints the result",
     .enabled(if: canTrace, "needs strace, which may trace"))
   func syncing() throws {
     let script =

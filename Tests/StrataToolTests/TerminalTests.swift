@@ -19,7 +19,7 @@ struct TerminalTests {
         ModelRecord(typeName: "Issue", modelVersion: 3, fields: [("title", "text"), ("votes", 3)])))
   }
 
-  @Test("The version is one constant, and has no path or date")
+  @Test("--version prints only the version constant")
   func version() {
     let run = Run("--version")
     #expect(run.code == 0 && run.text == "strata \(Tool.version)\n" && run.error.isEmpty)
@@ -27,7 +27,7 @@ struct TerminalTests {
     #expect(Run("verify", "--version").text == run.text)
   }
 
-  @Test("Colours are on a terminal alone", arguments: ["verify", "inspect"])
+  @Test("Output is colored only on a terminal, unless --color is passed", arguments: ["verify", "inspect"])
   func colours(command: String) throws {
     func isColoured(_ arguments: [String] = [], terminal: Int? = 100, _ environment: [String: String] = [:]) -> Bool {
       let run = Run([command, archive] + arguments, terminal: terminal, environment: environment)
@@ -43,7 +43,7 @@ struct TerminalTests {
     #expect(!isColoured(["--json", "--color=always"]))
   }
 
-  @Test("Text is the same with colours and without", arguments: ["verify", "inspect"])
+  @Test("Colored and plain output contain the same text", arguments: ["verify", "inspect"])
   func coloursAlone(command: String) throws {
     for file in [archive, Repository.fixtures.appending(path: "legacy/everything.plist").path] {
       let plain = Run([command, file]).text
@@ -64,7 +64,7 @@ struct TerminalTests {
     #expect(Run("--help").text.contains("--color"))
   }
 
-  @Test("No archive goes to a terminal, and what is read is not even read")
+  @Test("Commands never print an archive on a terminal")
   func archivesOnATerminal() throws {
     let json = try scratch.file("a.json", #"{"a": 1}"#)
     let list = try scratch.file("a.plist", Legacy.data("bookmarks.plist"))
@@ -86,7 +86,7 @@ struct TerminalTests {
     #expect(Run(["decode", archive], terminal: 100).code == 0)
   }
 
-  @Test("The program itself on a terminal of 60 columns")
+  @Test("The executable adapts its output to a terminal with 60 columns")
   func process() throws {
     let long = try scratch.file("long.json", #"{"key": "\#(String(repeating: "long ", count: 50))"}"#)
     let made = scratch.path("long.strata")

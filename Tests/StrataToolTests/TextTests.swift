@@ -18,13 +18,13 @@ struct TextTests {
     #expect(ratio(1, 0) == "–")
   }
 
-  @Test("What turns the direction of a line is made visible, and what joins letters stays")
+  @Test("Bidirectional control characters are escaped, and joiners are kept")
   func directions() {
     #expect("a\u{202E}b\u{2066}\u{200F}\u{61C}\u{9B}".onOneLine == "a\\u{202E}b\\u{2066}\\u{200F}\\u{61C}\\u{9B}")
     #expect("👩\u{200D}🚀 \u{645}\u{200C}\u{646}".onOneLine == "👩\u{200D}🚀 \u{645}\u{200C}\u{646}")
   }
 
-  @Test("Columns are aligned by the width of characters on a terminal, not by their number")
+  @Test("Columns are aligned by terminal width, not by character count")
   func wideColumns() throws {
     var table = TextTable(columns: 2)
     table.add(["漢字", "a", "b"])
@@ -58,7 +58,7 @@ struct TextTests {
     #expect("abcd".cut(to: 4) == "abcd")
   }
 
-  @Test("Progress inside a file has percent, rate and time left")
+  @Test("The progress line shows the percentage, the rate and the time left")
   func progress() {
     #expect(
       ProgressLine.text("2/5", "a\nb", 250_000_000, of: 1_000_000_000, after: .seconds(2))

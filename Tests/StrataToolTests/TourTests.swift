@@ -34,7 +34,7 @@ struct TourTests {
     #expect(try scratch.data("tour/4-merged.strata") == before)
   }
 
-  @Test("The responses that the tool has are those of Fixtures/json/tour")
+  @Test("The embedded tour responses equal the files in Fixtures/json/tour")
   func embedded() throws {
     let source = Repository.fixtures.appending(path: "json/tour")
     #expect(
@@ -47,11 +47,11 @@ struct TourTests {
     #expect(named.text.replacing(source.path + "/", with: "") == Run("tour", "-o", folder).text)
   }
 
-  @Test("A copy of the program alone, in a folder without sources, has the tour")
+  @Test("The tour works in a copied executable without source files")
   func installed() throws {
     try FileManager.default.createDirectory(atPath: scratch.path("bin"), withIntermediateDirectories: true)
     try FileManager.default.copyItem(atPath: Executable.path(), toPath: scratch.path("bin/strata"))
-    // The paths of the sources are in the program for nothing: it must not look there.
+    // The executable must not contain the path of the source files.
     let run = try Executable.shell(
       "./strata tour && grep -c Fixtures/json/tour strata", in: URL(fileURLWithPath: scratch.path("bin")))
     #expect(
@@ -60,7 +60,7 @@ struct TourTests {
     #expect(run.text.hasSuffix("\n0\n"), "\(run.text)")
   }
 
-  @Test("The tour ends in a store that holds each state, and the commands read it")
+  @Test("The tour creates a store with each state, and store commands read it")
   func store() throws {
     let run = Run("tour", "--output", folder)
     let path = folder + "/issues.store"
@@ -78,7 +78,7 @@ struct TourTests {
       let exported = Run("store", "export", path, key, "-o", "-", "--revision", "\(revision + 1)")
       #expect(try exported.output == scratch.data("tour/\(name).strata"), "\(revision + 1)")
     }
-    // Somebody else's file in its place stays.
+    // An unrelated file at the store's path is kept.
     _ = try scratch.file("tour/issues.store", Data(repeating: 1, count: 5000))
     let again = Run("tour", "--output", folder)
     #expect(again.code == 1 && again.error.contains("issues.store"))

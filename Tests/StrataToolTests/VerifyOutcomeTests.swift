@@ -22,7 +22,7 @@ struct VerifyOutcomeTests {
     Run(["verify"] + files).text.split(separator: "\n").map { $0.prefix { $0 != " " }.description }
   }
 
-  @Test("What is missing, what is no archive and what is damaged are told apart")
+  @Test("verify distinguishes missing, unsupported and damaged files")
   func outcomes() throws {
     #expect(words(good) == ["intact"])
     #expect(words(scratch.path("none")) == ["missing"])
@@ -62,7 +62,7 @@ struct VerifyOutcomeTests {
     #expect(folder.text.hasSuffix("\n3 files: 1 intact, 1 damaged, 1 other\n"), "\(folder.text)")
   }
 
-  @Test("Quiet: what is not intact, and nothing else", arguments: ["-q", "--quiet"])
+  @Test("verify --quiet lists only files that are missing or not intact", arguments: ["-q", "--quiet"])
   func quiet(option: String) throws {
     #expect(Run("verify", option, good, good).text.isEmpty && Run("verify", option, good).code == 0)
     let run = Run("verify", option, good, scratch.path("none"), good)

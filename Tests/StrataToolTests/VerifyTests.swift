@@ -24,7 +24,7 @@ struct VerifyTests {
     #expect(Run("verify", single).text == "intact  \(single)  Issue@3  1 value  \(archive.count) bytes\n")
   }
 
-  @Test("Of the damaged fixtures all but the archive of a newer model, which is intact, are refused")
+  @Test("verify rejects each damaged fixture and accepts the archive of a newer model")
   func damagedFixtures() throws {
     let folder = Repository.fixtures.appending(path: "damaged")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -35,7 +35,7 @@ struct VerifyTests {
     }
   }
 
-  @Test("A flipped byte is noticed; where it is one of the marks, the file is none of the tool's")
+  @Test("verify reports each flipped byte as damage, or as an unsupported file in the magic bytes")
   func everyFlippedByteIsNoticed() throws {
     var unsupported = 0
     for place in archive.indices {
@@ -73,7 +73,7 @@ struct VerifyTests {
     #expect(try reason(whole + archive).contains("a separate archive"))
   }
 
-  @Test("X-30: streams that were appended to are right for every command")
+  @Test("X-30: every command reads streams that were appended to")
   func appendedStreams() throws {
     let url = URL(fileURLWithPath: scratch.path("appended.strata"))
     for session in 0..<3 {
@@ -94,7 +94,7 @@ struct VerifyTests {
     #expect(Run("verify", "-", input: try Data(contentsOf: url)).code == 0)
   }
 
-  @Test("X-30: a member that holds something else than an array is damaged for every command")
+  @Test("X-30: verify, decode and inspect reject a stream member that is not an array")
   func otherBodies() throws {
     for body: ArchiveValue in ["text", ["a": 1], .graph(ObjectGraph(objects: [], root: [1]))] {
       var writer = ArchiveWriter()
@@ -111,7 +111,7 @@ struct VerifyTests {
     }
   }
 
-  @Test("X-32: salvage tells what is missing")
+  @Test("X-32: salvage reports the missing parts")
   func salvage() throws {
     let url = URL(fileURLWithPath: scratch.path("stream.strata"))
     for session in 0..<3 {
@@ -128,7 +128,7 @@ struct VerifyTests {
     #expect(run.code == 1 && run.text.contains("missing  bytes 0..<") && run.text.contains("partial"))
     #expect(run.text.contains("8 models"), "\(run.text)")
     #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
-    // An archive of one value that breaks off; one that is damaged; something else.
+    // Then a truncated archive of one value, a damaged one, and invalid arguments.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
     #expect(cut.code == 1 && cut.text.contains("missing  everything from"), "\(cut.text) \(cut.error)")
     var flipped = archive
@@ -166,7 +166,7 @@ struct VerifyTests {
     #expect(Run("verify", folder + "/").code == 1)
   }
 
-  @Test("What a writer has not finished is left out of a folder, and read where it is named")
+  @Test("verify skips a writer's temporary file in a folder, but reads it if it is named")
   func unfinishedFiles() throws {
     _ = try scratch.file("b.strata", archive)
     let half = try scratch.file(".strata-1f.tmp", archive.prefix(20))

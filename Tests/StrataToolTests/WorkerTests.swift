@@ -6,7 +6,7 @@ import Testing
 @testable import StrataTool
 
 /// `worker` and `index`, and the frames of Docs/Worker.md.
-@Suite("Worker")
+@Suite("worker")
 struct WorkerTests {
   /// An answer, parsed independently of the code that writes it.
   struct Answer: Equatable {
@@ -77,7 +77,7 @@ struct WorkerTests {
     try ArchiveEncoder().encode(App.Note(id: id, title: title, votes: votes))
   }
 
-  @Test("The greeting names the protocol, the program, its models and the longest frame")
+  @Test("The worker's greeting contains the protocol version, the models and the maximum frame size")
   func greeting() throws {
     let run = Run.app("worker", "--max-frame", "2048")
     let greeting = try Self.answers(run.output).greeting
@@ -90,7 +90,7 @@ struct WorkerTests {
     Run.app("worker", "--max-frame", "5").expectFailure(code: 64, "--max-frame must be between 1,024 and 2,147,483,647")
   }
 
-  @Test("An old archive is upgraded to the bytes that the program writes; a current one is reported as such")
+  @Test("The worker upgrades an old archive to the app's bytes and reports a current one")
   func upgrade() throws {
     let answers = try Self.ask(Self.request(1, 2, [Self.old()]), Self.request(2, 2, [Self.new()]))
     #expect(
@@ -106,7 +106,7 @@ struct WorkerTests {
     #expect(tag.outcome == 3 && tag.details == #"{"losses":["no field reads Tag.colour"]}"#)
   }
 
-  @Test("Damage, a rule, a newer version, another format and an unknown type are told apart")
+  @Test("The worker distinguishes damaged, invalid, newer, unsupported and unknown archives")
   func failures() throws {
     let untitled = try ArchiveEncoder().encode(App.OldNote(text: ""))
     let cut = try Self.old().dropLast(4)
@@ -136,7 +136,7 @@ struct WorkerTests {
   }
 
   @Test(
-    "Verifying has the outcome of the command, for archives with a byte changed or cut off",
+    "The worker and the verify command give the same outcome for damaged archives",
     arguments: [1, 2] as [UInt64])
   func verifyLikeTheCommand(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -160,7 +160,7 @@ struct WorkerTests {
     }
   }
 
-  @Test("Models are merged by their policies; conflicts are listed by their paths")
+  @Test("The worker merges models by their policies and lists conflicts by path")
   func merge() throws {
     let (base, local) = (try Self.new(votes: 3), try Self.new(7, "Mine", votes: 5))
     let answer = try Self.ask(Self.request(1, 4, [local, Self.new(votes: 9), base]))[0]
@@ -177,7 +177,7 @@ struct WorkerTests {
     #expect(try ArchiveDecoder().decode(App.Note.self, from: json.archive).title == "New", "\(json)")
   }
 
-  @Test("Property lists and JSON documents are converted as by convert and encode")
+  @Test("The worker converts property lists and JSON documents to archives")
   func convert() throws {
     let list = Data(
       #"<?xml version="1.0"?><plist version="1.0"><dict><key>a</key><integer>1</integer></dict></plist>"#.utf8)
@@ -195,7 +195,7 @@ struct WorkerTests {
     #expect(wrong.map(\.outcome) == [37, 32, 34], "\(wrong)")
   }
 
-  @Test("A malformed or oversized request is answered, and the next one is read")
+  @Test("The worker answers a malformed or oversized request and reads the next one")
   func malformed() throws {
     let good = Self.request(5, 2, [try Self.old()])
     let large = Self.frame(Self.little(8, 8) + [2, 1] + Self.little(5000, 4) + [UInt8](repeating: 1, count: 5000))
@@ -217,7 +217,7 @@ struct WorkerTests {
     #expect(cut.code == 1 && cut.error.contains("standard input ended inside a frame"))
   }
 
-  @Test("An answer longer than a frame is a failure")
+  @Test("The worker reports a response that exceeds the frame size limit")
   func largeAnswer() throws {
     let text = (0..<4000).map { "\($0 &* 2_654_435_761)" }.joined()
     let archive = try ArchiveEncoder().encode(App.OldNote(text: text))
@@ -226,8 +226,8 @@ struct WorkerTests {
     #expect(answer.outcome == 34 && answer.details.contains("limitExceeded") && answer.versions == [1, 2], "\(answer)")
   }
 
-  /// The input in pieces of every size gives the same answers.
-  @Test("The answers do not depend on how the input arrives", arguments: [1, 2, 3, 7, 64])
+  /// Splitting the input into pieces of any size gives the same responses.
+  @Test("The worker gives the same responses however its input is split", arguments: [1, 2, 3, 7, 64])
   func pieces(size: Int) throws {
     let requests = Self.request(1, 2, [try Self.old()]) + Self.frame([1]) + Self.request(2, 1, [try Self.new()])
     let whole = Run(["worker"], input: Data(requests), models: App.models).output
@@ -253,7 +253,7 @@ struct WorkerTests {
     return path
   }
 
-  @Test("index lists the members of a stream; a worker upgrades and verifies each by its range")
+  @Test("index lists the members of a stream, and the worker processes each one by its byte range")
   func members() throws {
     let scratch = try Scratch()
     let path = try stream(scratch, 30_000)
@@ -281,7 +281,7 @@ struct WorkerTests {
       "cut.strata")
   }
 
-  @Test("A whole stream is upgraded as by the command, as bytes and as a range")
+  @Test("The worker and the upgrade command write the same bytes for a whole stream")
   func wholeStream() throws {
     let scratch = try Scratch()
     let path = try stream(scratch, 1500)
@@ -299,7 +299,7 @@ struct WorkerTests {
     #expect(try Self.ask(Self.request(1, 1, [upgraded.dropLast(30)]))[0].outcome == 32)
   }
 
-  @Test("A range that cannot be read is an error with its location")
+  @Test("The worker reports an unreadable range with its location")
   func unreadableRange() throws {
     let scratch = try Scratch()
     let path = try scratch.file("a.strata", Self.old())
@@ -331,7 +331,7 @@ struct WorkerTests {
     }
   }
 
-  @Test("A range of an address is read with one range request; any other response is an error with the address")
+  @Test("The worker reads a range of a URL with one range request and rejects other responses")
   func addresses() async throws {
     let archive = try Self.old()
     let file = Data([1, 2, 3]) + archive + Data([4, 5])
@@ -382,7 +382,7 @@ struct WorkerTests {
     #expect(sent.withLock { $0 } < 1 << 30)
   }
 
-  @Test("A request of exactly the longest frame is answered, and one of a byte more is skipped")
+  @Test("The worker accepts a request of the maximum frame size and rejects one that is a byte longer")
   func longestFrame() throws {
     let head = Self.request(1, 1, [Data()]).count - 4
     for (size, outcome, code) in [(4_096, 32, "damaged"), (4_097, 34, "limitExceeded")] as [(Int, UInt8, String)] {

@@ -8,7 +8,7 @@ struct GoldenResultTests {
   private static let python = "/usr/bin/python3"
 
   @Test(
-    "Merges and upgrades give the recorded results and reports",
+    "Merges and upgrades reproduce the recorded results and reports",
     .enabled(if: FileManager.default.isExecutableFile(atPath: python), "Python 3 is not installed"))
   func few() throws {
     let output = Pipe()

@@ -16,7 +16,7 @@ struct ArchiveConcurrencyTests {
     }
   }
 
-  @Test("X-1: a hundred tasks share one chain of steps, one upgrader and what it upgrades")
+  @Test("X-1: a hundred tasks share one migration, one upgrader and the archives")
   func chain() async throws {
     let old = try ArchiveEncoder().encode((0..<20).map { PersonV1(fullName: "p\($0)", street: "s", born: 1) })
     let one = try ArchiveEncoder().encode(PersonV1(fullName: "p", street: "s", born: 1))
@@ -32,7 +32,7 @@ struct ArchiveConcurrencyTests {
     }
   }
 
-  @Test("X-1: a hundred tasks compress large archives, each on several threads")
+  @Test("X-1: a hundred tasks each compress a large archive on several threads")
   func large() async throws {
     let text = (0..<20_000).map { "line \($0)" }
     let expected = try ArchiveEncoder(threads: 1).encode(text)
@@ -43,7 +43,7 @@ struct ArchiveConcurrencyTests {
     }
   }
 
-  @Test("X-1: more tasks than the pools keep zlib streams, at several levels, some with damage")
+  @Test("X-1: more tasks than pooled zlib streams compress at several levels and read damaged archives")
   func streams() async throws {
     let text = (0..<3000).map { "\($0 % 97) line" }
     let broken = try Data(ArchiveEncoder().encode(text).dropLast(40))
@@ -60,7 +60,7 @@ struct ArchiveConcurrencyTests {
     }
   }
 
-  @Test("X-1: a hundred tasks write and read files of their own, and read one that they share")
+  @Test("X-1: a hundred tasks each write and read their own file, and all read a shared one")
   func files() async throws {
     try await withFolder { folder in
       let all = (0..<300).map { Address(street: "Street \($0)", country: "CH") }
@@ -87,7 +87,7 @@ struct ArchiveConcurrencyTests {
     }
   }
 
-  @Test("X-1, M-13: a hundred tasks archive graphs of objects, each its own")
+  @Test("X-1, M-13: a hundred tasks each archive their own object graph")
   func graphs() async throws {
     let expected = try ArchiveEncoder().encode(Branch.tree(0))
     await hundredTasks(share: (encoder: ArchiveEncoder(), decoder: ArchiveDecoder()), rounds: 2) { shared, task in
@@ -101,7 +101,7 @@ struct ArchiveConcurrencyTests {
     }
   }
 
-  @Test("X-1: tasks write and read streams of many members on several threads, and some end early")
+  @Test("X-1: tasks write and read streams with many members on several threads, and some stop early")
   func threads() async throws {
     try await withFolder { folder in
       let padding = String(repeating: "padding ", count: 4000)

@@ -45,7 +45,7 @@ struct JSONConcurrencyTests {
     }
   }
 
-  @Test("X-1: a hundred tasks make adapters of one mapping")
+  @Test("X-1: a hundred tasks create adapters from one mapping")
   func mapping() async throws {
     let mapping = JSONMapping<Owner>.snakeCase.merging(["login": .firstOf("user", "login")])
       .transforming(by: ReversibleTransformer.date(format: "yyyy-MM-dd"))
@@ -78,7 +78,7 @@ struct JSONConcurrencyTests {
     }
   }
 
-  @Test("X-1, V-6: a hundred tasks validate by the same rules, a regular expression among them")
+  @Test("X-1, V-6: a hundred tasks validate with the same rules, including a regular expression")
   func validation() async {
     await hundredTasks(share: goodEntry) { good, task in
       #expect(good.isValid)

@@ -35,7 +35,7 @@ private func peel<Inner: Archivable & Equatable & Sendable>(_ inner: Inner, leve
 
 @Suite("Schema Concurrency")
 struct SchemaConcurrencyTests {
-  @Test("X-1, M-15: a hundred tasks meet a schema for the first time")
+  @Test("X-1, M-15: a hundred tasks use a schema for the first time")
   func first() async {
     let met = FirstMet(
       id: 1, name: "ada", inner: [FirstInner(payment: .cash, next: [FirstMet(id: 2, name: nil, inner: [])])])
@@ -54,7 +54,7 @@ struct SchemaConcurrencyTests {
     }
   }
 
-  @Test("X-1, M-15: a hundred tasks meet generic models for the first time, and all get one schema for each")
+  @Test("X-1, M-15: a hundred tasks use generic models for the first time and share one schema per type")
   func generic() async {
     await hundredTasks(share: 8, rounds: 1) { levels, task in
       if task % 2 == 0 { try peel(task, levels: levels) } else { try peel("\(task)", levels: levels) }

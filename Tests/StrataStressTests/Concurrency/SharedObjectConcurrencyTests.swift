@@ -28,14 +28,14 @@ private struct Counting: CustomConsumingRegexComponent {
 
 @Suite("Shared object Concurrency")
 struct SharedObjectConcurrencyTests {
-  @Test("X-1, P-8: one task at a time uses a formatter")
+  @Test("X-1, P-8: only one task at a time uses a shared formatter")
   func formatter() async {
     let formatter = Mutex(Turnstile())
     await hundredTasks(share: formatter, rounds: 5) { formatter, _ in _ = formatter.withLock { $0.pass() } }
     #expect(formatter.withLock { $0.pass() } == 501)
   }
 
-  @Test("X-1: one task at a time uses a regular expression, which may hold code with a state")
+  @Test("X-1: only one task at a time uses a shared regular expression, because it may contain stateful code")
   func expression() async {
     // The test verifies that only one task at a time uses them.
     nonisolated(unsafe) let turnstile = Turnstile()

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Each process is this program with one test, which appends until it is killed and acknowledges each session.
 /// `STRATA_PROCESS_ROUNDS` is the number of kills; Tests/Scripts/process-simulation requests 3,000.
-@Suite("Processes", .serialized, .tags(.long))
+@Suite("Killed processes", .serialized, .tags(.long))
 struct StreamProcessTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static var isChild: Bool { environment["STRATA_APPENDER"] != nil }
@@ -15,7 +15,7 @@ struct StreamProcessTests {
     environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(3, long: 80)
   }
 
-  @Test("appends until it is killed", .enabled(if: isChild, "a helper of the other test"))
+  @Test("Helper process: appends until it is killed", .enabled(if: isChild, "a helper of the other test"))
   func appender() throws {
     guard let name = Self.environment["STRATA_APPENDER"], let path = Self.environment["STRATA_STREAM"] else { return }
     let url = URL(fileURLWithPath: path)
@@ -29,7 +29,9 @@ struct StreamProcessTests {
   }
 
   #if os(Linux)
-    @Test("X-31: nothing acknowledged is lost, whoever is killed", .enabled(if: !isChild), arguments: [2, 8])
+    @Test(
+      "X-31: killing processes that append to a stream loses no acknowledged session", .enabled(if: !isChild),
+      arguments: [2, 8])
     func kills(count: Int) throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
       print("processes: \(count), STRATA_PROCESS_SEED=\(seed)")

@@ -139,7 +139,7 @@ struct ConvergenceTests {
   /// All other policies converge only by chance.
   private static let diverging = Convergence(once: false, gossip: false, inOrder: false, isConfluent: false)
 
-  @Test("Replicas that exchange what they have come to the same by exactly these policies")
+  @Test("Replicas converge with exactly the policies that are listed as converging")
   func table() throws {
     let seed = SimulationSettings.seed ?? .random(in: 0 ... .max)
     var rows: [(name: String, convergence: Convergence)] = []

@@ -104,12 +104,12 @@ extension ArchiveValue {
   }
 }
 
-@Suite("Laws of differences and of merging, with random documents", .tags(.long))
+@Suite("Laws of differences and merges for random documents", .tags(.long))
 struct DocumentLawTests {
   private static let seed = UInt64.random(in: 0 ... .max)
   private static let cases = Effort.rounds(100, long: 2000)
 
-  @Test("A difference applied to the old value gives the new one, and nothing differs from itself")
+  @Test("Applying a difference to the old value gives the new value")
   func differences() throws {
     var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
@@ -124,7 +124,7 @@ struct DocumentLawTests {
     }
   }
 
-  @Test("So it is with what is not a number inside, for patches too")
+  @Test("Applying a difference or a JSON patch gives the new value if it contains NaN")
   func differencesOfNaN() throws {
     var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
@@ -139,7 +139,7 @@ struct DocumentLawTests {
     }
   }
 
-  @Test("A JSON patch applied to the old document gives the new one, and goes through JSON")
+  @Test("Applying a JSON patch gives the new document, and the patch round-trips through JSON")
   func patches() throws {
     var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
@@ -153,7 +153,7 @@ struct DocumentLawTests {
     }
   }
 
-  @Test("A JSON merge patch applied to the old document gives the new one, where that has no nulls")
+  @Test("Applying a JSON merge patch gives the new document if it contains no null")
   func mergePatches() {
     var random = SeededRandom(seed: Self.seed)
     var count = 0
@@ -174,7 +174,7 @@ struct DocumentLawTests {
     MergeOptions(policies: ["a": .recursive, "*.b": .byID("a"), "[*]": .max]),
   ]
 
-  @Test("MG-7: what one side did not change is the other side's, at every depth", arguments: Self.mergers.indices)
+  @Test("MG-7: a one-sided change is taken from the side that made it, at every depth", arguments: Self.mergers.indices)
   func oneSide(_ options: Int) throws {
     var random = SeededRandom(seed: Self.seed &+ UInt64(options))
     let merger = Merger(options: Self.mergers[options])
@@ -192,7 +192,7 @@ struct DocumentLawTests {
     }
   }
 
-  @Test("With sets, maps and records too, where no key of a record is missing")
+  @Test("One-sided changes of sets, maps and records without missing fields are taken")
   func oneSideOfTyped() throws {
     var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
@@ -222,7 +222,7 @@ struct DocumentLawTests {
     }
   }
 
-  @Test("Two replicas that exchange their documents come to the same where each path has a rule with that law")
+  @Test("Two replicas that exchange documents converge if the policy of each path is commutative")
   func exchange() throws {
     var random = SeededRandom(seed: Self.seed)
     let rules: [(key: String, policy: MergePolicy, kind: MergeLaw.Kind)] = [
@@ -264,7 +264,7 @@ struct DocumentLawTests {
 
 @Suite("Differences")
 struct ValueDifferenceTests {
-  @Test("Elements in another order are put into it by the key that they were compared by")
+  @Test("Applying a difference reorders elements by the key used for the comparison")
   func order() throws {
     let old: ArchiveValue = [["a": 1, "id": 2], ["a": 2, "id": 1]]
     let new: ArchiveValue = [["a": 2, "id": 1], ["a": 1, "id": 2]]
@@ -275,7 +275,7 @@ struct ValueDifferenceTests {
     #expect(try named.applied(to: old) == new)
   }
 
-  @Test("A difference is refused by any other value")
+  @Test("Applying a difference to a value other than the old one throws mergeFailed")
   func mismatch() {
     let difference = ValueDifference(from: ["a": ["b": 1]], to: ["a": ["b": 2, "c": 3]])
     for other: ArchiveValue in [["a": ["b": 2]], ["a": ["b": 1, "c": 0]], ["a": 1], [], [:], .null] {
@@ -284,7 +284,7 @@ struct ValueDifferenceTests {
     }
   }
 
-  @Test("Two spellings of one text are two keys")
+  @Test("Canonically equivalent keys with different Unicode scalars are distinct keys")
   func spellings() throws {
     let old: ArchiveValue = ["\u{fc}": 1, "u\u{308}": 2]
     let new: ArchiveValue = ["\u{fc}": 3, "u\u{308}": 4]

@@ -277,7 +277,7 @@ private struct GraphRound {
 
 @Suite("Simulation: graphs of objects", .tags(.long))
 struct GraphSimulationTests {
-  @Test("MG-11, MG-12, MG-13, MG-17: each object is merged once, stays itself, and refers to what stands here")
+  @Test("MG-11, MG-12, MG-13, MG-17: merging random graphs merges each object once and keeps local instances")
   func rounds() throws {
     let seeds = SimulationSettings.seeds(Effort.rounds(40, long: 400))
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]

@@ -2,9 +2,9 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-@Suite("Laws of the last writer", .tags(.long))
+@Suite("Laws of the lastWriter policy", .tags(.long))
 struct LastWriterLawTests {
-  @Test("Two replicas that exchange their changes come to the same, and twice is once")
+  @Test("lastWriter is commutative and idempotent, and keeps one-sided changes")
   func laws() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)

@@ -78,7 +78,7 @@ struct MergeLaw: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Laws of merging, with random values", .tags(.long))
+@Suite("Laws of merging for random values", .tags(.long))
 struct MergeLawTests {
   private static let seed = UInt64.random(in: 0 ... .max)
   private static let cases = Effort.rounds(60, long: 300)
@@ -109,7 +109,7 @@ struct MergeLawTests {
     }
   }
 
-  @Test("U-1: merging with oneself changes nothing", arguments: MergeLaw.all)
+  @Test("U-1: merging a value with itself changes nothing", arguments: MergeLaw.all)
   func oneself(_ law: MergeLaw) throws {
     #expect(
       try check(law, "oneself") { _, value, _, _ in try law.merge(nil, value, value) == value } == 0,
@@ -119,14 +119,14 @@ struct MergeLawTests {
       "seed \(Self.seed)")
   }
 
-  @Test("Where only one side changed, that side counts", arguments: MergeLaw.all)
+  @Test("A policy that respects the base takes a one-sided change", arguments: MergeLaw.all)
   func oneSide(_ law: MergeLaw) throws {
     try expect(law, .respectsBase, "true to its base") { base, value, _, _ in
       try law.merge(base, value, base) == value && law.merge(base, base, value) == value
     }
   }
 
-  @Test("Merging twice is the same as merging once", arguments: MergeLaw.all)
+  @Test("Merging again with an idempotent policy changes nothing", arguments: MergeLaw.all)
   func idempotence(_ law: MergeLaw) throws {
     try expect(law, .idempotent, "idempotent") { base, local, server, _ in
       let once = try law.merge(base, local, server)
@@ -134,7 +134,7 @@ struct MergeLawTests {
     }
   }
 
-  @Test("Merging twice is the same as merging once where the base moves on", arguments: MergeLaw.all)
+  @Test("Merging again changes nothing if the incoming value is the new base", arguments: MergeLaw.all)
   func idempotenceWithNewBase(_ law: MergeLaw) throws {
     guard law.policy.claims.contains(.respectsBase) else { return }
     let broken = try check(law, "idempotent") { base, local, server, _ in
@@ -144,7 +144,8 @@ struct MergeLawTests {
     #expect(broken == 0, "\(law.testDescription), seed \(Self.seed)")
   }
 
-  @Test("Two replicas that exchange their changes come to the same", arguments: MergeLaw.all)
+  @Test(
+    "Swapping the local and incoming values gives the same result for a commutative policy", arguments: MergeLaw.all)
   func exchange(_ law: MergeLaw) throws {
     try expect(law, .commutative, "commutative") { base, one, other, _ in
       try law.unordered(law.merge(base, one, other)) == law.unordered(law.merge(base, other, one))
@@ -154,7 +155,7 @@ struct MergeLawTests {
     }
   }
 
-  @Test("Three replicas come to the same, whichever meet first", arguments: MergeLaw.all)
+  @Test("The order of merging three replicas does not matter for an associative policy", arguments: MergeLaw.all)
   func association(_ law: MergeLaw) throws {
     try expect(law, .associative, "associative") { base, one, two, three in
       try law.unordered(law.merge(base, law.merge(base, one, two), three))
@@ -162,7 +163,7 @@ struct MergeLawTests {
     }
   }
 
-  @Test("Laws that a policy does not claim are broken somewhere, so that the tests would see it")
+  @Test("The tests find a counterexample for laws that a policy does not claim")
   func unclaimed() throws {
     func breaks(_ policy: MergePolicy, _ kind: MergeLaw.Kind, _ holds: (MergeLaw, [ArchiveValue]) throws -> Bool) throws
       -> Bool
@@ -188,7 +189,8 @@ struct MergeLawTests {
     #expect(try breaks(.union, .set, isTrueToBase))
   }
 
-  @Test("Three ways and two agree where only the server changed something", arguments: MergeLaw.all)
+  @Test(
+    "Three-way and two-way merges give the same result if only the server changed the value", arguments: MergeLaw.all)
   func twoWays(_ law: MergeLaw) throws {
     // These policies ignore the base, or decide between two values differently with a base.
     let asked = ["localWins", "keepLocal", "max", "min", "conflict", "append"]

@@ -128,7 +128,7 @@ private struct OracleCase: Sendable, CustomTestStringConvertible {
 
 @Suite("Simulation: the oracle", .tags(.long))
 struct OracleTests {
-  @Test("The oracle agrees with the tables", arguments: OracleCase.all)
+  @Test("The oracle agrees with the tables in Docs/Merging.md", arguments: OracleCase.all)
   fileprivate func table(_ row: OracleCase) throws {
     let root = Shape.model(ModelShape(name: "Root", version: 1, fields: [.init("in", row.shape)]))
     let base = row.base == "unknown" ? nil : try row.flat(row.base, root)
@@ -143,7 +143,7 @@ struct OracleTests {
     #expect(paths.sorted() == row.conflicts)
   }
 
-  @Test("NaN equals itself everywhere")
+  @Test("The oracle treats NaN as equal to itself")
   func nan() {
     let root = Shape.model(.document)
     let value: Tree = ["doubles": .array([.double(.nan)])]
@@ -152,7 +152,7 @@ struct OracleTests {
     #expect(merge.conflicts.isEmpty && Flat.differences(merge.result, Flat(value, root)).isEmpty)
   }
 
-  @Test("A base is overlaid by the incoming value: absent keys are unchanged, null is set, members are complete")
+  @Test("The next base keeps absent keys of models, but drops missing entries of dictionaries and lists")
   func base() throws {
     let root = Shape.model(.document)
     let old: Tree = [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Simulation: replicas and a server", .tags(.long))
 struct SimulationTests {
-  @Test("The oracle alone comes to rest: when all is resolved and exchanged, everybody has what the server has")
+  @Test("In the oracle alone, all replicas reach the server's state after conflicts are resolved")
   func oracle() {
     for seed in SimulationSettings.seeds(Effort.rounds(15, long: 60)) {
       let round = SimulationRound(seed: seed)
@@ -13,7 +13,7 @@ struct SimulationTests {
   }
 
   @Test(
-    "MG-9, MG-10, MG-15, MG-16, MG-17: whatever is edited, sent, archived and resolved, the library says what the oracle says"
+    "MG-9, MG-10, MG-15, MG-16, MG-17: the library agrees with the oracle in random simulations"
   )
   func rounds() throws {
     let seeds = SimulationSettings.seeds(Effort.rounds(20, long: 200))

@@ -6,7 +6,7 @@ import Testing
 
 /// In builds with the trait Libdeflate, libdeflate compresses members in memory, and `DeflateStream` and `BodyInflater.feed(_:)`
 /// still use zlib. Without the trait everything uses zlib.
-@Suite("Two codecs of one format", .tags(.long))
+@Suite("zlib and libdeflate", .tags(.long))
 struct CodecTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
@@ -72,7 +72,7 @@ struct CodecTests {
     }
   }
 
-  @Test("The trait decides which codec is used")
+  @Test("The Libdeflate trait selects the codec")
   func trait() {
     var output: [UInt8] = []
     #if Libdeflate
@@ -82,7 +82,7 @@ struct CodecTests {
     #endif
   }
 
-  @Test("Each opens what the other wrote, at every level")
+  @Test("Each codec reads the other's output at every compression level")
   mutating func bothWays() throws {
     for _ in 0..<Effort.rounds(8, long: 200) {
       let body = body()
@@ -107,7 +107,7 @@ struct CodecTests {
     }
   }
 
-  @Test("Damage, missing and extra bytes and wrong sizes give the same body or error")
+  @Test("Both codecs give the same body or error for damaged data and wrong sizes")
   mutating func damage() throws {
     for _ in 0..<Effort.rounds(4, long: 60) {
       let body = Array(body().prefix(2_000))
@@ -134,7 +134,7 @@ struct CodecTests {
     }
   }
 
-  @Test("Limits on the inflated size and the ratio hold")
+  @Test("Both codecs enforce the limits on inflated size and ratio")
   func limits() throws {
     let body = [UInt8](repeating: 0, count: 3 << 20)
     let member = try zlibMember(body, level: 9)

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 /// Files below 64 KB that take as much memory and time as possible, decoded as every type.
-@Suite("Small files, much memory", .serialized)
+@Suite("Memory for small files", .serialized)
 struct SmallFileTests {
   /// The limit of the process's memory growth, as in Docs/Reliability.md.
   static let mostMemory = 300 << 20
@@ -37,7 +37,7 @@ struct SmallFileTests {
     return known + found
   }()
 
-  @Test("X-33: no small file takes more than 300 MiB, whatever reads it", arguments: files)
+  @Test("X-33: decoding a small file takes at most 300 MiB, or 512 MiB as a Codable type", arguments: files)
   func memory(file: SmallFile) async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardOutputContent]

@@ -2,7 +2,7 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-@Suite("Fuzzing: what was found, and where it starts")
+@Suite("Fuzzing seeds and findings")
 struct TrialTests {
   private static func files(_ folder: String) throws -> [URL] {
     let folder = Repository.root.appending(path: folder)
@@ -11,7 +11,7 @@ struct TrialTests {
       .sorted { $0.path < $1.path }
   }
 
-  @Test("Seeds and findings of the fuzzer hold", .tags(.long), arguments: Trial.allCases)
+  @Test("The fuzzing trials pass for all seeds and findings", .tags(.long), arguments: Trial.allCases)
   func replay(trial: Trial) throws {
     let seeds = try Self.files("Tests/Fuzz/Seeds/\(trial)")
     #expect(!seeds.isEmpty)

@@ -29,7 +29,7 @@ struct WorkSearchTests {
   /// Smaller inputs are mostly overhead.
   private static let smallest = 48
 
-  @Test("X-33: the search for inputs with most work", .enabled(if: seconds != nil), arguments: Trial.allCases)
+  @Test("X-33: search for the inputs that take the most work", .enabled(if: seconds != nil), arguments: Trial.allCases)
   func search(trial: Trial) throws {
     let seed = Self.environment["STRATA_SEARCH_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
     var random = SeededRandom(seed: seed)

@@ -8,7 +8,7 @@ extension EndToEnd {
 
     init() throws { workspace = try Workspace() }
 
-    @Test("A JSON document is encoded, and every command that reads archives reads it")
+    @Test("An encoded JSON document can be decoded, inspected and verified")
     func roundTrip() throws {
       try workspace.encode(to: "a.strata")
       let original = try JSONSerialization.jsonObject(with: Data(contentsOf: Workspace.json)) as? NSDictionary
@@ -27,7 +27,7 @@ extension EndToEnd {
       #expect(run.code == 0, "\(run.error)")
     }
 
-    @Test("A complete archive is salvaged completely")
+    @Test("salvage reports an undamaged archive as complete")
     func salvagingCompleteArchives() throws {
       try workspace.encode(to: "a.strata")
       let salvaged = try workspace.strata("salvage", "a.strata", "-o", "rescued.strata")
@@ -35,7 +35,7 @@ extension EndToEnd {
       try workspace.strata("verify", "rescued.strata")
     }
 
-    @Test("A truncated archive is reported as damaged")
+    @Test("verify reports a truncated archive as damaged, and salvage fails")
     func truncatedArchives() throws {
       try workspace.encode(to: "a.strata")
       _ = try workspace.scratch.file("cut.strata", workspace.scratch.data("a.strata").prefix(100))

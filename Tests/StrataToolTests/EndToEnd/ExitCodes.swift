@@ -40,7 +40,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "A failure has an exit code and one line on standard error",
+      "A failed command returns its exit code and prints one line on standard error",
       arguments: [
         Failure("missing file", 1, "inspect", "none"),
         Failure("folder", 1, "decode", "."),

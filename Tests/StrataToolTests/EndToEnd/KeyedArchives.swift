@@ -11,7 +11,7 @@ extension EndToEnd {
       try workspace.copy(Repository.fixtures.appending(path: "legacy"), to: "old")
     }
 
-    @Test("Keyed archives and property lists are inspected and verified")
+    @Test("inspect and verify read keyed archives and property lists")
     func reading() throws {
       let files = try Legacy.names
       let inspected = try workspace.strata("inspect", "old/bookmarks.plist")
@@ -26,7 +26,7 @@ extension EndToEnd {
       try workspace.strata("verify", "bookmarks.strata")
     }
 
-    @Test("A folder is converted once, and its files stay as they are")
+    @Test("convert converts each file of a folder once and leaves the originals unchanged")
     func convertingFolders() throws {
       let first = try workspace.strata("convert", "old", "-o", "new", "--report", "report.json")
       #expect(first.lines.last?.hasPrefix("5 converted, 0 already converted") ?? false, "\(first.text)")

@@ -11,7 +11,7 @@ extension EndToEnd {
       try workspace.makeMergeSides()
     }
 
-    @Test("Archives and JSON are merged, and the result has the changes of both sides")
+    @Test("Merging an archive with JSON combines the changes of both sides")
     func merging() throws {
       for side in ["base", "local"] {
         try workspace.strata("encode", "\(side).json", "-o", "\(side).strata", "--type", "T", "--model-version", "1")
@@ -22,19 +22,19 @@ extension EndToEnd {
       try workspace.strata("diff", "merged.strata", "merged.json")
     }
 
-    @Test("A merge with conflicts gives the exit code 1 and names the conflicts on standard error")
+    @Test("A merge with conflicts exits with 1 and lists the conflicts on standard error")
     func conflicting() throws {
       let run = try workspace.strata(
         "merge", "--local", "local.json", "--base", "base.json", "--server", "server.json", code: 1)
       #expect(run.error.contains("conflict"), "\(run.error)")
     }
 
-    @Test("Files that differ give the exit code 1")
+    @Test("diff exits with 1 if the files differ")
     func differing() throws {
       #expect(try workspace.strata("diff", "base.json", "server.json", code: 1).lines.contains(#"~ t"#))
     }
 
-    @Test("A patch turns one document into the other")
+    @Test("Applying a patch from diff gives the other document")
     func patching() throws {
       let patch = try workspace.strata("diff", "--patch", "base.json", "server.json", code: 1)
       let patched = try workspace.strata(

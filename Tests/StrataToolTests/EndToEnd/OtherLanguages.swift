@@ -18,38 +18,38 @@ extension EndToEnd {
       #expect(run.text.contains("cbor2 agrees"), "\(run.text)", sourceLocation: location)
     }
 
-    @Test("Archives of the tour and of encode are read", .readsCBOR)
+    @Test("An independent reader reads the archives of tour and encode", .readsCBOR)
     func readingNewArchives() throws {
       try workspace.strata("tour", "--output", "tour")
       try workspace.encode(to: "tour/a.strata")
       try read("tour", count: 5)
     }
 
-    @Test("Converted keyed archives are read", .readsCBOR)
+    @Test("An independent reader reads converted keyed archives", .readsCBOR)
     func readingConvertedArchives() throws {
       try workspace.copy(Repository.fixtures.appending(path: "legacy"), to: "old")
       try workspace.strata("convert", "old", "-o", "new")
       try read("new", count: 5)
     }
 
-    @Test("Archives of all versions of the format are read", .readsCBOR)
+    @Test("An independent reader reads all archives in Fixtures", .readsCBOR)
     func readingFixtures() throws {
       let fixtures = Repository.fixtures.appending(path: "archives")
       let names = try #require(FileManager.default.enumerator(atPath: fixtures.path)).compactMap { $0 as? String }
       try read(fixtures.path, count: names.filter { $0.hasSuffix(".strata") }.count)
     }
 
-    @Test("An independent writer makes the bytes of the archives in Fixtures")
+    @Test("An independent writer reproduces the bytes of the archives in Fixtures")
     func writingFixtures() throws {
       try Python.run(Python.interop("write.py"), [Repository.fixtures.appending(path: "archives").path])
     }
 
-    @Test("An independent writer makes the bytes of documents that fill the table of strings")
+    @Test("An independent writer reproduces the bytes of documents that fill the string table")
     func writingGeneratedDocuments() throws {
       try Python.run(Python.interop("write.py"), ["--made", Executable.path()])
     }
 
-    @Test("An independent writer makes the bytes of real documents", .readsCorpus)
+    @Test("An independent writer reproduces the bytes of real documents", .readsCorpus)
     func writingRealDocuments() throws {
       // Some documents have a key twice and are refused.
       let paths = Corpus.jsonFiles(in: "json").spread(Effort.rounds(40, long: .max))
@@ -63,7 +63,7 @@ extension EndToEnd {
       try Python.run(Python.interop("write.py"), ["--encode", Executable.path(), String(least), documents.path])
     }
 
-    @Test("An independent script writes the keyed archives in Fixtures")
+    @Test("An independent script reproduces the keyed archives in Fixtures")
     func writingKeyedArchives() throws {
       try Python.run(Python.interop("keyed_fixtures.py"), [workspace.scratch.path("legacy")])
       let names = try Legacy.names
@@ -73,10 +73,10 @@ extension EndToEnd {
       }
     }
 
-    @Test("An independent reader of keyed archives prints the same JSON as inspect")
+    @Test("An independent reader and inspect print the same JSON for the legacy fixtures")
     func readingKeyedArchives() throws { try compare(Legacy.names.map(Legacy.path)) }
 
-    @Test("An independent reader of keyed archives prints the same JSON as inspect for real files", .readsCorpus)
+    @Test("An independent reader and inspect print the same JSON for real keyed archives", .readsCorpus)
     func readingRealKeyedArchives() throws {
       let paths = try Corpus.index.compactMap { cells -> String? in
         guard cells.count > 8, cells[4].hasPrefix("keyed:"), cells[7] == "ok" else { return nil }

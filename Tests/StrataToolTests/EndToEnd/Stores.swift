@@ -13,7 +13,7 @@ extension EndToEnd {
       try workspace.strata("store", "init", "models.store")
     }
 
-    @Test("A document is saved, changed, undone and restored, and its history has every step")
+    @Test("The store history contains each save, undo and restore of a document")
     func history() throws {
       let saved = try workspace.strata(
         "store", "save", "models.store", "base", "base.json", "--author", "ci", "--json")
@@ -32,7 +32,7 @@ extension EndToEnd {
       #expect(pruned.text.hasPrefix("would remove  2 revisions"), "\(pruned.text)")
     }
 
-    @Test("An archive that was saved is exported with the same bytes")
+    @Test("store export returns the bytes of a saved archive")
     func exporting() throws {
       try workspace.encode(to: "a.strata")
       try workspace.strata("store", "save", "models.store", "a", "a.strata")
@@ -40,7 +40,7 @@ extension EndToEnd {
       #expect(try workspace.scratch.data("exported.strata") == workspace.scratch.data("a.strata"))
     }
 
-    @Test("A folder of archives is imported once")
+    @Test("A repeated store import saves each archive only once")
     func importing() throws {
       try workspace.strata("tour", "--output", "tour")
       try workspace.encode(to: "tour/a.strata")
@@ -51,7 +51,7 @@ extension EndToEnd {
       #expect(second.lines.last?.hasPrefix("0 saved, 5 unchanged") ?? false, "\(second.text)")
     }
 
-    @Test("A store is checked, upgraded, backed up and salvaged")
+    @Test("A store can be checked, upgraded, backed up and salvaged")
     func maintenance() throws {
       try workspace.strata("store", "save", "models.store", "base", "base.json")
       #expect(try workspace.strata("store", "check", "models.store", "--full").text.hasPrefix("clean  "))

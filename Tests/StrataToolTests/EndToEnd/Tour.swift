@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   @Suite struct Tour {
-    @Test("The tour leaves archives and a store that other commands read")
+    @Test("The tour writes archives and a store that other commands can read")
     func tour() throws {
       let workspace = try Workspace()
       try workspace.strata("tour", "--output", "tour")
@@ -16,7 +16,7 @@ extension EndToEnd {
       #expect(check["clean"] as? Bool == true && check["checkedRevisions"] as? Int == 6)
     }
 
-    @Test("Docs/Images/tour.svg shows the output of this executable", .runsPython)
+    @Test("Docs/Images/tour.svg shows the current output of the tour", .runsPython)
     func picture() throws {
       try Python.run(Repository.scripts.appending(path: "picture"), [Executable.path(), "--check"])
     }

@@ -31,7 +31,7 @@ struct ArchivedColumnTests {
     return try Stamp(of: #require(archive)).modelVersion
   }
 
-  @Test("A saved value is fetched again, and is found by its column")
+  @Test("A saved row can be found by a column and its archived value fetched and updated")
   func saved() throws {
     try database().write { db in
       var note = Note(title: "Shopping", content: NoteContent(text: "Milk", tags: ["home"]))
@@ -44,7 +44,7 @@ struct ArchivedColumnTests {
     }
   }
 
-  @Test("Values of version 1 in the same column are upgraded, when they are read and all at once")
+  @Test("Values of version 1 are upgraded when read, or all at once in batches")
   func upgraded() throws {
     try database().write { db in
       for number in 1...5 { try insertOld(db, title: "Old", body: "text \(number)") }
@@ -67,7 +67,7 @@ struct ArchivedColumnTests {
   }
 
   @Test(
-    "An unreadable value is an error with the row and the reason, not a trap or nil",
+    "Fetching an unreadable value throws an error with the row and the reason",
     arguments: [
       ("x'1f8b08'", ArchiveError.Code.truncated), ("'no archive'", .notAnArchive), ("x''", .notAnArchive),
       ("NULL", nil),
@@ -84,7 +84,7 @@ struct ArchivedColumnTests {
     }
   }
 
-  @Test("Every byte of an archive that is another one is an error, and so is a newer version")
+  @Test("Fetching a corrupted or newer archive never returns a wrong value")
   func everyByte() throws {
     try database().write { db in
       var note = Note(title: "a", content: NoteContent(text: "some text", tags: ["x"]))
@@ -94,7 +94,7 @@ struct ArchivedColumnTests {
         var changed = archive
         changed[place] ^= 0xFF
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = 1", arguments: [changed])
-        // The time and the system in the header of a gzip file have no meaning.
+        // The time and the operating system in a gzip header are ignored.
         if let read = try Note.fetchReadable(db).notes.first { #expect(read == note) }
       }
       let newer = ModelRecord(typeName: "NoteContent", modelVersion: 3, fields: [("text", "a")])

@@ -21,7 +21,7 @@ extension Reading: Migratable {
 struct ByteBufferTests {
   private let reading = Reading(sensor: "s1", value: 0.5)
 
-  @Test("Archives and JSON stand in one buffer beside other bytes, and are read in their order")
+  @Test("Archives and JSON can be written to and read from a buffer with other bytes")
   func oneAfterTheOther() throws {
     var buffer = ByteBuffer(string: "head")
     let archive = try buffer.writeArchive(reading)
@@ -35,7 +35,7 @@ struct ByteBufferTests {
     #expect(buffer.readString(length: buffer.readableBytes) == "tail")
   }
 
-  @Test("Reading changes nothing in the buffer, and what was read outlives it")
+  @Test("Reading leaves the buffer's bytes unchanged, and the value outlives the buffer")
   func memory() throws {
     var buffer = ByteBuffer()
     try buffer.writeArchive(ArchiveValue.data(Data(repeating: 7, count: 1000)))
@@ -48,7 +48,7 @@ struct ByteBufferTests {
     #expect(value == .data(Data(repeating: 7, count: 1000)))
   }
 
-  @Test("Refused bytes are an error, and count as read; an empty buffer is an error as well")
+  @Test("Reading invalid bytes or an empty buffer throws and consumes the bytes")
   func refused() throws {
     var buffer = ByteBuffer(string: #"{"sensor": 1}"#)
     #expect(throws: ArchiveError.self) { try buffer.readJSON(Reading.self) }
@@ -60,7 +60,7 @@ struct ByteBufferTests {
     #expect(empty.readableBytes == 0)
   }
 
-  @Test("Frames come out of a pipeline however their bytes were cut", arguments: [1, 2, 3, 7, 1000])
+  @Test("A pipeline decodes frames from chunks of any size", arguments: [1, 2, 3, 7, 1000])
   func frames(size: Int) throws {
     let frames = ArchiveFrames<Reading>()
     let sender = EmbeddedChannel(handler: MessageToByteHandler(frames))
@@ -76,7 +76,7 @@ struct ByteBufferTests {
     #expect(try receiver.finish().isClean && sender.finish().isClean)
   }
 
-  @Test("A frame of an older version is upgraded; one that is too long, or no archive, is an error at once")
+  @Test("Decoding a frame upgrades an older version and throws if it is too long or not an archive")
   func badFrames() throws {
     var frames = ArchiveFrames<Reading>()
     frames.maximumLength = 1000

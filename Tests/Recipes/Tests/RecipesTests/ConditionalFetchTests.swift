@@ -72,7 +72,7 @@ private final class DocumentServer: Sendable {
 struct ConditionalFetchTests {
   private let article = Article(id: 7, title: "a", note: "mine")
 
-  @Test("The keys that the server sent are merged; what it has not changed is not sent again")
+  @Test("A fetch merges only the keys that the server sent, and an unchanged document returns 304")
   func conditional() async throws {
     let server = try await DocumentServer(tag: #""1""#, body: #"{"id": 7, "title": "b"}"#)
     let screen = ArticleScreen(article, at: server.url)
@@ -86,7 +86,7 @@ struct ConditionalFetchTests {
     #expect(server.withState(\.statuses) == [200, 304, 200])
   }
 
-  @Test("An edit during a request is kept")
+  @Test("An edit during a request is kept by the merge")
   func editedMeanwhile() async throws {
     let server = try await DocumentServer(tag: nil, body: #"{"title": "b"}"#)
     var fetched = Fetched(article)
@@ -96,7 +96,7 @@ struct ConditionalFetchTests {
     #expect(fetched.model == Article(id: 7, title: "b", note: "edited") && fetched.tag == nil)
   }
 
-  @Test("A document that does not fit changes nothing, and is asked for again")
+  @Test("A document that cannot be decoded changes nothing and is requested again")
   func refused() async throws {
     let server = try await DocumentServer(tag: #""1""#, body: #"{"title": 1}"#)
     let screen = ArticleScreen(article, at: server.url)
@@ -107,7 +107,7 @@ struct ConditionalFetchTests {
     #expect(server.withState(\.statuses) == [200, 200])
   }
 
-  @Test("Another status is an error that names it, also 304 without a tag", arguments: [404, 500, 304])
+  @Test("Any other status, including 304 without a tag, throws an error with the status", arguments: [404, 500, 304])
   func failures(status: Int) async throws {
     let server = try await DocumentServer(tag: nil, body: "<html>")
     server.withState { $0.failure = status }

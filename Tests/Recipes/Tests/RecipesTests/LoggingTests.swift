@@ -46,9 +46,9 @@ private struct Recorder: LogHandler {
   }
 }
 
-@Suite("The trait Logging")
+@Suite("The Logging trait")
 struct LoggingTests {
-  @Test("Each piece of work is logged once, with its type, its bytes and how it ended, and without values")
+  @Test("Each operation is logged once with its type, bytes and error, but without values")
   func entries() throws {
     #expect(Recorder.isInstalled)
     var timed = Timed(note: "secret")
@@ -69,7 +69,7 @@ struct LoggingTests {
     #expect(!"\(entries)".contains("secret"))
   }
 
-  @Test("A build for debugging logs once what older records had too much or too little")
+  @Test("A debug build logs unread and missing fields of older records once")
   func olderRecords() throws {
     #expect(Recorder.isInstalled)
     let record = ModelRecord(typeName: "Newer", modelVersion: 1, fields: [("note", "secret"), ("nick", "secret")])

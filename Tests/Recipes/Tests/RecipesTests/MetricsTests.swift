@@ -9,7 +9,7 @@ private struct Metered: Equatable {
   var note = ""
 }
 
-@Suite("The trait Metrics")
+@Suite("The Metrics trait")
 struct MetricsTests {
   private static let metrics: TestMetrics = {
     let metrics = TestMetrics()
@@ -17,7 +17,7 @@ struct MetricsTests {
     return metrics
   }()
 
-  @Test("Each piece of work has a duration and its bytes, and an error its code")
+  @Test("Each operation records its duration and bytes, and each error its code")
   func work() throws {
     let metrics = Self.metrics
     let archive = try ArchiveEncoder().encode(Metered(note: "secret"))

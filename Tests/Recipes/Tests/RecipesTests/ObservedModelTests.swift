@@ -6,14 +6,14 @@ import Testing
 @testable import Recipes
 
 @MainActor
-@Suite("Observation: a model that is observed")
+@Suite("Observation: an observed model")
 struct ObservedModelTests {
   /// Lets tasks of the main actor run until the condition holds, with a limit, so that a failure ends.
   private func turns(until condition: () -> Bool) async {
     for _ in 0..<10_000 where !condition() { await Task.yield() }
   }
 
-  @Test("Changes of a merge are redrawn once, and nothing else is")
+  @Test("A merge that changes a displayed value redraws the view once")
   func merged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(screen.heading == "a" && screen.drawings == 1)
@@ -26,7 +26,7 @@ struct ObservedModelTests {
     #expect(screen.heading == "c" && screen.drawings == 3)
   }
 
-  @Test("A merge that changes nothing redraws nothing: other keys, equal values, a refused document")
+  @Test("A merge that changes no displayed value does not redraw the view")
   func unchanged() async throws {
     let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
     #expect(try screen.receive(Data(#"{"tags": ["x"]}"#.utf8)).changedKeys == ["tags"])
@@ -36,7 +36,7 @@ struct ObservedModelTests {
     #expect(screen.heading == "a" && screen.drawings == 1)
   }
 
-  @Test("It is archived and read from JSON as any model; what only the view has is no field")
+  @Test("An observed model is archived and written as JSON without its view state")
   func archived() throws {
     let playlist = Playlist(id: 1, title: "a")
     playlist.scrollPosition = 7

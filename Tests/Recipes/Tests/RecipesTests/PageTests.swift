@@ -3,7 +3,7 @@ import Testing
 
 /// The code of Docs/Recipes.md equals the code of this package: each block of the page is one part of a source file, and each
 /// part is on the page.
-@Suite("The page of recipes")
+@Suite("Docs/Recipes.md")
 struct PageTests {
   private static let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
@@ -24,7 +24,7 @@ struct PageTests {
     return parts
   }
 
-  @Test("Each block is a part of a source file, and each part is a block")
+  @Test("Each code block equals a part of a source file, and each part is on the page")
   func blocks() throws {
     let page = try String(
       contentsOf: Self.package.appending(path: "../../Docs/Recipes.md").standardized, encoding: .utf8)

@@ -21,7 +21,7 @@ struct ServerTests {
     return try BodyProblem.Document(fromJSON: Data(buffer: response.body))
   }
 
-  @Test("JSON goes in and comes out, by the model's own fields")
+  @Test("The server reads and writes a model as JSON")
   func json() async throws {
     let sent = try await client.executeRequest(
       uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
@@ -31,7 +31,7 @@ struct ServerTests {
     #expect(kept.body == sent.body)
   }
 
-  @Test("An archive of version 1 goes in, and one of version 2 comes out")
+  @Test("The server accepts an archive of version 1 and responds with version 2")
   func archive() async throws {
     let old = ModelRecord(typeName: "Order", modelVersion: 1, fields: [("id", 7), ("name", "Ann"), ("lines", [])])
     let body = ByteBuffer(data: try ArchiveEncoder().encode(old))
@@ -42,7 +42,7 @@ struct ServerTests {
     #expect(try ArchiveDecoder().decode(Order.self, from: data).customer == "Ann")
   }
 
-  @Test("A patch merges the keys that it has, but the id, or nothing")
+  @Test("PATCH merges the given keys except the id, and an invalid patch changes nothing")
   func patch() async throws {
     _ = try await client.executeRequest(
       uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
@@ -63,7 +63,7 @@ struct ServerTests {
   }
 
   @Test(
-    "An unreadable body is 400 with the path, and the response repeats nothing of it",
+    "An unreadable body returns 400 with the path, without repeating the body",
     arguments: [
       (#"{"id": 7, "customer": "secret", "lines": [{"id": 1, "amount": "secret"}]}"#, "lines[0].amount"),
       (#"{"id": 7, "lines": [{"id": 1, "amount": 3}]}"#, "customer"),
@@ -80,7 +80,7 @@ struct ServerTests {
     #expect(!String(buffer: response.body).contains("secret"))
   }
 
-  @Test("Rules that are broken are 400, all of them", arguments: [true, false])
+  @Test("A body that violates rules returns 400 with all violations", arguments: [true, false])
   func invalid(asArchive: Bool) async throws {
     let order = Order(id: 7, customer: "", lines: [.init(id: 1, amount: 2), .init(id: 2, amount: 987_654)])
     let body = asArchive ? try ArchiveEncoder().encode(order) : try order.jsonData()
@@ -93,7 +93,7 @@ struct ServerTests {
     #expect(!String(buffer: response.body).contains("987"))
   }
 
-  @Test("An archive that is damaged or newer is 400, one that is too large 413, another type 415")
+  @Test("Damaged and newer archives return 400, oversized ones 413 and other types 415")
   func refusedArchives() async throws {
     let archive = try ArchiveEncoder().encode(order)
     let newer = ModelRecord(typeName: "Order", modelVersion: 3, fields: [("id", 7), ("customer", "secret")])
@@ -117,7 +117,7 @@ struct ServerTests {
   }
 
   @Test(
-    "Accept chooses the form",
+    "The Accept header selects JSON or archives",
     arguments: [
       ([], false), (["*/*"], false), (["application/json"], false), ([ModelCoder.archive], true),
       (["text/html, application/*;q=0.8"], false), (["\(ModelCoder.archive), */*;q=0.1"], true),

@@ -9,7 +9,7 @@ import Testing
 struct OrderedCollectionsTests {
   private static let seeds: [UInt64] = [1, 2, 3, 4, 5, 6, 7, 8, UInt64.random(in: 100...UInt64(UInt32.max))]
 
-  @Test("All ways round give an equal model, orders included, and equal bytes", arguments: seeds)
+  @Test("Round trips through all formats keep the order, and archives keep their bytes", arguments: seeds)
   func roundTrips(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<50 {
@@ -32,7 +32,7 @@ struct OrderedCollectionsTests {
     }
   }
 
-  @Test("The bytes are those of objects, pairs and arrays in their order")
+  @Test("Ordered collections are encoded as objects, pairs and arrays in their order")
   func bytes() throws {
     let menu = Menu(
       prices: ["b": 1, "a": 2], byDay: [:], byNumber: [2: "x", 1: "y"], tags: ["z", "a"], dishes: [], optional: nil,
@@ -45,7 +45,7 @@ struct OrderedCollectionsTests {
     #expect([UInt8](tags).suffix(5) == [0x82, 0x61, 0x7A, 0x61, 0x61])
   }
 
-  @Test("Archives of the standard library's collections open, and dictionaries with text keys can be read back")
+  @Test("Archives of standard collections decode as ordered ones, and string-keyed dictionaries back again")
   func upgrade() throws {
     let dish = Dish(id: 1)
     let old = OldMenu(
@@ -58,7 +58,7 @@ struct OrderedCollectionsTests {
     #expect(try ArchiveDecoder().decode([[String: Int]].self, from: again) == [old.prices])
   }
 
-  @Test("JSON keeps the order of an object, takes numbers as keys, and refuses a duplicate key")
+  @Test("JSON keeps the order of keys, supports number keys and rejects duplicate keys")
   func json() throws {
     let text = #"{"prices":{"b":1,"a":2},"byNumber":{"2":"x","1":"y"},"tags":["z","a","z"]}"#
     let menu = try Menu(fromJSON: Data(text.utf8))
@@ -70,7 +70,7 @@ struct OrderedCollectionsTests {
   }
 
   @Test(
-    "An archive with a duplicate key or element, or with another value, is an error",
+    "Decoding an archive with duplicate keys, duplicate elements or values of the wrong type throws",
     arguments: [
       ("byNumber", [[1, "a"], [1, "b"]]), ("byNumber", [[1, "a"], [2]]), ("byNumber", [1]), ("prices", [["a", 1]]),
       ("prices", 7), ("tags", ["a", "a"]), ("tags", ["a": 1]), ("tags", [1]), ("byDay", ["sunday": .null]),
@@ -97,7 +97,7 @@ struct OrderedCollectionsTests {
     }
   }
 
-  @Test("A merge with a base goes key by key, in the order that is here", arguments: seeds)
+  @Test("A three-way merge of an ordered dictionary works key by key and keeps the local order", arguments: seeds)
   func merges(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     func pairs() -> [(String, Int)] {
@@ -114,7 +114,7 @@ struct OrderedCollectionsTests {
     }
   }
 
-  @Test("A deque is an array, and ordered dictionaries with other keys are merged key by key")
+  @Test("Deques are merged like arrays, and ordered dictionaries with number keys key by key")
   func kitchens() throws {
     let kitchen = Kitchen(
       queue: [Dish(id: 1, name: "a", price: 3), Dish(id: 2, name: "b")],
@@ -140,7 +140,7 @@ struct OrderedCollectionsTests {
     #expect(local.shelves == [7: Dish(id: 4, name: "D", price: 6)])
   }
 
-  @Test("A conflict under a key that is no text stays until it is resolved")
+  @Test("A conflict at a number key persists until it is resolved")
   func conflicts() throws {
     func json(_ text: String) -> Data { Data(#"{"notes": [[5, "\#(text)"], [6, "x"]]}"#.utf8) }
     var ledger = try Ledger(fromJSON: json("a"))
@@ -154,7 +154,7 @@ struct OrderedCollectionsTests {
     #expect(ledger.notes == [5: "theirs", 6: "x"] && ledger.mergeConflicts.isEmpty)
   }
 
-  @Test("Values that are models are merged inside, and a document changes only its own keys")
+  @Test("A merge updates models in an ordered dictionary field by field and keeps missing keys")
   func inside() throws {
     var menu = Menu(byDay: [
       .monday: Dish(id: 1, name: "Soup", price: 4), .tuesday: Dish(id: 2, name: "Fish", price: 9),
@@ -167,7 +167,7 @@ struct OrderedCollectionsTests {
     #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))
   }
 
-  @Test("Fields that skip leave invalid elements out of an ordered set, and a schema names what policies fit")
+  @Test("An ordered set supports skippingInvalid and the addWins policy")
   func skipping() throws {
     let read = try Tagged(fromJSON: Data(#"{"tags": ["b", 1, "a", null, "b"]}"#.utf8))
     #expect(read.tags == ["b", "a"])
