@@ -175,12 +175,11 @@ struct EntityCatalogBuilder {
     for (place, field) in schema.fields.enumerated() where mapping.relations[field.key] == nil {
       let column = mapping.columns[field.key]
       if field.type is RowBase.Type {
-        if column?.name != nil || types[number].rowBase != nil {
-          note(
-            invalid(
-              "a RowBase property cannot have a column, and a model can have only one such property; remove "
-                + "this property or its column"), type,
-            field.key)
+        if column?.name != nil {
+          note(invalid("a RowBase property cannot have a column; remove its column from the mapping"), type, field.key)
+        }
+        if types[number].rowBase != nil {
+          note(invalid("a model can have only one RowBase property; remove this property"), type, field.key)
         }
         types[number].rowBase = place
         continue
@@ -243,7 +242,7 @@ struct EntityCatalogBuilder {
     let place = [table, slot]
     if let other = writers[place], other != writer {
       throw invalid(
-        "the column is already used for \(other); remove one of the two from the mapping, or use a different column",
+        "the column already stores \(other); remove one of the two properties from the mapping, or use a different column",
         table,
         [tables[table].columns[slot].name])
     }

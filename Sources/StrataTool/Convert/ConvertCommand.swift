@@ -25,10 +25,10 @@ struct ConvertCommand: ToolCommand {
     completion: .file())
   var output: String
 
-  @Option(help: "The type name of the root in the archive. The root must be an object or a dictionary.")
+  @Option(help: "The type name that the archive records for the root, which must be an object or a dictionary.")
   var type: String?
 
-  @Option(help: "The model version of the root in the archive.")
+  @Option(help: "The model version that the archive records for the root, as a number.")
   var modelVersion: Int?
 
   @Option(
