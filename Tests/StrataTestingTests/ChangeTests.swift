@@ -145,7 +145,7 @@ extension Change {
       [.init("state", OtherValues.self)],
       .convert("state", .mapping(["open": "o", "draft": "draft", "closed": "closed"]))),
     Change(
-      "a raw value changes, and the enum lists the former one", .version,
+      "a raw value changes, and the enum lists the former raw value", .version,
       says: " to String enum(closed=closed|draft=sketch|open=open|sketch=sketch)",
       [.init("state", State.self)], [.init("state", RenamedStates.self)]),
     Change(
@@ -154,7 +154,7 @@ extension Change {
       [.init("priority", Priority.self)], [.init("priority", SwappedPriority.self)],
       .convert("priority", .mapping([0: 1, 1: 0]))),
     Change(
-      "a case is inserted, and others get the next raw values", .step, says: " to Int enum(0=low|1=normal|2=high)",
+      "a case is inserted, and other cases get the next raw values", .step, says: " to Int enum(0=low|1=normal|2=high)",
       [.init("priority", Priority.self)], [.init("priority", ShiftedPriority.self)],
       .convert("priority", .mapping([0: 0, 1: 2]))),
     Change(
@@ -176,7 +176,7 @@ extension Change {
       [.init("title", Int.self)], [.init("heading", String.self, formerly: ["title"])],
       .rename("title", to: "heading"), .convert("heading", .toString)),
     Change(
-      "archives have a field that they excluded", .step,
+      "archives contain a field that was previously excluded", .step,
       says: "the archive behavior of the field stars changed from excluded to always",
       [.init("stars", Int?.self, archive: .excluded)], [.init("stars", Int.self)], .setDefault("stars", 0)),
     Change("unknown fields are kept", .version, says: "the model now keeps unknown fields", [title], [title]) {
@@ -223,7 +223,7 @@ extension ProbeTests {
         let same = try problems(declaration, folder)
         #expect(same.isEmpty == (change.need == .nothing), "\(same)")
         #expect(change.need == .nothing || same.joined().contains(change.says), "\(same)")
-        #expect(change.need == .nothing || same.joined().contains("version 2"), "\(same)")
+        #expect(change.need == .nothing || same.joined().contains("version to 2"), "\(same)")
         guard change.need != .nothing else { return }
         // The next version, without a step.
         declaration.version = 2

@@ -120,7 +120,7 @@ struct ConvertTests {
     #expect(listStamp.typeName == "[T]" && listStamp.count == 2)
     Run("convert", path, "-o", "-", "--key", "none").expectFailure("a.plist: ", "z, root, list")
     Run("convert", Legacy.path("settings.plist"), "-o", "-", "--key", "name").expectFailure(
-      "settings.plist: ", "top-level keys")
+      "settings.plist: ", "a plain property list")
   }
 
   @Test func theOriginalIsNotOverwritten() throws {

@@ -165,7 +165,7 @@ struct LegacyInspectTests {
       Odd(
         reference(6), [object(2, "<key>MTLModelVersion</key><string>one</string><key>name</key><string>N</string>")],
         ["  odd: #1 (invalid) Device", "    MTLModelVersion: \"one\"", "    name: \"N\""],
-        "#1  a model version must be an integer"),
+        "#1  a model version must be a nonnegative integer"),
       Odd(
         reference(6), [object(2, "<key>a</key><string>A</string><key>a</key><string>B</string>")],
         ["  odd: #1 (invalid) array of 6 elements", "    [4] \"A\"", "    [5] \"B\""],

@@ -241,7 +241,7 @@ struct MergeTests {
         "merge", "--local", local, "--base", base, "--server", server, "--conflicts", "local", "-o",
         scratch.path(output),
         "--report", scratch.path("") + "/" + report
-      ).expectFailure(code: 2, report, "--report")
+      ).expectFailure(code: 2, report, "the report would overwrite")
     }
     #expect(try scratch.names == before.0)
     #expect(try scratch.data("server.json") == before.1)

@@ -89,7 +89,7 @@ struct MergeHookTests {
     let report = try Self.merge(&lots, server, asJSON: asJSON)
     #expect(lots.map(\.name) == ["B", "a", "c"])
     #expect(lots.map(\.label) == ["merge B", "old", "merge c"])
-    let lines = report.entries.filter { $0.rule == "the model's own code" }
+    let lines = report.entries.filter { $0.rule == "changed by the model's own code" }
     #expect(lines.map(\.path.description) == ["[id=2].label", "[id=3].label"])
     #expect(lines.map(\.result) == ["merge B", "merge c"])
     #expect(!report.isEmpty)

@@ -45,7 +45,8 @@ struct DescriptionTests {
          {"op": "move", "from": "/a", "path": "/c"}, {"op": "copy", "from": "/a", "path": "/c"},
          {"op": "add", "path": "/c", "value": "secret"}, {"op": "test", "path": "", "value": "secret"}]
         """#.utf8))
-    #expect("\(patch)" == "replace /text, remove /a~1b/0, move /a to /c, copy /a to /c, add /c, test the whole")
+    #expect(
+      "\(patch)" == "replace /text, remove /a~1b/0, move /a to /c, copy /a to /c, add /c, test the whole document")
     #expect("\(JSONPatch())" == "no operations")
     let difference = ValueDifference(from: ["a": "secret", "b": 1], to: ["a": "other", "c": 2])
     #expect("\(difference)" == "changed a, removed b, added c")
@@ -63,7 +64,7 @@ struct DescriptionTests {
         "id: server (changed only by the server)", "text: conflict (changed by both sides)",
       ])
     #expect("\(memo.merging)" == "base of type DescribedMemo, 1 conflict: text")
-    #expect("\(MergeState())" == "nothing was merged")
+    #expect("\(MergeState())" == "no merge recorded")
   }
 
   @Test("The description of unknown fields lists their keys, but no values")

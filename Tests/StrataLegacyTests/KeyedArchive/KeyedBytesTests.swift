@@ -56,7 +56,8 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("X-7: oversized counts and references give the same models or error from bytes and rewritten list", .tags(.long))
+  @Test(
+    "X-7: oversized counts and references give the same result from bytes and rewritten list", .tags(.long))
   func larger() throws {
     let data = try Self.archives()[0]
     for place in Effort.sample(60, of: data.indices) {

@@ -170,7 +170,7 @@ struct ServerTraitsTests {
     #expect(sending.waiting == 2 && sending.refused == 1)
     let reasons = try await office.remote.changes().filter { $0.state == .waiting }.map { $0.reason ?? "" }
     #expect(reasons.count == 2)
-    #expect(reasons.contains { $0.contains("refers to") } && reasons.contains { $0.contains("conflict") })
+    #expect(reasons.contains { $0.contains("referenced record") } && reasons.contains { $0.contains("conflict") })
     office.server.state.withLock { $0.refuses = nil }
     for change in try await office.remote.changes() { try await office.remote.retry(change) }
     for conflict in try await office.remote.conflicts() { try await office.remote.resolve(conflict, .local) }
