@@ -89,6 +89,10 @@ struct SchemaProof<M: VersionedModel> {
     // each time.
     var compared: [String]
     do {
+      if place < versions.count - 1, let key = try strangeKey(in: record) {
+        return
+          "the steps write the key \(key.key), but the current version of \(key.typeName) has no field with this key"
+      }
       expected = try open(record, .archive)
       let again = try open(record, .archive)
       compared = expected.keys.filter { expected[$0] == again[$0] }
@@ -113,6 +117,13 @@ struct SchemaProof<M: VersionedModel> {
       } catch { return "a record can be opened, but not \(opening): \(Self.reason(error))" }
     }
     return nil
+  }
+
+  /// Returns a key that a step has written into a nested record, but that the current version of the record's type does not have.
+  private func strangeKey(in record: ModelRecord) throws -> DecodingReport.Key? {
+    var report = DecodingReport()
+    _ = try ArchiveDecoder(validates: false).decode(M.self, from: ArchiveEncoder().encode(record), report: &report)
+    return report.unusedKeys.first { report.typesWithOtherFields.contains($0.typeName) }
   }
 
   private static func reason(_ error: any Error) -> String { (error as? ArchiveError)?.description ?? "\(error)" }

@@ -36,7 +36,10 @@ struct SalvageCommand: ToolCommand {
       try console.line("unproven  \(file.path.onOneLine)  \(report.unprovenCount.counted("model"))")
     }
     if report.stamp.kind == .single {
-      if !report.isComplete {
+      if report.hasAllValues, !report.isVerified {
+        try console.line(
+          "unverified  all values were read, but the checksum at the end is missing, so any value can be wrong")
+      } else if !report.isComplete {
         let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
         try console.line(
           "missing  everything from \(path.onOneLine) on; the values before it are not verified by a checksum")

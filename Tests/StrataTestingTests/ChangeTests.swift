@@ -202,6 +202,12 @@ struct Text: DescribedModel {
   static let fields = Fields(Text.self, version: 1, Field("title", \.title), make: { Text(title: $0) })
 }
 
+struct Hint: DescribedModel {
+  var title: String?
+
+  static let fields = Fields(Hint.self, version: 1, Field("title", \.title), make: { Hint(title: $0) })
+}
+
 extension ProbeTests {
   @Suite("Model changes") struct ChangeTests {
     private func problems(_ declaration: Probe.Declaration, _ folder: URL, records: Bool = false) throws -> [String] {

@@ -95,6 +95,11 @@ struct History: Sendable, CustomTestStringConvertible {
       [[title], [FieldInfo("title", Int.self)]],
       [.convert("title", .toInteger)]),
     History(
+      "a move misspells the key of a nested record",
+      fault: "the steps write the key titel, but the current version of Hint has no field with this key",
+      [[note], [FieldInfo("hint", Hint?.self)]],
+      [.move("note", to: "hint.titel", creating: .init("Hint", version: 1))]),
+    History(
       "a default replaces no null", fault: "a record cannot be opened", [[note], [FieldInfo("note", String.self)]],
       [.setDefault("note", "")]),
   ]

@@ -131,6 +131,9 @@ struct VerifyTests {
     // Then a truncated archive of one value, a damaged one, and invalid arguments.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
     #expect(cut.code == 1 && cut.text.contains("missing  everything from"), "\(cut.text) \(cut.error)")
+    let unverified = Run(
+      "salvage", try scratch.file("cut.strata", archive.dropLast(4)), "-o", scratch.path("all.strata"))
+    #expect(unverified.code == 1 && unverified.text.contains("unverified  all values"), "\(unverified.text)")
     var flipped = archive
     flipped[archive.count - 15] ^= 1
     let refused = Run("salvage", try scratch.file("flipped.strata", flipped), "-o", scratch.path("none.strata"))

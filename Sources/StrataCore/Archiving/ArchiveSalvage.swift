@@ -24,8 +24,13 @@ public enum ArchiveSalvage {
     public internal(set) var unprovenFile: URL?
     /// The number of models in ``unprovenFile``.
     public internal(set) var unprovenCount: UInt64 = 0
-    /// Whether the output contains all models of the input.
+    /// Whether the output contains all models of the input, and checksums verify them.
     public internal(set) var isComplete: Bool
+    /// Whether checksums verify the values in the output. False for an archive of one value that is truncated, because
+    /// its only checksum is at its end.
+    public internal(set) var isVerified = true
+    /// Whether an archive of one value was read to the end of the value.
+    public internal(set) var hasAllValues = false
   }
 
   /// Reads a damaged archive and writes its intact parts to a new file. An existing output file is replaced once the new file
@@ -114,7 +119,7 @@ public enum ArchiveSalvage {
       let value = try reader.readValue()
       try reader.endBody()
       try write(value, stamp, output, limits)
-      return Report(stamp: stamp, modelCount: 1, isComplete: true)
+      return Report(stamp: stamp, modelCount: 1, isComplete: true, hasAllValues: true)
     } catch let error as ArchiveError where error.code == .truncated {
       var cut = try MemberReader(url: input, limits: limits)
       let (stamp, body) = try cut.nextCut()
@@ -123,13 +128,14 @@ public enum ArchiveSalvage {
       context.budget.begin(fileSize: own)
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
-      guard let value = found.value else { throw error }
+      guard let value = found.value, isWhole || !value.isEmptyCollection else { throw error }
       // The fingerprint and the count in the archive's stamp describe the complete value, so both are changed for a truncated one.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)
       try write(value, known, output, limits)
-      return Report(stamp: stamp, modelCount: 1, cutPath: found.path, isComplete: isWhole)
+      return Report(
+        stamp: stamp, modelCount: 1, cutPath: found.path, isComplete: false, isVerified: false, hasAllValues: isWhole)
     }
   }
 
@@ -138,11 +144,30 @@ public enum ArchiveSalvage {
   }
 }
 
+extension ArchiveValue {
+  /// Whether the value is a collection, an object or a record without any element.
+  fileprivate var isEmptyCollection: Bool {
+    switch self {
+    case .array(let elements), .set(let elements): elements.isEmpty
+    case .object(let object): object.isEmpty
+    case .record(let record): record.keys.isEmpty
+    case .map(let entries): entries.isEmpty
+    case .graph(let graph): graph.root.isEmptyCollection
+    case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .date, .url,
+      .uuid,
+      .reference:
+      false
+    }
+  }
+}
+
 extension ArchiveSalvage.Report: CustomStringConvertible {
   /// A one-line summary of the written and the missing parts.
   public var description: String {
     var parts = ["\(isComplete ? "complete" : "partial"): \(modelCount.counting("model")) of \(stamp.typeName)"]
-    if !isComplete, stamp.kind == .single {
+    if hasAllValues, !isVerified {
+      parts.append("the checksum at the end is missing, so any value can be wrong")
+    } else if !isComplete, stamp.kind == .single {
       parts.append("truncated at \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath))")
     }
     if unprovenFile != nil {

@@ -1,8 +1,15 @@
 /// A model with migration steps that upgrade data of older versions.
+///
+/// The steps of a struct, an enum or a root class that declares `migration` are also used if the type does not conform to
+/// this protocol. A subclass must conform, unless its superclass does.
 public protocol Migratable {
   /// The steps from each older version to the next. Declare the plan as a `static let`, so that it is created only
   /// once.
   static var migration: MigrationPlan { get }
+}
+
+extension VersionedModel {
+  public static var migration: MigrationPlan { MigrationPlan([]) }
 }
 
 /// A model with a hook that supplies the value of each field when an archive is read.
@@ -116,7 +123,8 @@ public struct MigrationPlan: Sendable {
           .invalidMigration,
           "the step from version \(step.fromVersion) to \(step.toVersion) writes the key \(target), but no field has "
             + "this key and no later step changes it; the keys of the fields are "
-            + "\(keys.sorted().joined(separator: ", "))",
+            + "\(keys.sorted().joined(separator: ", "))"
+            + (target.contains(".") ? "; to change a key of a nested record, use .move instead of .rename" : ""),
           typeName: typeName)
       }
       known.formUnion(effect.sources.compactMap(\.firstKey))

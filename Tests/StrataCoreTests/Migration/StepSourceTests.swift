@@ -185,9 +185,87 @@ struct StepSourceTests {
     #expect(try ArchiveDecoder().decode([After.More].self, from: data, report: &report).count == 1)
     #expect(report.typesWithOtherFields == ["Card"])
     #expect(report.description == "the archive has the current version of Card but different fields")
+    #expect(report.unusedKeys.isEmpty)
     let more = try ArchiveEncoder().encode(ModelRecord(typeName: "Card", modelVersion: 4, fields: [("digits", 1)]))
     let missing = archiveError { try ArchiveDecoder().decode(After.Card.self, from: more) }
     #expect(
       missing?.code == .missingValue && missing?.description.contains("but with different fields, so raise") == true)
   }
+
+  enum Saved {
+    @Model(version: 1, name: "Inner")
+    struct Inner { var a = 0; var b = "" }
+    @Model(version: 1, name: "Ride")
+    enum Ride { case train(number: String), walk(Int) }
+    @Model(version: 1, name: "Outer")
+    struct Outer { var id = 0; var inner = Inner(); var rides: [Ride] = [] }
+  }
+
+  enum Changed {
+    @Model(version: 1, name: "Inner")
+    struct Inner: Equatable { var a = 0; var c: String? }
+    @Model(version: 1, name: "Ride")
+    enum Ride: Equatable { case train(nr: String?), walk(Int) }
+    @Model(version: 1, name: "Outer")
+    struct Outer: Equatable { var id = 0; var inner = Inner(); var rides: [Ride] = [] }
+    @Model(version: 2, name: "Outer")
+    struct Next { var id = 0; var inner = Inner(); var rides: [Ride] = [] }
+    @Model(version: 1, name: "Inner")
+    struct Keeping { var a = 0; var unknownFields = UnknownFields() }
+    @Model(version: 1, name: "Outer")
+    struct Holder { var inner = Keeping() }
+  }
+
+  @Test("The report lists lost keys of nested models and enum cases that were changed without a new version")
+  func nestedSameVersion() throws {
+    let saved = Saved.Outer(inner: Saved.Inner(a: 1, b: "kept?"), rides: [.train(number: "IC"), .walk(3)])
+    let data = try ArchiveEncoder().encode(saved)
+    var report = DecodingReport()
+    let opened = try ArchiveDecoder().decode(Changed.Outer.self, from: data, report: &report)
+    #expect(opened == Changed.Outer(inner: Changed.Inner(a: 1, c: nil), rides: [.train(nr: nil), .walk(3)]))
+    #expect(report.unusedKeys.map(\.description) == ["Inner.b", "Ride.train.number"])
+    #expect(report.typesWithOtherFields == ["Inner", "Ride"])
+    report = DecodingReport()
+    _ = try ArchiveDecoder().decode(Changed.Next.self, from: data, report: &report)
+    #expect(report.unusedKeys.map(\.description) == ["Inner.b", "Ride.train.number"])
+    // A model that keeps unknown fields loses nothing.
+    report = DecodingReport()
+    _ = try ArchiveDecoder().decode(Changed.Holder.self, from: data, report: &report)
+    #expect(report.unusedKeys.map(\.description) == ["Outer.id", "Outer.rides"])
+
+    // An archive file keeps a copy of the file before it replaces the file.
+    try withFolder { (folder: URL) throws in
+      let url = folder.appending(path: "outer.strata")
+      try data.write(to: url)
+      let file = ArchiveFile<Changed.Outer>(url)
+      let loaded = try #require(try file.load())
+      try file.save(loaded.value)
+      #expect(try Data(contentsOf: file.previousURL) == data)
+    }
+  }
+
+  @Model(version: 2, name: "Unlisted")
+  struct Unlisted { var name = "" }
+
+  @Test("The steps of a model that does not conform to Migratable are used")
+  func stepsWithoutConformance() throws {
+    let record = ModelRecord(typeName: "Unlisted", modelVersion: 1, fields: [("title", "x")])
+    #expect(try ArchiveDecoder().decode(Unlisted.self, from: ArchiveEncoder().encode(record)).name == "x")
+  }
+
+  @Model(version: 2, name: "Dotted")
+  struct Dotted: Migratable {
+    var name = ""
+    static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("place.nam", to: "place.name")))
+  }
+
+  @Test("A rename with a path suggests move")
+  func renamedPath() throws {
+    let error = archiveError { try ArchiveEncoder().encode(Dotted()) }
+    #expect(error?.code == .invalidMigration && error?.reason.contains("use .move instead of .rename") == true)
+  }
+}
+
+extension StepSourceTests.Unlisted {
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "name")))
 }

@@ -155,9 +155,10 @@ public final class DecodingContext {
   /// Returns, for each field of a schema, its index in records of the given shape; -1 if the records lack the field.
   /// The result is cached for further records.
   ///
-  /// - Parameter reports: whether the records have an older version. If so, the keys that no field uses and the fields
-  ///   that get their defaults are added to the report.
-  package func places(of schema: ModelSchema, in shape: RecordShape, reports: Bool = false) -> [Int] {
+  /// - Parameter age: whether the records have an older version than the model, or the same one. If the version is older,
+  ///   the keys that no field uses and the fields that get their defaults are added to the report. If the version is the
+  ///   same, an archive should have no key that the model does not know, so the report also lists the type.
+  package func places(of schema: ModelSchema, in shape: RecordShape, age: RecordAge) -> [Int] {
     let caches = caches
     if let known = caches.placements.firstIndex(where: { $0.shape === shape && $0.schema === schema }) {
       return caches.placements[known].places
@@ -168,15 +169,40 @@ public final class DecodingContext {
     // The size of the cache is limited, because an archive can contain any number of shapes.
     guard caches.placements.count < 32 else { return places }
     caches.placements.append((schema, shape, places))
-    if reports {
+    switch age {
+    case .older:
       for (field, place) in zip(schema.fields, places) where place < 0 && field.archive == .always {
         report.addDefault(field.key, typeName: schema.name)
       }
       for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
         report.addUnusedKey(key, typeName: schema.name)
       }
+    case .same where readsCompleteRecords && !schema.keepsUnknownFields:
+      for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
+        report.addUnusedKey(key, typeName: schema.name)
+        report.addOtherFields(of: schema.name)
+      }
+    case .same, .newer: break
     }
     return places
+  }
+
+  /// Adds the associated values that a case of an enum does not declare to the report, as keys such as `train.number`.
+  func reportLabels(of payload: ArchiveObject, _ info: ModelSchema.CaseInfo, _ schema: ModelSchema, age: RecordAge) {
+    guard readsCompleteRecords, age != .newer else { return }
+    for entry in payload.entries where !info.takes(entry.key) {
+      report.addUnusedKey("\(info.name).\(entry.key)", typeName: schema.name)
+      if age == .same { report.addOtherFields(of: schema.name) }
+    }
+  }
+}
+
+/// The version of a record, compared with the version of its model.
+package enum RecordAge {
+  case older, same, newer
+
+  init(_ version: Int, of schema: ModelSchema) {
+    self = version < schema.modelVersion ? .older : version == schema.modelVersion ? .same : .newer
   }
 }
 
@@ -254,7 +280,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// Types whose objects had no model version. Such objects count as version 0.
   public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
-  /// A key of a type whose objects were written by an older version.
+  /// A key of a type.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
     /// The registered name of the type.
     public let typeName: String
@@ -278,15 +304,17 @@ public struct DecodingReport: Sendable, Hashable {
   /// therefore small.
   private var details: [Details] = []
 
-  /// Keys of older records that no field used after the migration steps, in the order of their first occurrence. A
-  /// model without ``UnknownFields`` drops the values of these keys.
+  /// Keys that no field used after the migration steps, in the order of their first occurrence: keys of older records,
+  /// and keys of records whose model was changed without a new version. The key of an associated value contains the case,
+  /// as in `train.number`. A model without ``UnknownFields`` drops the values of these keys.
   public var unusedKeys: [Key] { details.first?.unusedKeys ?? [] }
   /// Fields that were set to their defaults, because older records lacked them after the migration steps.
   public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
   /// Operations of migration steps that had nothing to change, such as `Person 1 → 2: rename fullName to name`.
   public var idleOperations: [String] { details.first?.idleOperations ?? [] }
-  /// The type of the root, if the archive has the type's current version but different fields, or fields in a different
-  /// order. The most likely reason is that the version was not raised.
+  /// Types that have their current version in the archive, but different fields. For the root, the fields can also be in a
+  /// different order. For a nested type, the archive has a key that no field reads. The most likely reason is that the
+  /// version was not raised.
   public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
 
   /// Creates an empty report, to be passed to a decoder.
@@ -344,7 +372,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// The lines that a debug build writes to the log: dropped keys, fields that got their defaults, and types with
   /// different fields.
   var noteworthy: [String] {
-    unusedKeys.map { "no field reads \($0) of older data" }
+    unusedKeys.map { "no field reads \($0)" }
       + defaultedKeys.map { "older data has no value for \($0), so the default is used" }
       + typesWithOtherFields.map {
         "an archive has the current version of \($0) but different fields; raise the version of the model"

@@ -69,10 +69,13 @@ extension VersionedModel {
     try objects?.enterRecord(in: context)
     defer { objects?.leaveRecord() }
     var record: ModelRecord
+    var age = RecordAge.newer
     // Where the JSON document contains the associated values, for the paths of errors; `nil` if the source is not JSON.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
-    case .record(let found): record = try schema.upgraded(found, in: context)
+    case .record(let found):
+      record = try schema.upgraded(found, in: context)
+      age = RecordAge(found.modelVersion ?? 0, of: schema)
     case .object(let object) where context.source == .json:
       let found = try schema.jsonCase(in: object)
       (record, place) = (found.record, (found.path, found.isWhole))
@@ -86,7 +89,12 @@ extension VersionedModel {
     if let name = schema.caseName(key) {
       do {
         let values = CasePayload(values: payload, context: context, isWhole: place?.isWhole ?? false)
-        if let made = try make(case: name, payload: values) { return made }
+        if let made = try make(case: name, payload: values) {
+          if let info = schema.cases.first(where: { $0.name == name }) {
+            context.reportLabels(of: payload, info, schema, age: age)
+          }
+          return made
+        }
       } catch {
         throw ArchiveError.wrap(error).prefixed(by: .key(key), json: place?.path ?? [.key(key)]).inType(schema.name)
       }

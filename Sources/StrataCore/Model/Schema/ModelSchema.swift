@@ -79,6 +79,9 @@ public final class ModelSchema: Sendable {
       self.payload = payload
       self.labels = labels
     }
+
+    /// Whether an associated value has this key, or the declaration omits the keys.
+    func takes(_ key: String) -> Bool { labels.isEmpty || labels.contains(key) }
   }
 
   /// Creates the schema of a model.
@@ -117,7 +120,8 @@ public final class ModelSchema: Sendable {
     self.fields = fields
     self.cases = cases
     self.keepsUnknownFields = keepsUnknownFields || superclasses.first?.keepsUnknownFields ?? false
-    let migration = (type as? any Migratable.Type)?.migration
+    let declared = (type as? any VersionedModel.Type)?.migration
+    let migration = (type as? any Migratable.Type)?.migration ?? declared.flatMap { $0.steps.isEmpty ? nil : $0 }
     let isInherited = migration.map { $0.owner != nil && $0.owner != ObjectIdentifier(type) } ?? false
     self.migration = isInherited ? nil : migration
     isObject = type is AnyClass

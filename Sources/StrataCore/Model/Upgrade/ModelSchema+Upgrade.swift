@@ -103,11 +103,11 @@ extension ModelSchema {
     of upgraded: ModelRecord, from record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
     let unknown = try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields()
-    let isOld = record.modelVersion ?? 0 < modelVersion
+    let age = RecordAge(record.modelVersion ?? 0, of: self)
     guard let hook else {
-      return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape, reports: isOld)), unknown)
+      return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape, age: age)), unknown)
     }
-    _ = context.places(of: self, in: upgraded.shape, reports: isOld)
+    _ = context.places(of: self, in: upgraded.shape, age: age)
     var slots: [ArchiveValue?] = []
     slots.reserveCapacity(fields.count)
     for (place, field) in fields.enumerated() {
