@@ -68,6 +68,21 @@ struct MergeArchiveTests {
     }
   }
 
+  @Test("A merge that would write a record without some of its keys fails")
+  func incompleteRecords() throws {
+    let local = try archive("l", base)
+    let server = try scratch.file("s.json", #"{"stops": [{"id": 1}]}"#)
+    for path in [scratch.path("out"), local] {
+      Run("merge", "--local", local, "--server", server, "--partial", "-o", path)
+        .expectFailure(code: 2, "lacks the keys at", "--policy 'byID(id)'")
+    }
+    #expect(!scratch.names.contains("out") && (try model(Visit.self, "l")) == base)
+    let run = Run(
+      "merge", "--local", local, "--server", server, "--partial", "-o", scratch.path("out"), "--policy", "byID(id)")
+    #expect(run.code == 0, "\(run.error)")
+    #expect(try model(Visit.self) == base)
+  }
+
   @Test func threeWays() throws {
     var (local, server) = (base, base)
     local.tags.insert("mine")

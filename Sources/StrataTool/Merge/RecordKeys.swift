@@ -1,0 +1,35 @@
+internal import StrataCore
+
+/// The keys that every record of a type has in the local archive. A merge without a model must not add a record that lacks
+/// one of these keys, because the model would then use the default of the field, or could not decode the record.
+struct RecordKeys {
+  private var keys: [String: Set<String>] = [:]
+
+  init(of local: ArchiveValue) { note(local) }
+
+  private mutating func note(_ value: ArchiveValue) {
+    if case .record(let record) = value {
+      keys[record.typeName] = keys[record.typeName].map { $0.intersection(record.keys) } ?? Set(record.keys)
+    }
+    value.forEachInside { note($0) }
+  }
+
+  /// Throws a `ToolError` if a record in the merged value lacks a key.
+  func check(_ value: ArchiveValue, _ name: String) throws {
+    if case .record(let record) = value, let needed = keys[record.typeName], !isCase(record) {
+      let missing = needed.subtracting(record.keys).sorted()
+      guard missing.isEmpty else {
+        throw ToolError(
+          "\(name): a merged object of \(record.typeName) lacks the keys \(missing.joined(separator: ", ")); merge lists "
+            + "by identity with --policy 'byID(id)', or use the app's own tool, which knows the model")
+      }
+    }
+    try value.forEachInside { try check($0, name) }
+  }
+
+  /// Whether a record can be the case of an enum, whose only key is the name of the case.
+  private func isCase(_ record: ModelRecord) -> Bool {
+    guard record.keys.count == 1, let key = record.keys.first, case .object? = record[key] else { return false }
+    return true
+  }
+}
