@@ -139,6 +139,7 @@ public final class SnapshotStore: Sendable {
   ///   or `CancellationError` if the task was cancelled before the transaction began.
   /// - Complexity: one wait for the disk, regardless of the amount of data. If the write-ahead log is larger than 8 MiB,
   ///   truncating it takes up to a tenth of a second more.
+  @discardableResult
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try checkCanWrite()
     do {
@@ -153,6 +154,7 @@ public final class SnapshotStore: Sendable {
   /// - Throws: the errors of the asynchronous method, except `CancellationError`. Throws ``StoreError`` with the code `invalid`
   ///   if called within another write of the store. If the store has a single connection, the same applies within any
   ///   transaction of the store.
+  @discardableResult
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
     try use.check(.write, sharesConnection: writer is DatabaseQueue)
@@ -165,6 +167,7 @@ public final class SnapshotStore: Sendable {
 
   /// The synchronous variant of `write(_:)`, for asynchronous code that saves objects that are not `Sendable`. Blocks the thread until
   /// the changes have been written to disk.
+  @discardableResult
   public func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
 
   /// Runs `body` as part of the app's own transaction, so that the saves in `body` and the app's changes to other tables are
@@ -179,6 +182,7 @@ public final class SnapshotStore: Sendable {
   ///   - db: a connection to the database that the store was opened in.
   ///   - body: the closure that saves. It must not use the transaction after it has returned.
   /// - Throws: any error that `body` throws, or ``StoreError``. The changes made by `body` are then rolled back.
+  @discardableResult
   public func write<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
     do {

@@ -112,7 +112,7 @@ private func keep(_ bug: Bug, in store: SnapshotStore) async throws -> Bug? {
 }
 
 private func keep(_ drawing: Drawing, in store: SnapshotStore) async throws {
-  try store.writeNow { _ = try $0.save(drawing, as: "drawing/1") }
+  try store.writeNow { try $0.save(drawing, as: "drawing/1") }
 }
 
 private enum WithCodable {
