@@ -118,7 +118,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable (or Archivable, for an enum with raw values), or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -127,7 +127,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable (or Archivable, for an enum with raw values), or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -138,7 +138,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable (or Archivable, for an enum with raw values), or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(

@@ -33,7 +33,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable (or Archivable, for an enum with raw values), or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -42,7 +42,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives cannot store values of this type; declare the type with @Model, make it Codable, or exclude the field with @Field(storage: .none)"
+      "archives cannot store values of this type; declare the type with @Model, make it Codable (or Archivable, for an enum with raw values), or exclude the field with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
