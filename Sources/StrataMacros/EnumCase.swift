@@ -20,7 +20,7 @@ struct EnumCase {
     let payload = types.map { "(\($0)).self" }.joined(separator: ", ")
     let labels = values.map(\.key.literal).joined(separator: ", ")
     return "_StrataCase(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]")"
-      + (types.isEmpty ? ")" : ", payload: [\(payload)], labels: [\(labels)])")
+      + (types.isEmpty ? "" : ", payload: [\(payload)]") + ", labels: [\(labels)])"
   }
 
   var writing: [String] {

@@ -8,7 +8,7 @@ struct LimitOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The maximum size of text and data in one archive. Shared text counts once for each reference.",
+      "The maximum size of the text and data to which the references in one archive expand.",
       valueName: "bytes"))
   var maxBytes: Int?
 

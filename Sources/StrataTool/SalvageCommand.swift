@@ -7,8 +7,8 @@ struct SalvageCommand: ToolCommand {
     commandName: "salvage", abstract: "Copy the intact parts of a damaged archive to a new archive.",
     discussion: """
       From a stream, the intact members are copied. If an archive of a single value is truncated, everything before \
-      the truncation is copied. The command lists the missing parts. The exit code is 0 if nothing is missing, and 1 \
-      otherwise.
+      the truncation is copied. The command lists the missing parts. The exit code is 0 if nothing is missing and \
+      checksums verify all values, and 1 otherwise.
 
       Example:
 

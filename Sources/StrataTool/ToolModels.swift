@@ -102,7 +102,9 @@ package struct ToolModels: Sendable {
           count += 1
         }
         try writer.finish()
-        return (count, models.report, !models.report.isEmpty)
+        // Keys that no field reads do not make a current stream older.
+        let report = models.report
+        return (count, report, !report.upgrades.isEmpty || !report.typesWithoutVersion.isEmpty)
       }
     }
     return try ToolError.at(file.path) {

@@ -528,7 +528,7 @@ import Testing
         static let schema = _StrataSchema(
           Payment.self, name: "Payment", version: 2,
           cases: [
-            _StrataCase("cash"),
+            _StrataCase("cash", labels: []),
             _StrataCase("card", formerly: ["plastic"], payload: [(String).self, (Date?).self], labels: ["number", "expiry"]),
             _StrataCase("both", payload: [(Payment).self, (Payment).self], labels: ["_0", "_1"]),
             _StrataCase("default", payload: [(Int).self], labels: ["in"]),

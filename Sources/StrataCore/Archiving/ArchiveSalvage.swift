@@ -145,12 +145,12 @@ public enum ArchiveSalvage {
 }
 
 extension ArchiveValue {
-  /// Whether the value is a collection, an object or a record without any element.
+  /// Whether the value contains no other value than collections, objects and records.
   fileprivate var isEmptyCollection: Bool {
     switch self {
-    case .array(let elements), .set(let elements): elements.isEmpty
-    case .object(let object): object.isEmpty
-    case .record(let record): record.keys.isEmpty
+    case .array(let elements), .set(let elements): elements.allSatisfy(\.isEmptyCollection)
+    case .object(let object): object.entries.allSatisfy { $0.value.isEmptyCollection }
+    case .record(let record): record.values.allSatisfy(\.isEmptyCollection)
     case .map(let entries): entries.isEmpty
     case .graph(let graph): graph.root.isEmptyCollection
     case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .date, .url,

@@ -12,6 +12,12 @@ extension VersionedModel {
   public static var migration: MigrationPlan { MigrationPlan([]) }
 }
 
+extension Migratable where Self: VersionedModel {
+  /// Produces a compile-time error for a model that conforms to ``Migratable`` without declaring `migration`.
+  @available(*, unavailable, message: "a Migratable model must declare its steps; add static let migration")
+  public static var migration: MigrationPlan { MigrationPlan([]) }
+}
+
 /// A model with a hook that supplies the value of each field when an archive is read.
 ///
 /// The hook is called for every key of the schema, including excluded fields, and for archives of every version,

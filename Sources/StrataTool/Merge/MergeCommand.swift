@@ -160,7 +160,7 @@ struct MergeCommand: ToolCommand {
     }
     let input = try MergeInput(local: file, base: base, server: source(), console)
     let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)
-    if !input.local.isJSON { try RecordKeys(of: input.localValue).check(value, local) }
+    if !input.local.isJSON { try RecordKeys(of: input.localValue).check(value, DataFile(local).name) }
     let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
     return MergeResult(
       values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)

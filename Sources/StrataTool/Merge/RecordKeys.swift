@@ -9,22 +9,32 @@ struct RecordKeys {
 
   private mutating func note(_ value: ArchiveValue) {
     if case .record(let record) = value {
-      keys[record.typeName] = keys[record.typeName].map { $0.intersection(record.keys) } ?? Set(record.keys)
+      let mark = record.shape.mark
+      keys[mark] = keys[mark].map { $0.intersection(record.keys) } ?? Set(record.keys)
     }
+    guard !isMemory(value) else { return }
     value.forEachInside { note($0) }
   }
 
   /// Throws a `ToolError` if a record in the merged value lacks a key.
   func check(_ value: ArchiveValue, _ name: String) throws {
-    if case .record(let record) = value, let needed = keys[record.typeName], !isCase(record) {
+    if case .record(let record) = value, let needed = keys[record.shape.mark], !isCase(record) {
       let missing = needed.subtracting(record.keys).sorted()
       guard missing.isEmpty else {
         throw ToolError(
           "\(name): a merged object of \(record.typeName) lacks the keys \(missing.joined(separator: ", ")); merge lists "
-            + "by identity with --policy 'byID(id)', or use the app's own tool, which knows the model")
+            + "by identity with --policy 'byID(id)', or, for a new object, use the app's own tool, which knows its defaults"
+        )
       }
     }
+    guard !isMemory(value) else { return }
     try value.forEachInside { try check($0, name) }
+  }
+
+  /// Whether a value is a `MergeState`, whose records have only the keys that the server sent.
+  private func isMemory(_ value: ArchiveValue) -> Bool {
+    guard case .object(let object) = value else { return false }
+    return object["base"] != nil && object["conflicts"] != nil
   }
 
   /// Whether a record can be the case of an enum, whose only key is the name of the case.

@@ -196,7 +196,7 @@ struct StepSourceTests {
     @Model(version: 1, name: "Inner")
     struct Inner { var a = 0; var b = "" }
     @Model(version: 1, name: "Ride")
-    enum Ride { case train(number: String), walk(Int) }
+    enum Ride { case train(number: String), walk(Int), bus(line: String) }
     @Model(version: 1, name: "Outer")
     struct Outer { var id = 0; var inner = Inner(); var rides: [Ride] = [] }
   }
@@ -205,7 +205,7 @@ struct StepSourceTests {
     @Model(version: 1, name: "Inner")
     struct Inner: Equatable { var a = 0; var c: String? }
     @Model(version: 1, name: "Ride")
-    enum Ride: Equatable { case train(nr: String?), walk(Int) }
+    enum Ride: Equatable { case train(nr: String?), walk(Int), bus }
     @Model(version: 1, name: "Outer")
     struct Outer: Equatable { var id = 0; var inner = Inner(); var rides: [Ride] = [] }
     @Model(version: 2, name: "Outer")
@@ -218,16 +218,17 @@ struct StepSourceTests {
 
   @Test("The report lists lost keys of nested models and enum cases that were changed without a new version")
   func nestedSameVersion() throws {
-    let saved = Saved.Outer(inner: Saved.Inner(a: 1, b: "kept?"), rides: [.train(number: "IC"), .walk(3)])
+    let saved = Saved.Outer(
+      inner: Saved.Inner(a: 1, b: "kept?"), rides: [.train(number: "IC"), .walk(3), .bus(line: "9")])
     let data = try ArchiveEncoder().encode(saved)
     var report = DecodingReport()
     let opened = try ArchiveDecoder().decode(Changed.Outer.self, from: data, report: &report)
-    #expect(opened == Changed.Outer(inner: Changed.Inner(a: 1, c: nil), rides: [.train(nr: nil), .walk(3)]))
-    #expect(report.unusedKeys.map(\.description) == ["Inner.b", "Ride.train.number"])
+    #expect(opened == Changed.Outer(inner: Changed.Inner(a: 1, c: nil), rides: [.train(nr: nil), .walk(3), .bus]))
+    #expect(report.unusedKeys.map(\.description) == ["Inner.b", "Ride.train.number", "Ride.bus.line"])
     #expect(report.typesWithOtherFields == ["Inner", "Ride"])
     report = DecodingReport()
     _ = try ArchiveDecoder().decode(Changed.Next.self, from: data, report: &report)
-    #expect(report.unusedKeys.map(\.description) == ["Inner.b", "Ride.train.number"])
+    #expect(report.unusedKeys.map(\.description) == ["Inner.b", "Ride.train.number", "Ride.bus.line"])
     // A model that keeps unknown fields loses nothing.
     report = DecodingReport()
     _ = try ArchiveDecoder().decode(Changed.Holder.self, from: data, report: &report)

@@ -166,9 +166,6 @@ public final class DecodingContext {
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
-    // The size of the cache is limited, because an archive can contain any number of shapes.
-    guard caches.placements.count < 32 else { return places }
-    caches.placements.append((schema, shape, places))
     switch age {
     case .older:
       for (field, place) in zip(schema.fields, places) where place < 0 && field.archive == .always {
@@ -177,13 +174,16 @@ public final class DecodingContext {
       for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
         report.addUnusedKey(key, typeName: schema.name)
       }
-    case .same where readsCompleteRecords && !schema.keepsUnknownFields:
+    // A hook can read any key.
+    case .same where readsCompleteRecords && !schema.keepsUnknownFields && schema.hook == nil:
       for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
         report.addUnusedKey(key, typeName: schema.name)
         report.addOtherFields(of: schema.name)
       }
     case .same, .newer: break
     }
+    // The size of the cache is limited, because an archive can contain any number of shapes.
+    if caches.placements.count < 32 { caches.placements.append((schema, shape, places)) }
     return places
   }
 
@@ -191,6 +191,10 @@ public final class DecodingContext {
   func reportLabels(of payload: ArchiveObject, _ info: ModelSchema.CaseInfo, _ schema: ModelSchema, age: RecordAge) {
     guard readsCompleteRecords, age != .newer else { return }
     for entry in payload.entries where !info.takes(entry.key) {
+      // Each key is reported once, so that hostile data cannot repeat the search in the report.
+      guard caches.reportedLabels.count < 1000,
+        caches.reportedLabels.insert("\(schema.name).\(info.name).\(entry.key)").inserted
+      else { continue }
       report.addUnusedKey("\(info.name).\(entry.key)", typeName: schema.name)
       if age == .same { report.addOtherFields(of: schema.name) }
     }
@@ -201,8 +205,15 @@ public final class DecodingContext {
 package enum RecordAge {
   case older, same, newer
 
-  init(_ version: Int, of schema: ModelSchema) {
-    self = version < schema.modelVersion ? .older : version == schema.modelVersion ? .same : .newer
+  /// A record also counts as older if a superclass has a newer version than the record has for it.
+  init(_ record: ModelRecord, of schema: ModelSchema) {
+    let version = record.modelVersion ?? 0
+    let isOlder =
+      version < schema.modelVersion
+      || schema.superclasses.contains { superclass in
+        record.shape.levels.contains { superclass.isNamed($0.typeName) && $0.modelVersion < superclass.modelVersion }
+      }
+    self = isOlder ? .older : version == schema.modelVersion ? .same : .newer
   }
 }
 
@@ -224,6 +235,8 @@ final class DecodingCaches {
   /// For each schema and the shape of records from which it was read: the index of each field's value in such records.
   @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
   @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
+  /// The associated values that the report lists because their cases do not declare them.
+  var reportedLabels: Set<String> = []
 
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
 }

@@ -75,7 +75,7 @@ extension VersionedModel {
     switch value {
     case .record(let found):
       record = try schema.upgraded(found, in: context)
-      age = RecordAge(found.modelVersion ?? 0, of: schema)
+      age = RecordAge(found, of: schema)
     case .object(let object) where context.source == .json:
       let found = try schema.jsonCase(in: object)
       (record, place) = (found.record, (found.path, found.isWhole))
@@ -90,7 +90,7 @@ extension VersionedModel {
       do {
         let values = CasePayload(values: payload, context: context, isWhole: place?.isWhole ?? false)
         if let made = try make(case: name, payload: values) {
-          if let info = schema.cases.first(where: { $0.name == name }) {
+          if !payload.isEmpty, let info = schema.cases.first(where: { $0.name == name }) {
             context.reportLabels(of: payload, info, schema, age: age)
           }
           return made

@@ -69,19 +69,22 @@ public final class ModelSchema: Sendable {
     /// The keys of the associated values in archives, in the order of ``payload``. The key is the label of a value, or
     /// `_0`, `_1` and so on by index for values without a label. Empty if the declaration omits the keys.
     public let labels: [String]
+    private let declaresLabels: Bool
 
-    /// Creates the description of a case, with the types and keys of its associated values.
+    /// Creates the description of a case, with the types and keys of its associated values. Pass an empty list of keys for a
+    /// case without values, so that the report of a decoding lists the values that such a case no longer has.
     public init(
-      _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String] = []
+      _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String]? = nil
     ) {
       self.name = name
       self.formerly = formerly
       self.payload = payload
-      self.labels = labels
+      self.labels = labels ?? []
+      declaresLabels = labels != nil
     }
 
     /// Whether an associated value has this key, or the declaration omits the keys.
-    func takes(_ key: String) -> Bool { labels.isEmpty || labels.contains(key) }
+    func takes(_ key: String) -> Bool { !declaresLabels || labels.contains(key) }
   }
 
   /// Creates the schema of a model.

@@ -103,7 +103,7 @@ extension ModelSchema {
     of upgraded: ModelRecord, from record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
     let unknown = try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields()
-    let age = RecordAge(record.modelVersion ?? 0, of: self)
+    let age = RecordAge(record, of: self)
     guard let hook else {
       return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape, age: age)), unknown)
     }
