@@ -1,21 +1,10 @@
 /// A model with migration steps that upgrade data of older versions.
 ///
-/// The steps of a struct, an enum or a root class that declares `migration` are also used if the type does not conform to
-/// this protocol. A subclass must conform, unless its superclass does.
+/// The steps of a model that declares `migration` without conforming to this protocol are not used.
 public protocol Migratable {
   /// The steps from each older version to the next. Declare the plan as a `static let`, so that it is created only
   /// once.
   static var migration: MigrationPlan { get }
-}
-
-extension VersionedModel {
-  public static var migration: MigrationPlan { MigrationPlan([]) }
-}
-
-extension Migratable where Self: VersionedModel {
-  /// Produces a compile-time error for a model that conforms to ``Migratable`` without declaring `migration`.
-  @available(*, unavailable, message: "a Migratable model must declare its steps; add static let migration")
-  public static var migration: MigrationPlan { MigrationPlan([]) }
 }
 
 /// A model with a hook that supplies the value of each field when an archive is read.

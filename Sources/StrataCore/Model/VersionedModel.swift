@@ -7,9 +7,6 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// created only once.
   static var schema: ModelSchema { get }
 
-  /// The steps that upgrade data of older versions. By default, there are none. See ``Migratable``.
-  static var migration: MigrationPlan { get }
-
   /// Creates the model by reading all fields in the order of the schema, with the `field` methods of ``ArchiveReader``.
   init(fields reader: inout ArchiveReader) throws
 

@@ -245,15 +245,6 @@ struct StepSourceTests {
     }
   }
 
-  @Model(version: 2, name: "Unlisted")
-  struct Unlisted { var name = "" }
-
-  @Test("The steps of a model that does not conform to Migratable are used")
-  func stepsWithoutConformance() throws {
-    let record = ModelRecord(typeName: "Unlisted", modelVersion: 1, fields: [("title", "x")])
-    #expect(try ArchiveDecoder().decode(Unlisted.self, from: ArchiveEncoder().encode(record)).name == "x")
-  }
-
   @Model(version: 2, name: "Dotted")
   struct Dotted: Migratable {
     var name = ""
@@ -265,8 +256,4 @@ struct StepSourceTests {
     let error = archiveError { try ArchiveEncoder().encode(Dotted()) }
     #expect(error?.code == .invalidMigration && error?.reason.contains("use .move instead of .rename") == true)
   }
-}
-
-extension StepSourceTests.Unlisted {
-  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "name")))
 }

@@ -123,8 +123,7 @@ public final class ModelSchema: Sendable {
     self.fields = fields
     self.cases = cases
     self.keepsUnknownFields = keepsUnknownFields || superclasses.first?.keepsUnknownFields ?? false
-    let declared = (type as? any VersionedModel.Type)?.migration
-    let migration = (type as? any Migratable.Type)?.migration ?? declared.flatMap { $0.steps.isEmpty ? nil : $0 }
+    let migration = (type as? any Migratable.Type)?.migration
     let isInherited = migration.map { $0.owner != nil && $0.owner != ObjectIdentifier(type) } ?? false
     self.migration = isInherited ? nil : migration
     isObject = type is AnyClass
