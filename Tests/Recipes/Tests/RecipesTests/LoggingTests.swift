@@ -78,7 +78,7 @@ struct LoggingTests {
     let notes = Recorder.entries.withLock { $0 }.filter { $0.level == .notice }.map(\.message)
     #expect(
       notes == [
-        "no field reads Newer.nick of older data", "older data has no value for Newer.stars, so the default is used",
+        "no field reads Newer.nick", "older data has no value for Newer.stars, so the default is used",
       ])
   }
 }
