@@ -87,9 +87,8 @@ class Job:
 
     def worker(self) -> Worker:
         """Returns a worker of the job's tool, not yet started."""
-        command = worker_command(self.tool, self.max_frame, self.options)
-        return Worker(command, max_frame=self.max_frame, timeout=self.timeout,
-                      greeting=self.greeting)  # fmt: skip
+        command, frame = worker_command(self.tool, self.max_frame, self.options), self.max_frame
+        return Worker(command, max_frame=frame, timeout=self.timeout, greeting=self.greeting)
 
     def item(self, key: Any, sides: Sides, member: Range | None = None, output: str = "") -> Item:
         """Returns an archive with the other sides of a merge, of which the base may be missing.

@@ -83,16 +83,14 @@ def projection(sample: Usage, total: int, workers: int) -> str:
     seconds = sample.seconds * each / workers
     # Without a failure in n records, at most 3 / n of all fail, with 95 % confidence.
     most = min(total, (failed + 1.96 * failed**0.5 + 3) * each)
-    return (
-        f"A sample of {summary(sample.counts)}\n"
-        f"All {total:,} records with {workers} worker{'' if workers == 1 else 's'}:\n"
-        f"  time           {duration(seconds)}\n"
-        f"  rate           {total / max(seconds, 1e-9):,.0f} records/s\n"
-        f"  worker CPU     {duration(sample.cpu * each)}\n"
-        f"  bytes read     {sample.bytes_read * each:,.0f}\n"
-        f"  bytes written  {sample.bytes_written * each:,.0f}\n"
-        f"  rejected       {failed * each:,.0f}, at most {most:,.0f}"
-    )
+    return (f"A sample of {summary(sample.counts)}\n"
+            f"All {total:,} records with {workers} worker{'' if workers == 1 else 's'}:\n"
+            f"  time           {duration(seconds)}\n"
+            f"  rate           {total / max(seconds, 1e-9):,.0f} records/s\n"
+            f"  worker CPU     {duration(sample.cpu * each)}\n"
+            f"  bytes read     {sample.bytes_read * each:,.0f}\n"
+            f"  bytes written  {sample.bytes_written * each:,.0f}\n"
+            f"  rejected       {failed * each:,.0f}, at most {most:,.0f}")  # fmt: skip
 
 
 class Report:
@@ -161,16 +159,12 @@ class Report:
             return
         usage, labels = self.usage, f'run="{self.run}",operation="{self.operation}"'
         values: dict[str, float] = {
-            "read_bytes_total": usage.bytes_read,
-            "written_bytes_total": usage.bytes_written,
-            "worker_restarts_total": usage.restarts,
-            "worker_cpu_seconds_total": round(usage.cpu, 3),
+            "read_bytes_total": usage.bytes_read, "written_bytes_total": usage.bytes_written,
+            "worker_restarts_total": usage.restarts, "worker_cpu_seconds_total": round(usage.cpu, 3),
             "run_seconds": round(time.monotonic() - self._began, 3),
-            "run_records": self.total,
-            "run_records_done": usage.records + usage.skipped,
-            "run_complete": int(state == "finished"),
-            "run_failed": int(state == "failed"),
-        }
+            "run_records": self.total, "run_records_done": usage.records + usage.skipped,
+            "run_complete": int(state == "finished"), "run_failed": int(state == "failed"),
+        }  # fmt: skip
         lines = ["# TYPE strata_records_total counter"]
         for word, number in sorted(usage.counts.items()):
             lines.append(f'strata_records_total{{{labels},outcome="{word}"}} {number}')

@@ -63,8 +63,7 @@ class Worker:
                  greeting: dict[str, Any] | None = None) -> None:  # fmt: skip
         self.command, self.max_frame, self.window = list(command), max_frame, window
         self.timeout, self.max_restarts = timeout, max_restarts
-        self.greeting = greeting or {}
-        self.restarts, self.numbers = 0, count()
+        self.greeting, self.restarts, self.numbers = greeting or {}, 0, count()
         self._in_a_row, self._finished_cpu, self._limit = 0, 0.0, max_frame
         self._process: Popen[bytes] | None = None
         self._stdin, self._stdout, self._stderr = -1, -1, -1  # -1: at its end
@@ -312,8 +311,8 @@ class Worker:
                 return
             problem = "was replaced by another program during the run. Begin another run with it."
             if version != VERSION:
-                problem = f"uses version {version} of the protocol, and this package uses version"
-                problem += f" {VERSION}. Use the package of the tool's version of Strata."
+                problem = f"uses version {version} of the protocol, not {VERSION}. Use a package"
+                problem += " of the same version of Strata."
         except ProtocolError:
             problem = _NO_WORKER.format("its output does not begin with a greeting")
         except (EOFError, TimeoutError) as fault:

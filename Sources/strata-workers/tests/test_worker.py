@@ -200,7 +200,7 @@ def test_a_process_that_ends_often_makes_progress(fake_tool: str) -> None:
     ("option", "message"),
     [
         ("--garbage", "is not a worker: its output does not begin with a greeting"),
-        ("--speaks=2", "uses version 2 of the protocol, and this package uses version 1"),
+        ("--speaks=2", "uses version 2 of the protocol, not 1"),
     ],
 )
 def test_a_program_that_is_not_a_worker(fake_tool: str, option: str, message: str) -> None:
