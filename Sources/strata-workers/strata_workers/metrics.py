@@ -160,7 +160,8 @@ class Report:
         usage, labels = self.usage, f'run="{self.run}",operation="{self.operation}"'
         values: dict[str, float] = {
             "read_bytes_total": usage.bytes_read, "written_bytes_total": usage.bytes_written,
-            "worker_restarts_total": usage.restarts, "worker_cpu_seconds_total": round(usage.cpu, 3),
+            "worker_restarts_total": usage.restarts,
+            "worker_cpu_seconds_total": round(usage.cpu, 3),
             "run_seconds": round(time.monotonic() - self._began, 3),
             "run_records": self.total, "run_records_done": usage.records + usage.skipped,
             "run_complete": int(state == "finished"), "run_failed": int(state == "failed"),
