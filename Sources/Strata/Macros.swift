@@ -34,6 +34,10 @@
   /// A model cannot be isolated to an actor, because archives are read and written on any thread. In a module that
   /// isolates types to the main actor by default, write `nonisolated struct`.
   ///
+  /// If the type's declaration contains the requirement of `Migratable`, `KeyMigrating`, `Mergeable`, `KeyMerging`,
+  /// `Validating`, `PostDecoding` or `JSONTagged`, such as `static let migration = MigrationPlan(…)`, and the type does
+  /// not conform to the protocol, the code does not compile, because the requirement would not be used.
+  ///
   /// A generic model has a separate registered name for each set of generic arguments, such as `Box<Int>`. An argument
   /// that is a model or a collection appears with its registered name, any other argument with its Swift name. If the
   /// model is nested in an extension of a generic type, its name contains the Swift names of that type's arguments, as

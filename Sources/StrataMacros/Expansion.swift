@@ -34,7 +34,8 @@ extension ModelDeclaration {
   /// - Parameter lines: the lines of the argument for the fields or cases.
   private func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
-    let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
+    let type = hooks.reduce("\(typeName).self") { "_Strata.\($1.rawValue)(\($0))" }
+    let head = "\(type), name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
     return "_StrataSchema(\n\(([head] + lines).joined(separator: "\n").indented(1))"
   }
 

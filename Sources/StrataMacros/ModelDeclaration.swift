@@ -23,6 +23,8 @@ struct ModelDeclaration {
   let superclass: ExprSyntax?
   /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
+  /// The protocols whose conformance generated code checks.
+  let hooks: [HookProtocol]
 
   /// Returns the parsed declaration and all errors in it. The model is `nil` if the type cannot be a model.
   static func read(
@@ -59,7 +61,7 @@ struct ModelDeclaration {
       access: access(declaration, context), version: argument("version")?.description ?? "0",
       formerNames: argument("formerNames"), superclass: superclass(node),
       floors: ["oldestReader", "oldestWriter"].map { label in argument(label).map { ", \(label): \($0)" } ?? "" }
-        .joined())
+        .joined(), hooks: HookProtocol.unnamed(by: declaration))
     return (model, diagnostics)
   }
 

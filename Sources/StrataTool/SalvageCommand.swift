@@ -35,20 +35,18 @@ struct SalvageCommand: ToolCommand {
     if let file = report.unprovenFile {
       try console.line("unproven  \(file.path.onOneLine)  \(report.unprovenCount.counted("model"))")
     }
-    if report.stamp.kind == .single {
-      if report.hasAllValues, !report.isVerified {
-        try console.line(
-          "unverified  all values were read, but the checksum at the end is missing, so any value can be wrong")
-      } else if !report.isComplete {
-        let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
-        try console.line(
-          "missing  everything from \(path.onOneLine) on; the values before it are not verified by a checksum")
-      }
-      try console.line("\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)")
-    } else {
+    switch report.outcome {
+    case .unverified:
       try console.line(
-        "\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)  \(report.modelCount.counted("model"))")
+        "unverified  all values were read, but the checksum at the end is missing, so any value can be wrong")
+    case .partial where report.stamp.kind == .single:
+      let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
+      try console.line(
+        "missing  everything from \(path.onOneLine) on; the values before it are not verified by a checksum")
+    case .partial, .complete: break
     }
+    let count = report.stamp.kind == .single ? "" : "  \(report.modelCount.counted("model"))"
+    try console.line("\(report.outcome.rawValue)  \(output.onOneLine)\(count)")
     return report.isComplete ? 0 : 1
   }
 }

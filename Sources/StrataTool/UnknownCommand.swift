@@ -18,7 +18,9 @@ struct UnknownCommand {
         continue
       }
       let names = commands.compactMap { $0.configuration.commandName }
-      let near = names.map { (name: $0, distance: Self.distance(word, $0)) }.min { $0.distance < $1.distance }
+      // The beginning of a name counts as a smaller mistake than any other difference.
+      let near = names.map { (name: $0, distance: $0.hasPrefix(word) ? 0 : Self.distance(word, $0)) }
+        .min { $0.distance < $1.distance }
       let unknown = word.cut(to: 40).onOneLine
       // A name is suggested if its distance from the word is at most a third of the name's length, or at most 1.
       if let near, near.distance <= max(near.name.count / 3, 1) {

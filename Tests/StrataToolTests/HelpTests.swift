@@ -64,7 +64,7 @@ struct HelpTests {
     "A mistyped command or option is reported with a suggestion or the help to consult",
     arguments: [
       (["verfy", "a"], "did you mean “verify”?"), (["mereg"], "did you mean “merge”?"),
-      (["store", "histroy", "a", "b"], "did you mean “history”?"),
+      (["store", "histroy", "a", "b"], "did you mean “history”?"), (["store", "hist"], "did you mean “history”?"),
       (["frobnicate"], "strata has no command “frobnicate”; use strata --help"),
       (["store", "frob"], "strata store has no command “frob”; use strata store --help"),
       (["verify", "--jsn", "a"], "Did you mean '--json'?"), (["verify"], "(see strata verify --help)"),

@@ -9,6 +9,17 @@ public import Foundation
 /// one value is salvaged up to the truncation. An archive of one value that is damaged in any other way is rejected, because
 /// its parts have no checksums of their own.
 public enum ArchiveSalvage {
+  /// How much of the input the output contains.
+  public enum Outcome: String, Sendable {
+    /// The output contains all models, and checksums verify them.
+    case complete
+    /// The output contains all values, but the checksum at the end of the archive is missing, so any value can be wrong.
+    case unverified
+    /// Models or values are missing. The values of a truncated archive of one value are also not verified, because its only checksum is at its
+    /// end.
+    case partial
+  }
+
   /// The result of a salvage.
   public struct Report: Sendable {
     /// The stamp of the first member that was read.
@@ -24,13 +35,10 @@ public enum ArchiveSalvage {
     public internal(set) var unprovenFile: URL?
     /// The number of models in ``unprovenFile``.
     public internal(set) var unprovenCount: UInt64 = 0
+    public internal(set) var outcome: Outcome
+
     /// Whether the output contains all models of the input, and checksums verify them.
-    public internal(set) var isComplete: Bool
-    /// Whether checksums verify the values in the output. False for an archive of one value that is truncated, because
-    /// its only checksum is at its end.
-    public internal(set) var isVerified = true
-    /// Whether an archive of one value was read to the end of the value.
-    public internal(set) var hasAllValues = false
+    public var isComplete: Bool { outcome == .complete }
   }
 
   /// Reads a damaged archive and writes its intact parts to a new file. An existing output file is replaced once the new file
@@ -104,7 +112,7 @@ public enum ArchiveSalvage {
     let gaps = members.gaps
     return Report(
       stamp: first, modelCount: proven.count, gaps: gaps, unprovenFile: unproven.first.map { _ in unproven.url },
-      unprovenCount: unproven.count, isComplete: gaps.isEmpty && failure == nil)
+      unprovenCount: unproven.count, outcome: gaps.isEmpty && failure == nil ? .complete : .partial)
   }
 
   private static func salvageValue(_ input: URL, _ output: URL, _ limits: ArchiveLimits) throws -> Report {
@@ -119,7 +127,7 @@ public enum ArchiveSalvage {
       let value = try reader.readValue()
       try reader.endBody()
       try write(value, stamp, output, limits)
-      return Report(stamp: stamp, modelCount: 1, isComplete: true, hasAllValues: true)
+      return Report(stamp: stamp, modelCount: 1, outcome: .complete)
     } catch let error as ArchiveError where error.code == .truncated {
       var cut = try MemberReader(url: input, limits: limits)
       let (stamp, body) = try cut.nextCut()
@@ -135,7 +143,7 @@ public enum ArchiveSalvage {
       known.setCount(of: value)
       try write(value, known, output, limits)
       return Report(
-        stamp: stamp, modelCount: 1, cutPath: found.path, isComplete: false, isVerified: false, hasAllValues: isWhole)
+        stamp: stamp, modelCount: 1, cutPath: found.path, outcome: isWhole ? .unverified : .partial)
     }
   }
 
@@ -164,11 +172,12 @@ extension ArchiveValue {
 extension ArchiveSalvage.Report: CustomStringConvertible {
   /// A one-line summary of the written and the missing parts.
   public var description: String {
-    var parts = ["\(isComplete ? "complete" : "partial"): \(modelCount.counting("model")) of \(stamp.typeName)"]
-    if hasAllValues, !isVerified {
-      parts.append("the checksum at the end is missing, so any value can be wrong")
-    } else if !isComplete, stamp.kind == .single {
+    var parts = ["\(outcome.rawValue): \(modelCount.counting("model")) of \(stamp.typeName)"]
+    switch outcome {
+    case .unverified: parts.append("the checksum at the end is missing, so any value can be wrong")
+    case .partial where stamp.kind == .single:
       parts.append("truncated at \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath))")
+    case .partial, .complete: break
     }
     if unprovenFile != nil {
       parts.append("\(unprovenCount.counting("model")) that may not belong to the stream, in a separate file")

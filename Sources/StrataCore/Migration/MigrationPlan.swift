@@ -1,6 +1,7 @@
 /// A model with migration steps that upgrade data of older versions.
 ///
-/// The steps of a model that declares `migration` without conforming to this protocol are not used.
+/// The steps of a type that does not conform to this protocol are not used. If the body of a type with `@Model` declares `migration`
+/// without the conformance, the code does not compile.
 public protocol Migratable {
   /// The steps from each older version to the next. Declare the plan as a `static let`, so that it is created only
   /// once.
@@ -75,8 +76,8 @@ public struct MigrationPlan: Sendable {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMigration, reason, typeName: typeName) }
     for step in steps where step.toVersion != step.fromVersion + 1 {
       return invalid(
-        "the step from version \(step.fromVersion) to \(step.toVersion) does not lead to the next version; declare one "
-          + "step for each version")
+        "the step from version \(step.fromVersion) ends at version \(step.toVersion) instead of the next version; declare "
+          + "one step for each version")
     }
     for step in steps {
       for path in step.operations.flatMap({ ($0.effect?.sources ?? []) + ($0.effect?.targets ?? []) }) {
@@ -98,7 +99,7 @@ public struct MigrationPlan: Sendable {
     }
     if let last = steps.last, last.toVersion > version {
       return invalid(
-        "the last step leads to version \(last.toVersion), but the model's version is \(version); raise the model's "
+        "the last step ends at version \(last.toVersion), but the model's version is \(version); raise the model's "
           + "version, or remove the step")
     }
     return nil

@@ -223,7 +223,8 @@ struct MergeCommand: ToolCommand {
 
   private func printResult(_ result: MergeResult, _ fails: Bool, _ console: Console) throws {
     let report = result.report
-    try page.write(output == "-" ? "merge of \(DataFile(local).name)" : output, console) { page in
+    let others = [server, serverPatch, serverMergePatch].compactMap(\.self).map { DataFile($0).name }
+    try page.write("Merge of \(DataFile(local).name) and \(others.joined())", console) { page in
       page.element("p", counts(report) + result.note)
       page.add(report)
     }

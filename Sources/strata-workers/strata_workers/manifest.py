@@ -71,7 +71,7 @@ class Record(NamedTuple):
 class Job:
     """The operation of a run, and its tool.
 
-    All workers of a run over folders or PostgreSQL have the same `greeting`. `others` are the
+    All workers of a run have the same `greeting`. `others` are the
     folders or columns with the server's and the base archives of a merge.
     """
 

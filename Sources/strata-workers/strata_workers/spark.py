@@ -21,8 +21,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strata_workers.manifest import Item, Job, RunError, checksum, models, same_run
-from strata_workers.metrics import Report, Usage
+from strata_workers.manifest import Item, Job, Record, RunError, checksum, models, same_run
+from strata_workers.metrics import Report, Usage, failures
 from strata_workers.protocol import FAILURES, Answer, Operation
 from strata_workers.worker import Worker
 
@@ -55,9 +55,8 @@ def _clear_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        text = str(error)
-        causes = [re.findall(rf"{name}: (.*)", text) for name in ("WorkerError", "Caused by")]
-        raise RunError(next((found[-1] for found in causes if found), text)) from error
+        causes = [re.findall(rf"{n}: (.*)", str(error)) for n in ("WorkerError", "Caused by")]
+        raise RunError(next((found[-1] for found in causes if found), str(error))) from error
 
 
 def upgrade(df: DataFrame, *, column: str = "archive", **shared: Any) -> DataFrame:
@@ -130,15 +129,14 @@ def _worker(job: Job) -> Worker:
     return replace(job, tool=path).worker()
 
 
-def _models(job: Job) -> str:
+def _greeting(job: Job) -> dict[str, Any]:
     with _worker(job) as worker:
-        return models(worker.greeting)
+        return worker.greeting
 
 
 def _views(column: pa.Array) -> list[memoryview | None]:
     """Returns the values of a binary or string column as views of its buffer."""
-    buffers = (value.as_buffer() for value in column)
-    return [None if buffer is None else memoryview(buffer) for buffer in buffers]
+    return [None if (b := value.as_buffer()) is None else memoryview(b) for value in column]
 
 
 def _batch(rows: list[tuple[Any, ...]], types: list[Any], names: list[str]) -> pa.RecordBatch:
@@ -253,13 +251,13 @@ def run(df: DataFrame, out: str, run_id: str, operation: Callable[..., DataFrame
     report, key = report or Report(), shared.setdefault("key", "key")
     _ship(context, shared["tool"])
     probe = Job(Operation.VERIFY, shared["tool"], options=tuple(shared.get("options", ())))
-    greeting: str = context.parallelize([probe], 1).map(_models).first()
+    greeting: dict[str, Any] = context.parallelize([probe], 1).map(_greeting).first()
     totals = _totals(df.select(key))
     said = {name: value for name, value in shared.items() if name not in ("tool", "timeout")}
     source = json.dumps({**totals, **said, "steps": steps, "by": by or key})
-    plan: dict[str, Any] = {"operation": name, "source": source, "models": greeting}
     column = shared.get("column") or shared.get("local") or "archive"
-    plan |= {"steps": steps, "input": totals, "column": column}
+    plan = {"operation": name, "source": source, "models": models(greeting), "steps": steps}
+    plan |= {"input": totals, "column": column}
     known = _note(root, "plan") or _note(root, "plan", plan)
     before, now = (tuple(p[k] for k in ("operation", "source", "models")) for p in (known, plan))
     same_run(run_id, before, now)
@@ -269,11 +267,13 @@ def run(df: DataFrame, out: str, run_id: str, operation: Callable[..., DataFrame
     for step in [step for step, commit in done.items() if not commit]:
         rows = df.where(F.pmod(F.xxhash64(by or key), F.lit(steps)) == step)
         metrics, path = usage(context), f"{root}/step={step}"
-        result = operation(rows, metrics=metrics, **shared)
+        result = operation(rows, metrics=metrics, greeting=greeting, **shared)
         result.write.mode("overwrite").parquet(path)
         written = df.sparkSession.read.schema(result.schema).parquet(path)
         commit = _note(root, f"step={step}", _totals(written))
-        report.add(replace(metrics.value, counts=Counter(commit["outcomes"])))
+        counts = Counter(commit["outcomes"])
+        bad = rejects(written).limit(20).collect() if failures(counts) else []
+        report.add(replace(metrics.value, counts=counts), [Record(r[0], *r[2:10]) for r in bad])
     return complete(out, run_id)
 
 

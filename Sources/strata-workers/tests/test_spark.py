@@ -18,6 +18,7 @@ pytest.importorskip(
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
+from pyspark.errors import PySparkException  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
@@ -171,6 +172,21 @@ def test_a_repeated_run_does_the_rest(
         S.run(df.limit(199), out, "r", steps=4, tool=fake_tool)
     with pytest.raises(RunError, match="run r began with the operation"):
         S.run(df, out, "r", S.verify, steps=4, tool=fake_tool)
+
+
+def test_rejected_records_are_logged(
+    session: SparkSession, fake_tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [*archives(40), ("bad", b"?"), *((f"worse {n}", b"?") for n in range(30))]
+    S.run(frame(session, rows), str(tmp_path), "r", steps=4, tool=fake_tool)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rejected ")]
+    assert len(lines) == 20 and all("outcome=damaged" in line for line in lines)
+
+
+def test_a_task_with_another_tool_fails(session: SparkSession, fake_tool: str) -> None:
+    greeting = {"protocol": 1, "program": "another", "models": []}
+    with pytest.raises(PySparkException, match="was replaced by another program"):
+        S.upgrade(frame(session, archives(4)), tool=fake_tool, greeting=greeting).collect()
 
 
 def test_lost_or_changed_results_are_found(

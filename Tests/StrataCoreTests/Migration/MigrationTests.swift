@@ -93,15 +93,15 @@ struct MigrationTests {
       (MigrationPlan(.step(from: 2, to: 3)), 5, "the step from version 3 to 4 is missing; add this step"),
       (
         MigrationPlan(.step(from: 1, to: 3)), 3,
-        "the step from version 1 to 3 does not lead to the next version; declare one step for each version"
+        "the step from version 1 ends at version 3 instead of the next version; declare one step for each version"
       ),
       (
         MigrationPlan(.step(from: 2, to: 1)), 1,
-        "the step from version 2 to 1 does not lead to the next version; declare one step for each version"
+        "the step from version 2 ends at version 1 instead of the next version; declare one step for each version"
       ),
       (
         MigrationPlan(.step(from: 3, to: 4), .step(from: 4, to: 5)), 4,
-        "the last step leads to version 5, but the model's version is 4; raise the model's version, or remove the step"
+        "the last step ends at version 5, but the model's version is 4; raise the model's version, or remove the step"
       ),
       (
         MigrationPlan(.step(from: 1, to: 2, .drop("a.*"))), 2,

@@ -5,11 +5,32 @@ struct ModelFinder {
   /// The key that identifies models; `nil` to use the identity of each type.
   let key: IdentityKey?
 
+  /// Returns the key that identifies models of a record's type; `nil` if there is none.
+  func key(of record: ModelRecord) -> IdentityKey? {
+    guard let schema = catalog[record.typeName], !schema.isEnumeration else { return nil }
+    return key ?? graph.identityKey(of: schema)
+  }
+
   /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
   func identity(of record: ModelRecord) -> (key: IdentityKey, value: ArchiveValue)? {
-    guard let schema = catalog[record.typeName], !schema.isEnumeration else { return nil }
-    guard let key else { return graph.identity(of: record, schema) }
-    return record[key].flatMap { $0.isNull ? nil : (key, $0) }
+    key(of: record).flatMap { key in record[key].flatMap { $0.isNull ? nil : (key, $0) } }
+  }
+
+  /// Returns the key of the identity that a model lacks and whose default differs for each new model; `nil` if the model lacks no such
+  /// identity.
+  func keyOfMissingIdentity(of record: ModelRecord) -> IdentityKey? {
+    guard let key = key(of: record), catalog[record.typeName]?.isIdentityMissing(key, in: record) ?? false else {
+      return nil
+    }
+    return key
+  }
+
+  /// Whether a value contains a model that lacks an identity whose default differs for each new model.
+  func findsMissingIdentity(in value: ArchiveValue) -> Bool {
+    guard case .record(let record) = value, let schema = catalog[record.typeName], !schema.isEnumeration else {
+      return value.containsInside(where: findsMissingIdentity)
+    }
+    return keyOfMissingIdentity(of: record) != nil
   }
 
   /// Returns the value with a replacement for each model that has an identity. Keys of maps are not changed.

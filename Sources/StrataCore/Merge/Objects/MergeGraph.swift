@@ -132,6 +132,11 @@ final class MergeGraph {
     return -parts.count
   }
 
+  /// Sets the identity of an object that the document describes without an identity.
+  func setIdentity(_ id: ArchiveValue, _ key: IdentityKey, of number: Int) {
+    parts[-1 - number].record = key.setting(id, in: parts[-1 - number].record)
+  }
+
   /// Reads the document of an object again, if the object turns out to be an instance of a subclass.
   ///
   /// - Returns: the fields that only the subclass has; `nil` if nothing was read.

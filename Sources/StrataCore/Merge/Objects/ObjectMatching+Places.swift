@@ -57,6 +57,7 @@ extension ObjectMatching {
   private mutating func elements(_ sides: SideValues, _ key: IdentityKey?) throws {
     let base = sides.base?.arrayValue, local = sides.local?.arrayValue, server = sides.server?.arrayValue
     if let key {
+      try addIdentities(sides, key)
       // Objects with an identity are already matched, regardless of their index.
       let isIdentity =
         if case .reference(let number)? = (server ?? local)?.first {
@@ -105,6 +106,43 @@ extension ObjectMatching {
     guard !sides.isKnownHere else { return }
     for case (let id?, let element) in zip(try keys(of: local), local) where theirs[id] == nil && olds[id] != nil {
       pending.append(SideValues(base: olds[id], local: element))
+    }
+  }
+
+  /// Gives each object of a list that a document describes without its identity the identity of the known object with the same values, as
+  /// ``ValueMerger/withIdentities(_:_:)`` does for models that are not objects.
+  private mutating func addIdentities(_ sides: SideValues, _ key: IdentityKey) throws {
+    func numbers(_ list: ArchiveValue?) -> [Int] {
+      (list?.arrayValue ?? []).compactMap { if case .reference(let number) = $0 { number } else { nil } }
+    }
+    func add(to list: [Int], from known: [Int], _ match: (Int, Int) -> SideValues) throws {
+      let unnamed = try list.filter { try $0 < 0 && graph.schema($0).isIdentityMissing(key, in: graph.record($0)) }
+      guard !unnamed.isEmpty else { return }
+      var used = Set(try list.compactMap { try graph.record($0)[key] })
+      var numbers: [ArchiveValue: Int] = [:]
+      var models: [(record: ModelRecord, key: ElementKey)] = []
+      for number in known {
+        let record = try graph.record(number)
+        guard let id = record[key], !id.isNull, used.insert(id).inserted else { continue }
+        numbers[id] = number
+        models.append((record, ElementKey(id: id, occurrence: 0)))
+      }
+      var rest = KnownModels(models)
+      for number in unnamed {
+        guard let id = try rest.takeIdentity(of: graph.record(number), content: content), let known = numbers[id] else {
+          continue
+        }
+        graph.setIdentity(id, key, of: number)
+        pending.append(match(known, number))
+      }
+    }
+    let (base, local, server) = (numbers(sides.base), numbers(sides.local), numbers(sides.server))
+    try add(to: base, from: local) { SideValues(base: .reference($1), local: .reference($0)) }
+    try add(to: server, from: base) {
+      SideValues(base: .reference($0), server: .reference($1), isRepeated: sides.isRepeated)
+    }
+    try add(to: server, from: local) {
+      SideValues(local: .reference($0), server: .reference($1), isRepeated: sides.isRepeated)
     }
   }
 

@@ -67,7 +67,7 @@ extension ValueMerger {
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// Returns a copy without the fields that are never part of JSON, at any depth.
-  private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
+  func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
       var record = record

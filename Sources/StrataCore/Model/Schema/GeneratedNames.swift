@@ -24,4 +24,63 @@ public enum _Strata {
   public final class
     `any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out`
   {}
+
+  // Functions that generated code calls with a type whose declaration contains the requirement of a protocol. If the type does not conform to
+  // the protocol, the compiler selects the unavailable overload.
+
+  public static func migratable<T: Migratable>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'migration' is used only if the type conforms to Migratable; add Migratable"
+  )
+  public static func migratable<T>(_ type: T.Type) -> T.Type { type }
+
+  public static func keyMigrating<T: KeyMigrating>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'decodeValue' is used only if the type conforms to KeyMigrating; add KeyMigrating"
+  )
+  public static func keyMigrating<T>(_ type: T.Type) -> T.Type { type }
+
+  public static func keyMerging<T: KeyMerging>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'mergeValue(forKey:from:)' is used only if the type conforms to KeyMerging; add KeyMerging"
+  )
+  public static func keyMerging<T>(_ type: T.Type) -> T.Type { type }
+
+  public static func mergeable<T: Mergeable>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'mergeRules' is used only if the type conforms to Mergeable; add Mergeable"
+  )
+  public static func mergeable<T>(_ type: T.Type) -> T.Type { type }
+
+  public static func validating<T: Validating>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'validation' is used only if the type conforms to Validating; add Validating"
+  )
+  public static func validating<T>(_ type: T.Type) -> T.Type { type }
+
+  public static func postDecoding<T: PostDecoding>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'didDecode(from:)' is used only if the type conforms to PostDecoding; add PostDecoding"
+  )
+  public static func postDecoding<T>(_ type: T.Type) -> T.Type { type }
+
+  public static func jsonTagged<T: JSONTagged>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'jsonTagging' is used only if the type conforms to JSONTagged; add JSONTagged"
+  )
+  public static func jsonTagged<T>(_ type: T.Type) -> T.Type { type }
 }

@@ -1,0 +1,257 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+/// An element whose identity the program invents.
+@Model(version: 1)
+private struct Line: Hashable {
+  var id = UUID()
+  var text = ""
+  var place: LineSpot?
+  var count = 7
+  @Field(json: .none) var isOpen = false
+}
+
+@Model(version: 1)
+private struct LineSpot: Hashable {
+  var x = 0
+  @Field(json: .none) var y = 0
+}
+
+@Model(version: 1)
+private struct Sheet: Equatable {
+  var lines: [Line] = []
+  var set: Set<Line> = []
+  var rows: [[Line]] = []
+  var named: [String: [Line]] = [:]
+}
+
+@Model(version: 1)
+private struct Remembering {
+  var lines: [Line] = []
+  var merging = MergeState()
+}
+
+@Model(version: 1)
+private final class Leaf {
+  var id = UUID()
+  var text = ""
+  var count = 7
+  init() {}
+}
+
+@Model(version: 1)
+private final class Tree {
+  var leaves: [Leaf] = []
+  var merging = MergeState()
+  init() {}
+}
+
+@Model(version: 1)
+private struct Shape: Hashable {
+  var id = UUID().uuidString
+  var a = 0
+  var b = 0
+  var c = 0
+  var d = 0
+  var e = 0
+}
+
+@Model(version: 1)
+private struct Shapes {
+  var list: [Shape] = []
+}
+
+@Model(version: 1)
+private struct Required {
+  @Model(version: 1)
+  struct Entry: Hashable {
+    let id: Int
+    var text = ""
+  }
+  var list: [Entry] = []
+}
+
+@Model(version: 1)
+private struct Constants {
+  @Model(version: 1)
+  struct Entry: Hashable, Mergeable {
+    var name = ""
+    var text = ""
+    static let mergeRules = MergeRules(identity: "name")
+  }
+  var list: [Entry] = []
+}
+
+@Model(version: 1)
+private struct Optionals {
+  @Model(version: 1)
+  struct Entry: Hashable {
+    var id: Int?
+    var text = ""
+  }
+  var list: [Entry] = []
+}
+
+@Suite("Incoming list elements without the identity of their type")
+struct MissingIdentityTests {
+  private let two = MergeSource.json(Data(#"{"lines":[{"text":"a"},{"text":"b"}]}"#.utf8))
+
+  @Test("A document that is merged again adds no element, in any kind of list")
+  func again() throws {
+    let json = Data(
+      #"""
+      {"lines":[{"text":"a"},{"text":"b","place":{"x":1}},{"text":"a"}],"set":[{"text":"a"},{"text":"b"}],
+       "rows":[[{"text":"a"}],[{"text":"b"},{"text":"a"}]],"named":{"k":[{"text":"a"},{"text":"a"}]}}
+      """#.utf8)
+    var sheet = Sheet()
+    try sheet.merge(.json(json))
+    #expect(sheet.lines.map(\.text) == ["a", "b", "a"])
+    #expect(Set(sheet.lines.map(\.id)).count == 3)
+    let first = sheet
+    for _ in 0..<3 {
+      let report = try sheet.merge(.json(json))
+      #expect(sheet == first)
+      #expect(report.entries.isEmpty)
+    }
+  }
+
+  @Test("An element keeps its identity and the values that the document does not send")
+  func kept() throws {
+    var sheet = Sheet()
+    try sheet.merge(two)
+    sheet.lines[0].count = 1
+    sheet.lines[1].isOpen = true
+    sheet.lines[1].place = LineSpot(x: 3, y: 4)
+    let before = sheet
+    try sheet.merge(.json(Data(#"{"lines":[{"text":"b","place":{"x":3}},{"text":"a"}]}"#.utf8)))
+    #expect(sheet.lines == before.lines.reversed())
+  }
+
+  @Test("An element with a changed value is a new element; the local one is unlisted")
+  func changed() throws {
+    var sheet = Sheet()
+    try sheet.merge(two)
+    let ids = sheet.lines.map(\.id)
+    let json = MergeSource.json(Data(#"{"lines":[{"text":"a"},{"text":"c"}]}"#.utf8))
+    var whole = sheet
+    try whole.merge(json, options: MergeOptions(unlisted: .remove))
+    #expect(whole.lines.map(\.text) == ["a", "c"])
+    #expect(whole.lines[0].id == ids[0] && !ids.contains(whole.lines[1].id))
+    try sheet.merge(json)
+    #expect(Set(sheet.lines.map(\.text)) == ["a", "b", "c"])
+  }
+
+  @Test("Elements that share an identity are matched as often as they occur")
+  func shared() throws {
+    let id = UUID()
+    var sheet = Sheet(lines: [Line(id: id, text: "a"), Line(id: id, text: "a")])
+    let before = sheet
+    try sheet.merge(.json(Data(#"{"lines":[{"text":"a"},{"text":"a"}]}"#.utf8)))
+    #expect(sheet == before)
+  }
+
+  @Test(
+    "An identity without a default is required, a constant default is the identity, and an optional one can be null")
+  func noDefault() throws {
+    var required = Required(list: [Required.Entry(id: 1, text: "a")])
+    #expect(throws: ArchiveError.self) { try required.merge(.json(Data(#"{"list":[{"text":"a"}]}"#.utf8))) }
+    var constant = Constants(list: [Constants.Entry(name: "x", text: "a"), Constants.Entry(text: "b")])
+    try constant.merge(.json(Data(#"{"list":[{"text":"a"},{"name":"y"}]}"#.utf8)))
+    #expect(Set(constant.list.map { "\($0.name):\($0.text)" }) == ["x:a", ":a", "y:"])
+    var empty = Sheet(lines: [Line(text: "a")])
+    try empty.merge(.json(Data(#"{"lines":[{}]}"#.utf8)))
+    #expect(empty.lines.map(\.text).sorted() == ["", "a"])
+    var optional = Optionals(list: [Optionals.Entry(id: 1, text: "a")])
+    for _ in 0..<2 {
+      try optional.merge(.json(Data(#"{"list":[{"text":"a"}]}"#.utf8)))
+      #expect(optional.list.map(\.id) == [1, nil] || optional.list.map(\.id) == [nil, 1])
+    }
+  }
+
+  @Test("Elements with too many different sets of keys are an error and not a long search")
+  func manyShapes() throws {
+    let keys = ["a", "b", "c", "d", "e"]
+    let elements = (0..<18).map { set in
+      "{" + keys.indices.filter { set >> $0 & 1 == 1 }.map { "\"\(keys[$0])\":1" }.joined(separator: ",") + "}"
+    }
+    var shapes = Shapes(list: (0..<60_000).map { Shape(id: "\($0)") })
+    let json = Data("{\"list\":[\(elements.joined(separator: ","))]}".utf8)
+    let error = #expect(throws: ArchiveError.self) { try shapes.merge(.json(json)) }
+    #expect(error?.code == .mergeFailed)
+    #expect("\(error.map(String.init(describing:)) ?? "")".contains("too many different sets of keys"))
+  }
+
+  @Test("An element that the document names by its identity is not taken for one without identity")
+  func named() throws {
+    var sheet = Sheet()
+    try sheet.merge(two)
+    let id = sheet.lines[0].id
+    let text = #"{"lines":[{"text":"a"},{"id":"\#(id.uuidString)","text":"a"}]}"#
+    try sheet.merge(.json(Data(text.utf8)), options: MergeOptions(unlisted: .remove))
+    #expect(sheet.lines.map(\.text) == ["a", "a"])
+    #expect(sheet.lines[1].id == id && sheet.lines[0].id != id)
+  }
+
+  @Test("A list of models itself is merged in the same way")
+  func root() throws {
+    var lines: [Line] = []
+    let json = MergeSource.json(Data(#"[{"text":"a"},{"text":"b"}]"#.utf8))
+    try lines.merge(json, unlisted: .keep)
+    let first = lines
+    try lines.merge(json, unlisted: .keep)
+    #expect(lines == first)
+  }
+
+  @Test("With a base, local edits, insertions and removals stay, and nothing is added twice", arguments: [false, true])
+  func withBase(isRemembered: Bool) throws {
+    var remembering = Remembering()
+    var sheet = Sheet()
+    try remembering.merge(two)
+    try sheet.merge(two)
+    let base = sheet
+    if isRemembered { sheet.lines = remembering.lines }
+    sheet.lines[0].text = "edited"
+    sheet.lines.append(Line(text: "own"))
+    let edited = sheet.lines
+    func merge(_ text: String) throws -> [Line] {
+      guard isRemembered else {
+        try sheet.merge(.json(Data(text.utf8)), base: base)
+        return sheet.lines
+      }
+      remembering.lines = sheet.lines
+      try remembering.merge(.json(Data(text.utf8)))
+      sheet.lines = remembering.lines
+      return sheet.lines
+    }
+    for _ in 0..<3 {
+      #expect(try merge(#"{"lines":[{"text":"a"},{"text":"b"}]}"#) == edited)
+    }
+    sheet.lines.removeAll { $0.text == "b" }
+    for _ in 0..<3 {
+      #expect(try merge(#"{"lines":[{"text":"a"},{"text":"b"}]}"#).map(\.text) == ["edited", "own"])
+    }
+  }
+
+  @Test("Objects are matched in the same way and keep their identity", arguments: [false, true])
+  func objects(hasBase: Bool) throws {
+    let tree = Tree()
+    let json = MergeSource.json(Data(#"{"leaves":[{"text":"a"},{"text":"b"}]}"#.utf8))
+    try tree.merge(json)
+    let first = tree.leaves
+    first[0].count = 1
+    for _ in 0..<3 {
+      if !hasBase { tree.merging = MergeState() }
+      try tree.merge(json)
+      #expect(tree.leaves.map(\.text) == ["a", "b"])
+      #expect(zip(tree.leaves, first).allSatisfy { $0 === $1 })
+      #expect(first[0].count == 1)
+    }
+    first[1].text = "edited"
+    for _ in 0..<3 where hasBase {
+      try tree.merge(json)
+      #expect(tree.leaves.map(\.text) == ["a", "edited"])
+    }
+  }
+}
