@@ -256,8 +256,8 @@ def run(df: DataFrame, out: str, run_id: str, operation: Callable[..., DataFrame
     said = {name: value for name, value in shared.items() if name not in ("tool", "timeout")}
     source = json.dumps({**totals, **said, "steps": steps, "by": by or key})
     column = shared.get("column") or shared.get("local") or "archive"
-    plan = {"operation": name, "source": source, "models": models(greeting), "steps": steps}
-    plan |= {"input": totals, "column": column}
+    plan: dict[str, Any] = {"operation": name, "source": source, "models": models(greeting)}
+    plan |= {"steps": steps, "input": totals, "column": column}
     known = _note(root, "plan") or _note(root, "plan", plan)
     before, now = (tuple(p[k] for k in ("operation", "source", "models")) for p in (known, plan))
     same_run(run_id, before, now)
