@@ -27,6 +27,8 @@ struct TourTests {
     let last = try ArchiveDecoder().decode(
       Issue.self, from: URL(fileURLWithPath: folder + "/4-merged.strata"))
     #expect(last.state == .closed && last.labels.map(\.name) == ["bug", "export"])
+    #expect(last.title == "CSV export stops at midnight (edited)")
+    #expect(run.text.contains("title: the user's edit is kept (changed only locally)"))
     #expect(last.labels.first?.color == "d73a4a" && last.milestone?.title == "2.4")
     // A second tour finds the same bytes.
     let before = try scratch.data("tour/4-merged.strata")

@@ -15,8 +15,13 @@ enum TourPlan {
       let opened = try opening(old, first, width)
       var stages = [old, opened]
       var issue = opened.issue
+      var server = issue
       for response in responses.dropFirst() {
-        stages.append(try merging(response, into: &issue, place: stages.count + 1, width))
+        let place = stages.count + 1
+        stages.append(
+          try merging(response, into: &issue, base: place > 3 ? server : nil, isEdited: place == 4, place: place, width)
+        )
+        _ = try server.merge(.json(response.json))
       }
       return stages
     }
@@ -59,16 +64,28 @@ enum TourPlan {
       jsonSize: response.size)
   }
 
+  /// - Parameters:
+  ///   - base: the last state of the server; `nil` if no user has edited the issue.
+  ///   - isEdited: whether a user edits the title before the merge.
   private static func merging(
-    _ response: IssueResponse, into issue: inout Issue, place: Int, _ width: Int
+    _ response: IssueResponse, into issue: inout Issue, base: Issue?, isEdited: Bool, place: Int, _ width: Int
   ) throws -> TourStage {
-    let report = try ToolError.at(response.path) { try issue.merge(.json(response.json)) }
-    var lines = report.changes.map { change in
+    var lines: [String] = []
+    if isEdited {
+      issue.title += " (edited)"
+      let line = "before the merge, a user edits the title: " + shortened(.string(issue.title), width)
+      lines.append(line.cut(to: width - 3))
+    }
+    let report = try ToolError.at(response.path) { try issue.merge(.json(response.json), base: base) }
+    for entry in report.entries where base != nil && entry.path == "title" {
+      lines.append("title: the user's edit is kept (\(entry.rule))")
+    }
+    lines += report.changes.map { change in
       let names = (shortened(change.old, width), shortened(change.new, width))
       guard names.0 == names.1 else { return "\(change.key): \(names.0) → \(names.1)" }
       return "\(change.key): \(names.0), with different nested values"
     }
-    if lines.isEmpty { lines = ["nothing changed"] }
+    if report.changes.isEmpty { lines.append("nothing changed") }
     let changed = Set(report.changedKeys)
     let same = report.mergedKeys.filter { !changed.contains($0) }
     let absent = Issue.schema.fields.map(\.key).filter { !report.mergedKeys.contains($0) }
