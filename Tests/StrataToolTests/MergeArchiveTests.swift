@@ -42,6 +42,16 @@ private struct Stop: DescribedModel, Equatable {
     Stop.self, version: 1, Field("id", \.id), Field("at", \.at), make: { Stop(id: $0, at: $1) })
 }
 
+private struct Page: DescribedModel {
+  var title: String
+  var body: String
+  var merging: MergeState
+
+  static let fields = Fields(
+    Page.self, version: 1, Field("title", \.title), Field("body", \.body), Field("merging", \.merging),
+    make: { Page(title: $0, body: $1, merging: $2) })
+}
+
 @Suite("strata merge with archives")
 struct MergeArchiveTests {
   let scratch: Scratch
@@ -66,6 +76,18 @@ struct MergeArchiveTests {
       #expect(run.code == 0 && run.text == "no differences\n", "\(name): \(run.error)")
       #expect(try scratch.data(name) == Data(contentsOf: URL(fileURLWithPath: path)), "\(name)")
     }
+  }
+
+  @Test("The base in a MergeState may lack keys")
+  func incompleteBase() throws {
+    var page = Page(title: "a", body: "b", merging: MergeState())
+    try page.merge(.json(Data(#"{"title": "c"}"#.utf8)))
+    let local = try archive("l", page)
+    page.title = "d"
+    let server = try archive("s", page)
+    let run = Run("merge", "--local", local, "--server", server, "-o", scratch.path("out"))
+    #expect(run.code == 0, "\(run.error)")
+    #expect(try model(Page.self).title == "d")
   }
 
   @Test("A merge that would write a record without some of its keys fails")

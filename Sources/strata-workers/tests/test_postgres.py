@@ -211,6 +211,18 @@ def test_runs_that_begin_in_the_same_second(server: Server, table: str, fake_too
     assert server.sql("SELECT count(*) FROM strata_runs") == [(3,)]
 
 
+def test_a_tool_replaced_during_the_run_ends_it(
+    server: Server, table: str, fake_tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(server, simple(50))
+    mark, script = tmp_path / "mark", Path(fake_tool).read_text()
+    older = script.replace('"$@"', '"$@" --model-version 2').removeprefix("#!/bin/sh\n")
+    text = f"#!/bin/sh\nif [ -e {mark} ]; then {older} fi\ntouch {mark}\n"
+    Path(fake_tool).write_text(text + script.removeprefix("#!/bin/sh\n"))
+    assert main(arguments(server, fake_tool, "--run", "r")) == 2
+    assert "was replaced by another program during the run" in capsys.readouterr().err
+
+
 def test_a_deadlock_repeats_the_batch(server: Server, table: str, fake_tool: str) -> None:
     fill(server, rows := simple(10))
     waiting = """SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'

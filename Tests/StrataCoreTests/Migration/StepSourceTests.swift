@@ -216,6 +216,38 @@ struct StepSourceTests {
     struct Holder { var inner = Keeping() }
   }
 
+  @Model(version: 1, name: "Inner")
+  struct Hooked: KeyMigrating {
+    var a = 0
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
+      .integer(record["b"]?.stringValue?.count ?? 0)
+    }
+  }
+
+  @Model(version: 1, name: "Outer")
+  struct HookedOuter { var inner = Hooked() }
+
+  @Test("A model with a hook is not reported, because the hook can read any key")
+  func hooksReadAnyKey() throws {
+    let data = try ArchiveEncoder().encode(Saved.Outer(inner: Saved.Inner(a: 1, b: "four")))
+    var report = DecodingReport()
+    #expect(try ArchiveDecoder().decode(HookedOuter.self, from: data, report: &report).inner.a == 4)
+    #expect(report.unusedKeys.map(\.description) == ["Outer.id", "Outer.rides"])
+    #expect(report.typesWithOtherFields == ["Outer"])
+  }
+
+  @Test("The report of the associated values that a case lacks is limited")
+  func manyLabels() throws {
+    let labels = (0..<1_500).map { (key: "l\($0)", value: ArchiveValue.integer($0)) }
+    let payload = ArchiveObject(labels.map { ArchiveObject.Entry(key: $0.key, value: $0.value) })
+    let record = ModelRecord(typeName: "Ride", modelVersion: 1, fields: [("train", .object(payload))])
+    var report = DecodingReport()
+    let ride = try ArchiveDecoder().decode(Changed.Ride.self, from: ArchiveEncoder().encode(record), report: &report)
+    #expect(ride == .train(nr: nil))
+    #expect(report.unusedKeys.count == 1_000)
+    #expect(report.typesWithOtherFields == ["Ride"])
+  }
+
   @Test("The report lists lost keys of nested models and enum cases that were changed without a new version")
   func nestedSameVersion() throws {
     let saved = Saved.Outer(
