@@ -28,6 +28,12 @@ private struct Sheet: Equatable {
 }
 
 @Model(version: 1)
+private struct Table: Equatable {
+  var bySpot: [LineSpot: Line] = [:]
+  var byName: [String: Line] = [:]
+}
+
+@Model(version: 1)
 private struct Remembering {
   var lines: [Line] = []
   var merging = MergeState()
@@ -192,6 +198,22 @@ struct MissingIdentityTests {
     try sheet.merge(.json(Data(text.utf8)), options: MergeOptions(unlisted: .remove))
     #expect(sheet.lines.map(\.text) == ["a", "a"])
     #expect(sheet.lines[1].id == id && sheet.lines[0].id != id)
+  }
+
+  @Test("Models in a dictionary correspond by key and keep their identity")
+  func dictionaries() throws {
+    let (one, two) = (LineSpot(x: 1), LineSpot(x: 2))
+    var table = Table(
+      bySpot: [one: Line(text: "a"), two: Line(text: "b")], byName: ["1": Line(text: "a"), "2": Line(text: "b")])
+    let before = table
+    // Swaps the values of the keys.
+    let other = Table(
+      bySpot: [one: Line(text: "b"), two: Line(text: "a")], byName: ["1": Line(text: "b"), "2": Line(text: "a")])
+    let json = try String(decoding: other.jsonData(), as: UTF8.self).replacing(/"id":"[^"]*",/, with: "")
+    try table.merge(.json(Data(json.utf8)))
+    #expect(table.bySpot.mapValues(\.text) == [one: "b", two: "a"])
+    #expect(table.bySpot.mapValues(\.id) == before.bySpot.mapValues(\.id))
+    #expect(table.byName.mapValues(\.id) == before.byName.mapValues(\.id))
   }
 
   @Test("A list of models itself is merged in the same way")

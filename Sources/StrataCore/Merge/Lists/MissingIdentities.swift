@@ -77,10 +77,14 @@ extension ModelSchema {
 extension ValueMerger {
   /// Gives each incoming model of a list that lacks its identity the identity of the known model with the same values, at any depth of the
   /// list. The models of the base are searched first, then the local ones. A remembered base may lack identities, too.
-  mutating func withIdentities(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> MergePolicy.Sides {
-    guard incoming.hasParts, let server = sides.server, server.arrayValue != nil, server.holdsRecords else {
-      return sides
-    }
+  ///
+  /// A dictionary whose keys are not strings can be an array of pairs. Its models correspond by key and keep their identity.
+  mutating func withIdentities(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
+    -> MergePolicy.Sides
+  {
+    guard incoming.hasParts, let server = sides.server, server.arrayValue != nil, server.holdsRecords,
+      !(shape?.isDictionary ?? false)
+    else { return sides }
     var key: IdentityKey?
     switch policy.leading.rule {
     case .keepLocal: return sides

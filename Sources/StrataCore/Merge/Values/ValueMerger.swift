@@ -150,7 +150,7 @@ struct ValueMerger {
   private mutating func merge(
     _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
-    var sides = try withIdentities(sides, policy)
+    var sides = try withIdentities(sides, policy, shape)
     sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
     // If the policy has fallbacks (``MergePolicy/orElse(_:)``), only the first policy decides how the value is merged. The fallbacks
