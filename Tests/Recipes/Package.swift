@@ -11,8 +11,8 @@ let features: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// A separate package, so that users of Strata never fetch the libraries of the recipes in Docs/Recipes.md. SwiftPM identifies a
-// package at a path by the name of its folder, so a clone of the repository must not be in a folder called recipes.
+// This package is separate, so that users of Strata never fetch the libraries that the recipes in Docs/Recipes.md need. SwiftPM
+// identifies a package at a path by the name of its folder, so a clone of the repository must not be in a folder called recipes.
 let package = Package(
   name: "Recipes",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -56,7 +56,7 @@ let package = Package(
         .product(name: "MetricsTestKit", package: "swift-metrics"),
       ],
       swiftSettings: features),
-    // These tests are here, because the other tests are built without the trait Collections.
+    // These tests are in this package, because the tests of the main package are built without the Collections trait.
     .testTarget(
       name: "StrataCollectionsTests",
       dependencies: [

@@ -11,7 +11,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-// The two programs of Docs/Todo.md. A test compares them with the page and runs both.
+// The two programs of Docs/Todo.md. The tests run both programs, and compare them with the page.
 
 // Todo:begin
 @Model(version: 1)
@@ -26,7 +26,7 @@ extension Item: Entity {
   static let entityMapping = EntityMapping(table: "item")
 }
 
-/// A list of things to do that is edited without a connection, by lines in a terminal.
+/// A to-do list that works offline. The user enters each command as a line in the terminal.
 struct TodoApp {
   private let entities: EntityStore
   private let remote: RemoteStore
@@ -78,19 +78,19 @@ struct TodoApp {
 // Todo:end
 
 // TodoByHand:begin
-/// A row with what the server last said of it, and what was changed here since.
+/// A row with the last values from the server, and with the local changes since then.
 struct PlainItem: Codable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "item"
   var id: String
   var title: String
   var isDone: Bool
-  /// The server's values; `nil` for a new item.
+  /// The server's values on which the local changes are based; `nil` for a new item.
   var base: Wire?
   var etag: String?
-  /// The server's values, if both sides changed the item.
+  /// The server's values if they conflict with local changes; otherwise `nil`.
   var conflict: Wire?
   var isDeleted = false
-  /// The request of a new item, so that a server that knows it makes it once.
+  /// The idempotency key of the request for a new item. A server that supports such keys creates the item only once.
   var key: String?
   var wasSent = false
 
@@ -178,7 +178,7 @@ struct PlainTodoApp: Sendable {
     }
   }
 
-  /// Merges what the server has into a row, field by field.
+  /// Merges the server's values into a row, field by field.
   private static func merge(_ theirs: PlainItem.Wire, _ etag: String?, into item: inout PlainItem) {
     let base = item.base ?? theirs
     var conflicts = false
@@ -239,7 +239,7 @@ struct PlainTodoApp: Sendable {
     var item = item
     let one = url.appending(path: "items").appending(path: item.base?.id ?? "")
     if item.base != nil {
-      // A PATCH must not overwrite a change that was not fetched.
+      // The item is fetched first, because a PATCH must not overwrite a change that was not fetched.
       let (data, response) = try await answer(URLRequest(url: one))
       if response.statusCode == 404 {
         return try await queue.write { [item] db in try item.delete(db) }
@@ -268,7 +268,7 @@ struct PlainTodoApp: Sendable {
     do { (data, response) = try await answer(request) } catch let error as URLError
       where [.notConnectedToInternet, .cannotConnectToHost, .cannotFindHost].contains(error.code)
     {
-      // It never arrived.
+      // The request never reached the server.
       try await edit(item.id) { $0.wasSent = false }
       throw error
     }
@@ -277,7 +277,7 @@ struct PlainTodoApp: Sendable {
     let wire = item.isDeleted ? nil : try JSONDecoder().decode(PlainItem.Wire.self, from: data)
     return try await queue.write { [item] db in
       guard let wire, let id = wire.id else { return try item.delete(db) }
-      // It may have been edited while the request was on its way.
+      // The item may have been edited while the request was in flight.
       guard var now = try PlainItem.fetchOne(db, key: item.id) else { return true }
       try now.delete(db)
       let sent = item.wire
@@ -291,7 +291,7 @@ struct PlainTodoApp: Sendable {
 }
 // TodoByHand:end
 
-/// A server with a list, for both programs.
+/// A server with a to-do list, which both programs use.
 private final class ItemServer: HTTPTransport {
   private struct State {
     var items: [(id: String, title: String, done: Bool, version: Int)] = [
@@ -351,7 +351,7 @@ private final class ItemServer: HTTPTransport {
   }
 }
 
-@Suite("A list of things to do, offline")
+@Suite("The to-do app, with Strata and by hand")
 struct TodoAppTests {
   private func run(_ server: ItemServer, _ run: (String) async throws -> String) async throws {
     _ = try await run("sync")
@@ -364,8 +364,9 @@ struct TodoAppTests {
     await #expect(throws: (any Error).self) { _ = try await run("sync") }
     server.edit("1", "Soy milk")
     server.setDown(false)
-    // A new item that was sent without a connection never arrived.
-    for _ in 0..<3 { _ = try? await run("sync") }  // One additional run for the back-off of the failed attempt.
+    // The request for the new item failed without a connection, so it never reached the server.
+    // One of these runs is needed only because of the back-off after the failed attempt.
+    for _ in 0..<3 { _ = try? await run("sync") }
     #expect(try await run("conflicts").contains("theirs"))
     _ = try await run("mine 1")
     _ = try await run("sync")

@@ -3,7 +3,7 @@ import GRDB
 import Strata
 
 // Recipes:begin ArchivedColumn
-/// What a note holds. Version 1 called the text `body`.
+/// The content of a note. In version 1, the property `text` was called `body`.
 @Model(version: 2)
 struct NoteContent: Equatable {
   var text: String
@@ -14,7 +14,7 @@ extension NoteContent: Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("body", to: "text")))
 }
 
-/// A row of the app's own table. Values that queries use have columns; all others are in the archive.
+/// A row of the app's own table. Values that queries use have their own columns. All other values are in the archive.
 struct Note: Equatable, Identifiable {
   var id: Int64?
   var title: String
@@ -24,7 +24,7 @@ struct Note: Equatable, Identifiable {
 extension Note: FetchableRecord, MutablePersistableRecord {
   static let databaseTableName = "note"
 
-  /// - Throws: ``ArchivedColumnError`` where the content cannot be read, and `RowDecodingError` for the other columns.
+  /// - Throws: ``ArchivedColumnError`` if the content cannot be read; `RowDecodingError` if another column cannot be read.
   init(row: Row) throws {
     let id = try row.decode(Int64.self, forColumn: "id")
     self.id = id
@@ -42,11 +42,11 @@ extension Note: FetchableRecord, MutablePersistableRecord {
 }
 
 extension Row {
-  /// The value of an archive in a column, upgraded where an older version wrote it.
+  /// Decodes the archive in a column. If an older version of the model wrote the archive, the value is upgraded.
   ///
-  /// - Throws: ``ArchivedColumnError`` where there is no archive, or one that cannot be read.
+  /// - Throws: ``ArchivedColumnError`` if the column contains no archive, or if the archive cannot be read.
   func decodeArchive<T: Archivable>(_ type: T.Type = T.self, forColumn column: String, of id: Int64) throws -> T {
-    // SQLite lends the bytes for the time of the call, and the decoder keeps none of them: nothing is copied.
+    // The bytes belong to SQLite and are valid only during the call. They are not copied, because the decoder does not keep them.
     try withUnsafeData(named: column) { archive in
       guard let archive else { throw ArchivedColumnError(column: column, id: id, reason: nil) }
       do { return try ArchiveDecoder().decode(type, from: archive) } catch let error as ArchiveError {
@@ -56,12 +56,12 @@ extension Row {
   }
 }
 
-/// The archive in a column of a row cannot be read.
+/// An error that is thrown if the archive in a column of a row cannot be read.
 struct ArchivedColumnError: Error, CustomStringConvertible {
   let column: String
   /// The id of the row.
   let id: Int64
-  /// The error of reading the archive; `nil` if the column is NULL or was not selected.
+  /// The error that the decoder threw; `nil` if the column is NULL or was not selected.
   let reason: ArchiveError?
 
   var description: String {
@@ -72,7 +72,7 @@ struct ArchivedColumnError: Error, CustomStringConvertible {
 
 // Recipes:begin ArchivedColumn.care
 extension Note {
-  /// All notes that can be read, and what is wrong with the others: one damaged row does not hide the rest.
+  /// Returns all notes that can be read, and the errors of the others. The other rows are read even if one row is damaged.
   static func fetchReadable(_ db: Database) throws -> (notes: [Note], errors: [ArchivedColumnError]) {
     var (notes, errors): ([Note], [ArchivedColumnError]) = ([], [])
     let rows = try Row.fetchCursor(db, Note.order(Column("id")))
@@ -82,10 +82,10 @@ extension Note {
     return (notes, errors)
   }
 
-  /// Rewrites the archives that an older version wrote, a part of them at a time, so that no write lasts long.
+  /// Rewrites the archives of older versions. Each call reads at most `limit` rows, so that no write takes long.
   ///
-  /// - Parameter id: only rows after this one; 0 at first.
-  /// - Returns: where to go on; `nil` when there are no more rows.
+  /// - Parameter id: only rows with a greater id are upgraded. Pass 0 in the first call.
+  /// - Returns: the id to pass to the next call; `nil` if there are no more rows.
   static func upgrade(_ db: Database, after id: Int64, limit: Int = 500) throws -> Int64? {
     let upgrader = ArchiveUpgrader(NoteContent.self)
     let request = select(Column("id"), Column("content")).filter(Column("id") > id && Column("content") != nil)
@@ -97,7 +97,7 @@ extension Note {
         guard upgraded != archive else { continue }
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = ?", arguments: [upgraded, id])
       } catch is ArchiveError {
-        // An unreadable archive stays as it is; fetchReadable reports it.
+        // An unreadable archive stays unchanged. fetchReadable returns its error.
       }
     }
     return try rows.last?.decode(forColumn: "id")

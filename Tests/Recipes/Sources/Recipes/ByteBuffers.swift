@@ -5,39 +5,39 @@ import Strata
 
 // Recipes:begin ByteBuffers
 extension ByteBuffer {
-  /// The value of the archive that the next bytes are, upgraded where an older version wrote it. They count as read also where
-  /// it is refused.
+  /// Reads an archive from the next bytes. If an older version of the model wrote the archive, the value is upgraded. The bytes
+  /// are consumed even if the archive is refused.
   ///
-  /// - Parameter length: how many bytes; all of them unless given.
-  /// - Returns: `nil`, and nothing is read, where the buffer has fewer bytes than that.
+  /// - Parameter length: the number of bytes to read; all readable bytes by default.
+  /// - Returns: the value; `nil` if the buffer has fewer bytes than `length`. In that case, no bytes are consumed.
   mutating func readArchive<T: Archivable>(
     _ type: T.Type = T.self, length: Int? = nil, by decoder: ArchiveDecoder = ArchiveDecoder()
   ) throws -> T? {
     try readLentData(length: length).map { try decoder.decode(type, from: $0) }
   }
 
-  /// The value of the JSON document that the next bytes are, as ``readArchive(_:length:by:)``.
+  /// Reads a JSON document from the next bytes, in the same way as ``readArchive(_:length:by:)``.
   mutating func readJSON<T: Archivable>(
     _ type: T.Type = T.self, length: Int? = nil, by reader: JSONReader = JSONReader()
   ) throws -> T? {
     try readLentData(length: length).map { try reader.read(type, from: $0) }
   }
 
-  /// Writes the archive of a value; where that is not possible, nothing is written.
+  /// Writes the archive of a value. If the value cannot be encoded, nothing is written.
   ///
-  /// - Returns: how many bytes were written.
+  /// - Returns: the number of written bytes.
   @discardableResult
   mutating func writeArchive(_ value: some Archivable, by encoder: ArchiveEncoder = ArchiveEncoder()) throws -> Int {
     writeData(try encoder.encode(value))
   }
 
-  /// Writes the JSON text of a value, as ``writeArchive(_:by:)``.
+  /// Writes the JSON text of a value, in the same way as ``writeArchive(_:by:)``.
   @discardableResult
   mutating func writeJSON(_ value: some Archivable, by writer: JSONWriter = JSONWriter()) throws -> Int {
     writeData(try writer.write(value))
   }
 
-  /// The next bytes as data that refers to the memory of the buffer: NIO would copy up to 256 KiB unless told otherwise.
+  /// Returns the next bytes as data that shares the memory of the buffer. By default, NIO would copy data of up to 256 KiB.
   private mutating func readLentData(length: Int?) -> Data? {
     readData(length: length ?? readableBytes, byteTransferStrategy: .noCopy)
   }
@@ -45,18 +45,18 @@ extension ByteBuffer {
 // Recipes:end
 
 // Recipes:begin ByteBuffers.frames
-/// Archives one after the other in a stream of bytes, each after its length in four bytes.
+/// Decodes and encodes a byte stream of archives. Each archive is preceded by its length in four bytes.
 struct ArchiveFrames<Message: Archivable & Sendable>: NIOSingleStepByteToMessageDecoder, MessageToByteEncoder {
   typealias InboundOut = Message
   typealias OutboundIn = Message
 
-  /// How many bytes one archive may have: nothing is waited for that is longer.
+  /// The maximum number of bytes in an archive. The decoder does not wait for the bytes of a longer archive, but throws an error.
   var maximumLength = 1 << 20
   var decoder = ArchiveDecoder()
   var encoder = ArchiveEncoder()
 
-  /// - Throws: ``ArchiveFrameError``, and `ArchiveError` of the decoder. NIO's handler passes the error on and decodes nothing after it:
-  ///   close the channel.
+  /// - Throws: ``ArchiveFrameError``, or the `ArchiveError` of the decoder. NIO's handler passes the error on, and decodes nothing
+  ///   after an error, so close the channel.
   func decode(buffer: inout ByteBuffer) throws -> Message? {
     guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self).map(Int.init) else { return nil }
     guard length <= maximumLength else { throw ArchiveFrameError(length: length, maximumLength: maximumLength) }
@@ -78,11 +78,11 @@ struct ArchiveFrames<Message: Archivable & Sendable>: NIOSingleStepByteToMessage
   }
 }
 
-/// An archive is longer than both sides have agreed on.
+/// An error that is thrown if an archive is longer than the maximum that both sides have agreed on.
 struct ArchiveFrameError: Error, CustomStringConvertible {
   let length: Int
   let maximumLength: Int
 
-  var description: String { "a frame of \(length) bytes; at most \(maximumLength) are agreed on" }
+  var description: String { "the frame has \(length) bytes, but at most \(maximumLength) bytes are allowed" }
 }
 // Recipes:end

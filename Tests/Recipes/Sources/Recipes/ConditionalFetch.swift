@@ -6,21 +6,22 @@ import Strata
 #endif
 
 // Recipes:begin ConditionalFetch
-/// The server's answer to a request with a tag.
+/// The server's response to a request with an ETag.
 enum ConditionalAnswer: Sendable, Equatable {
-  /// The document is the one with the tag.
+  /// The document still has the ETag of the request.
   case notModified
   case document(Data, tag: String?)
 }
 
 extension URLSession {
-  /// Asks for a JSON document.
+  /// Requests a JSON document.
   ///
-  /// - Parameter tag: the tag of the known state; `nil` if none is known.
-  /// - Throws: ``FetchError`` for another status than 200, and 304 where a tag was sent; `URLError`.
+  /// - Parameter tag: the ETag of the last known state of the document; `nil` if no state is known.
+  /// - Throws: ``FetchError`` if the status is neither 200 nor 304, or if it is 304 although no ETag was sent; `URLError` if the
+  ///   request fails.
   func answer(from url: URL, unless tag: String?) async throws -> ConditionalAnswer {
     var request = URLRequest(url: url)
-    // A cache of the session would answer in the server's place while its copy is fresh.
+    // Otherwise, the cache of the session would respond instead of the server while its copy is fresh.
     request.cachePolicy = .reloadIgnoringLocalCacheData
     request.setValue("application/json", forHTTPHeaderField: "Accept")
     if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
@@ -34,21 +35,22 @@ extension URLSession {
   }
 }
 
-/// A model that a server has too, and the tag of the server's state that was merged last.
+/// A model of a document on a server, and the ETag of the server's state that was merged last.
 struct Fetched<M: VersionedModel> {
   var model: M
   private(set) var tag: String?
 
   init(_ model: M, tag: String? = nil) { (self.model, self.tag) = (model, tag) }
 
-  /// Merges the server's answer: only the keys that it sent, all or nothing.
+  /// Merges the server's response. Only the keys in the document are merged, and either all of them are merged or none.
   ///
-  /// - Returns: what changed; `nil` where the server has what was merged last.
-  /// - Throws: `ArchiveError` where the document does not fit the model; model and tag are as before then.
+  /// - Returns: a report of the changes; `nil` if the document has not changed since the last merge.
+  /// - Throws: `ArchiveError` if the document does not fit the model. The model and the ETag are then unchanged.
   mutating func merge(_ answer: ConditionalAnswer) throws -> MergeReport? {
     guard case .document(let body, let newTag) = answer else { return nil }
     let report = try model.mergeValues(fromJSON: body)
-    // After the merge: with the tag of a document that was refused, the next answer would be 304, and the document lost.
+    // The ETag is stored after the merge. If the ETag of a refused document were stored, the next response would be 304, and the
+    // document would be lost.
     tag = newTag
     return report
   }
@@ -56,14 +58,14 @@ struct Fetched<M: VersionedModel> {
 
 extension Fetched: Sendable where M: Sendable {}
 
-/// The server answers with something that is no document.
+/// An error that is thrown if the server's response contains no document.
 struct FetchError: Error, CustomStringConvertible {
-  /// The status; `nil` where the answer did not come by HTTP.
+  /// The status; `nil` if the response is not an HTTP response.
   let status: Int?
 
   var description: String {
-    guard let status else { return "the answer did not come by HTTP; the URL must begin with https: or http:" }
-    return "the server answers with status \(status); 200 with a body is expected, or 304 where a tag was sent"
+    guard let status else { return "the response is not an HTTP response; the URL must begin with https: or http:" }
+    return "the server responded with status \(status); expected 200 with a body, or 304 if an ETag was sent"
   }
 }
 // Recipes:end
@@ -76,7 +78,7 @@ struct Article: Equatable {
   var note: String?
 }
 
-/// An article that is shown and edited.
+/// A screen that shows an article, which the user can edit.
 @MainActor
 final class ArticleScreen {
   private let url: URL
@@ -89,7 +91,8 @@ final class ArticleScreen {
   @discardableResult
   func refresh(in session: URLSession = .shared) async throws -> MergeReport? {
     let answer = try await session.answer(from: url, unless: article.tag)
-    // Into the article as it is now: what was edited while the server answered is kept, but for the keys that the answer has.
+    // The article already contains the edits that were made during the request. The merge keeps them, except for the keys that
+    // the response contains.
     return try article.merge(answer)
   }
 }

@@ -9,13 +9,13 @@ final class Playlist {
   let id: Int
   var title: String
   @Field(merge: .union) var tags: [String] = []
-  /// Used only by the view: not archived, and not observed.
+  /// Only the view uses this property. It is neither archived nor observed.
   @ObservationIgnored @Field(storage: .none) var scrollPosition = 0.0
 
   init(id: Int, title: String) { (self.id, self.title) = (id, title) }
 }
 
-/// Holds the playlist for the views. A model belongs to no actor; who holds it may.
+/// Stores the playlist for the views. The model is not isolated to an actor, but the object that stores it can be.
 @MainActor
 final class PlaylistScreen {
   private let playlist: Playlist
@@ -27,17 +27,17 @@ final class PlaylistScreen {
     draw()
   }
 
-  /// Merges a document pushed by the server. Only views that read a changed property are drawn again.
+  /// Merges a document that the server pushed. Only views that read a changed property are redrawn.
   @discardableResult
   func receive(_ json: Data) throws -> MergeReport { try playlist.mergeValues(fromJSON: json) }
 
-  /// As SwiftUI does for a view: draws, and again after one of the properties changed that drawing has read.
+  /// Draws the view, and redraws it after a property that was read during drawing has changed. SwiftUI does the same.
   private func draw() {
     drawings += 1
     withObservationTracking {
       heading = playlist.title
     } onChange: { [weak self] in
-      // This is said before the change, on the thread that makes it: the new value is there a turn later.
+      // onChange is called before the change, on the thread that makes the change. The task runs later and reads the new value.
       Task { @MainActor in self?.draw() }
     }
   }

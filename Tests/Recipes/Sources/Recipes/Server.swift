@@ -9,11 +9,11 @@ import Strata
 /// Reads and writes bodies as JSON or as archives, depending on the headers of the request.
 struct ModelCoder: RequestDecoder, ResponseEncoder {
   static let json = "application/json"
-  /// In the vendor tree (RFC 6838, section 3.2). That an archive is a gzip file is a part of its format, and no `Content-Encoding`: who
-  /// inflated it on the way would lose the stamp.
+  /// A media type in the vendor tree (RFC 6838, section 3.2). An archive is a gzip file, but gzip is a part of its format, and not a
+  /// `Content-Encoding`. If an intermediary decompressed the archive, the stamp would be lost.
   static let archive = "application/vnd.strata.archive"
 
-  /// Limits on the sizes that a body may claim. The context limits the size of the request before anything is read.
+  /// The limits for the sizes that a body claims. The context limits the size of the request before the body is decoded.
   var limits: ArchiveLimits = {
     var limits = ArchiveLimits()
     (limits.inflatedSize, limits.depth, limits.count) = (16 << 20, 64, 100_000)
@@ -43,12 +43,12 @@ struct ModelCoder: RequestDecoder, ResponseEncoder {
       reader.limits = limits
       return try reader.read(type, from: body)
     default:
-      throw HTTPError(.unsupportedMediaType, message: "send \(Self.json) or \(Self.archive)")
+      throw HTTPError(.unsupportedMediaType, message: "the content type must be \(Self.json) or \(Self.archive)")
     }
   }
 
   func encode(_ value: some Encodable, from request: Request, context: some RequestContext) throws -> Response {
-    // Hummingbird's own errors are Codable, and no models.
+    // Hummingbird's own errors are Codable, but they are not models.
     guard let model = value as? any Archivable else {
       return try JSONEncoder().encode(value, from: request, context: context)
     }
@@ -60,7 +60,8 @@ struct ModelCoder: RequestDecoder, ResponseEncoder {
     return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(data: body)))
   }
 
-  /// Whether `Accept` names archives, and JSON with no greater weight (RFC 9110, section 12.5.1). Who names neither gets JSON.
+  /// Returns `true` if `Accept` contains the type of archives, and does not contain JSON with a greater weight (RFC 9110, section
+  /// 12.5.1). A client that names neither type receives JSON.
   static func prefersArchive(_ accept: [String]) -> Bool {
     var weights: [String: Double] = [:]
     for range in accept.joined(separator: ",").split(separator: ",") {
@@ -72,7 +73,7 @@ struct ModelCoder: RequestDecoder, ResponseEncoder {
     return weight >= weights[json] ?? 0
   }
 
-  /// A media type and its parameters, in lower case.
+  /// Returns the media type and the parameters of a header value, in lower case.
   private static func parts(_ header: some StringProtocol) -> [String] {
     header.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
   }
@@ -80,7 +81,7 @@ struct ModelCoder: RequestDecoder, ResponseEncoder {
 // Recipes:end
 
 // Recipes:begin Server.errors
-/// What is wrong with a body, for who sent it: a problem document (RFC 9457).
+/// A problem document (RFC 9457) that reports the errors of a body to its sender.
 struct BodyProblem: HTTPResponseError {
   @Model(version: 1)
   struct Document {
@@ -91,23 +92,24 @@ struct BodyProblem: HTTPResponseError {
 
   @Model(version: 1)
   struct Place: Equatable {
-    /// Where in the body: `lines[2].amount`. Empty for the body as a whole.
+    /// The path of the invalid value, such as `lines[2].amount`. The path is empty if the error concerns the whole body.
     var path: String
-    /// The problem: keys, types and positions in the text, but no values.
+    /// The description of the error. It may contain keys, types and positions in the text, but no values.
     var detail: String
   }
 
   let status: HTTPResponse.Status
   let document: Document
 
-  /// - Returns: `nil` where the body is not to blame: a mistake in a model's declaration is one of the server, and remains a 500.
+  /// - Returns: `nil` if the body is not the cause of the error. For example, a mistake in a model's declaration is an error of the
+  ///   server, so the status of the response is 500.
   init?(_ error: ArchiveError) {
     switch error.code {
     case .invalidSchema, .invalidMigration, .invalidMapping, .notEncodable, .fileSystem, .fileInUse: return nil
     case .limitExceeded: status = .contentTooLarge
     default: status = .badRequest
     }
-    // The text of an error from a hook or a rule may contain values, so it is left out. InvalidValue is meant to be shown.
+    // The text of an error from a hook or a rule may contain values, so it is omitted. The reason of an InvalidValue is meant to be shown.
     let places =
       error.code == .invalid
       ? error.failures.map {
@@ -126,7 +128,7 @@ struct BodyProblem: HTTPResponseError {
 // Recipes:end
 
 // Recipes:begin Server.routes
-/// `Codable` is what Hummingbird asks of what it decodes; the coder reads and writes by the model's fields.
+/// Hummingbird requires `Codable` for the types that it decodes. The coder uses the fields of the model instead.
 @Model(version: 2)
 struct Order: Equatable, ResponseCodable {
   @Model(version: 1)
@@ -152,7 +154,7 @@ extension Order: Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("name", to: "customer")))
 }
 
-/// The context of each request: it names the coder.
+/// The context of each request. It specifies the coder.
 struct ModelContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   var requestDecoder: ModelCoder { ModelCoder() }
@@ -161,13 +163,13 @@ struct ModelContext: RequestContext {
   init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
 }
 
-/// The orders that there are.
 actor Orders {
   private var orders: [Int: Order] = [:]
 
   func put(_ order: Order) { orders[order.id] = order }
 
-  /// Only the keys that the document has are changed; where one does not fit, none is. The id is in the path, and no document changes it.
+  /// Merges only the keys in the document. If one value does not fit, nothing is changed. The id is part of the URL, so a document
+  /// cannot change it.
   func merge(_ json: Data, into id: Int) throws -> Order? {
     guard var order = orders[id] else { return nil }
     do { try order.mergeValues(fromJSON: json, forKeys: ["customer", "lines"]) } catch let error as ArchiveError {

@@ -19,7 +19,7 @@ struct ArchivedColumnTests {
     return queue
   }
 
-  /// Inserts a row in the form of the app's version 1.
+  /// Inserts a row as version 1 of the app would write it.
   private func insertOld(_ db: Database, title: String, body: String) throws {
     let old = ModelRecord(typeName: "NoteContent", modelVersion: 1, fields: [("body", .string(body)), ("tags", [])])
     try db.execute(
@@ -31,7 +31,7 @@ struct ArchivedColumnTests {
     return try Stamp(of: #require(archive)).modelVersion
   }
 
-  @Test("A saved row can be found by a column and its archived value fetched and updated")
+  @Test("A saved row can be found by a column, and its archived value can be fetched and updated")
   func saved() throws {
     try database().write { db in
       var note = Note(title: "Shopping", content: NoteContent(text: "Milk", tags: ["home"]))
@@ -44,7 +44,7 @@ struct ArchivedColumnTests {
     }
   }
 
-  @Test("Values of version 1 are upgraded when read, or all at once in batches")
+  @Test("Values of version 1 are upgraded when they are read, and can be rewritten in batches")
   func upgraded() throws {
     try database().write { db in
       for number in 1...5 { try insertOld(db, title: "Old", body: "text \(number)") }
@@ -94,7 +94,7 @@ struct ArchivedColumnTests {
         var changed = archive
         changed[place] ^= 0xFF
         try db.execute(sql: "UPDATE note SET content = ? WHERE id = 1", arguments: [changed])
-        // The time and the operating system in a gzip header are ignored.
+        // The decoder ignores the time and the operating system in the gzip header, so it reads the original value.
         if let read = try Note.fetchReadable(db).notes.first { #expect(read == note) }
       }
       let newer = ModelRecord(typeName: "NoteContent", modelVersion: 3, fields: [("text", "a")])

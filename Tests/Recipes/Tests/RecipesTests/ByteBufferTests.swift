@@ -76,7 +76,7 @@ struct ByteBufferTests {
     #expect(try receiver.finish().isClean && sender.finish().isClean)
   }
 
-  @Test("Decoding a frame upgrades an older version and throws if it is too long or not an archive")
+  @Test("Decoding a frame upgrades an older version, and throws if the frame is too long or contains no archive")
   func badFrames() throws {
     var frames = ArchiveFrames<Reading>()
     frames.maximumLength = 1000

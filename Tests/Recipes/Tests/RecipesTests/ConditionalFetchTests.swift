@@ -11,7 +11,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A server of one document at 127.0.0.1, which returns 304 to a client that has its tag.
+/// A server with one document at 127.0.0.1. It returns 304 if the request contains the current ETag.
 private final class DocumentServer: Sendable {
   struct State {
     var tag: String?
@@ -86,7 +86,7 @@ struct ConditionalFetchTests {
     #expect(server.withState(\.statuses) == [200, 304, 200])
   }
 
-  @Test("An edit during a request is kept by the merge")
+  @Test("A merge keeps an edit that was made during the request")
   func editedMeanwhile() async throws {
     let server = try await DocumentServer(tag: nil, body: #"{"title": "b"}"#)
     var fetched = Fetched(article)
@@ -107,7 +107,7 @@ struct ConditionalFetchTests {
     #expect(server.withState(\.statuses) == [200, 200])
   }
 
-  @Test("Any other status, including 304 without a tag, throws an error with the status", arguments: [404, 500, 304])
+  @Test("Statuses other than 200 and 304, and 304 without an ETag, throw an error", arguments: [404, 500, 304])
   func failures(status: Int) async throws {
     let server = try await DocumentServer(tag: nil, body: "<html>")
     server.withState { $0.failure = status }

@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite("Observation: an observed model")
 struct ObservedModelTests {
-  /// Lets tasks of the main actor run until the condition holds, with a limit, so that a failure ends.
+  /// Lets tasks of the main actor run until the condition is true. The number of turns is limited, so that a failing test ends.
   private func turns(until condition: () -> Bool) async {
     for _ in 0..<10_000 where !condition() { await Task.yield() }
   }
@@ -20,7 +20,7 @@ struct ObservedModelTests {
     try screen.receive(Data(#"{"title": "b", "tags": ["x"]}"#.utf8))
     await turns { screen.drawings > 1 }
     #expect(screen.heading == "b" && screen.drawings == 2)
-    // The view is drawn and has registered again.
+    // The view was redrawn, and observes the playlist again.
     try screen.receive(Data(#"{"title": "c"}"#.utf8))
     await turns { screen.drawings > 2 }
     #expect(screen.heading == "c" && screen.drawings == 3)

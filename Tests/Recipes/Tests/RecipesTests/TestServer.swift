@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import Recipes
 
-/// Sends requests to the routes of orders, without a socket. HummingbirdTesting would do the same, but also compiles an HTTP
+/// Sends requests to the routes of orders without a socket. HummingbirdTesting would do the same, but it would also compile an HTTP
 /// client and TLS.
 struct TestServer: Sendable {
   struct Answer {

@@ -23,7 +23,7 @@ struct OrderedCollectionsTests {
       #expect(try menu.copy() == menu, "seed \(seed)")
       #expect(try Menu(dictionary: menu.dictionaryValue) == menu, "seed \(seed)")
       #expect(try ArchiveUpgrader(Menu.self).upgrade(archive) == archive, "seed \(seed)")
-      // A tool decodes the value without types and encodes it again.
+      // A tool decodes the archive without the model types, and encodes the value again.
       let value = try ArchiveDecoder().decodeValue(from: archive)
       #expect(try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(value)) == menu, "seed \(seed)")
       var merged = Menu()
@@ -45,7 +45,7 @@ struct OrderedCollectionsTests {
     #expect([UInt8](tags).suffix(5) == [0x82, 0x61, 0x7A, 0x61, 0x61])
   }
 
-  @Test("Archives of standard collections decode as ordered ones, and string-keyed dictionaries back again")
+  @Test("Archived standard collections decode as ordered ones, and string-keyed ordered dictionaries as dictionaries")
   func upgrade() throws {
     let dish = Dish(id: 1)
     let old = OldMenu(
@@ -83,8 +83,8 @@ struct OrderedCollectionsTests {
     #expect(error?.codingPath.first == .key(key))
   }
 
-  /// The expected merge of pairs with a base: the change of a single side is used, and the local one if both changed. The local
-  /// order comes first, then the server's.
+  /// Returns the expected result of a merge of pairs with a base. If only one side changed a value, the result contains this change.
+  /// If both sides changed it, the result contains the local change. The local keys precede new keys of the server.
   private static func merged(
     _ base: [(String, Int)], _ local: [(String, Int)], _ server: [(String, Int)]
   ) -> [(String, Int)] {
@@ -161,7 +161,7 @@ struct OrderedCollectionsTests {
     ])
     try menu.mergeValues(
       fromJSON: Data(#"{"byDay": {"wednesday": {"id": 3, "name": "Pie"}, "tuesday": {"price": 8}}}"#.utf8))
-    // As in every dictionary of a document, missing entries are kept and new ones are appended.
+    // As in every dictionary of a document, entries whose keys are missing are kept, and new entries are appended.
     #expect(menu.byDay.keys == [.monday, .tuesday, .wednesday])
     #expect(menu.byDay[.tuesday] == Dish(id: 2, name: "Fish", price: 8))
     #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))

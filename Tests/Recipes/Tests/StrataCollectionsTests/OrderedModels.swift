@@ -12,7 +12,7 @@ struct Dish: Equatable, Hashable {
   var price = 0
 }
 
-/// A model with ordered collections in every form.
+/// A model with all kinds of ordered collections.
 @Model(version: 2)
 struct Menu: Equatable {
   var prices: OrderedDictionary<String, Int> = [:]
@@ -37,7 +37,7 @@ struct Ledger: Equatable {
   var merging = MergeState()
 }
 
-/// Version 1 of the model, with the collections of the standard library.
+/// Version 1 of `Menu`, with the collections of the standard library.
 @Model(version: 1, name: "Menu")
 struct OldMenu: Equatable {
   var prices: [String: Int] = [:]
@@ -51,7 +51,7 @@ extension Menu: Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2))
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
+/// The generator SplitMix64 (Steele, Lea and Flood, 2014).
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
