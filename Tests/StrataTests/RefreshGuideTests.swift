@@ -68,7 +68,8 @@ private func first(_ entities: EntityStore, _ server: TodoServer, _ url: URL) as
   let remote = try await RemoteStore(entities, configuration)
 
   for try await todos in remote.fetch(Todo.order(Column("title"))) {
-    // First the local todos, then the todos after the response to GET /api/todos is merged.
+    // The first array has the local todos. The second one is yielded after the
+    // response to GET /api/todos is merged.
     show(todos)
   }
   // Refresh:end
