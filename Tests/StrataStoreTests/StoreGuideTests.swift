@@ -54,8 +54,8 @@ private func firstSave(_ url: URL) async throws {
   // Store:begin
   try await store.write { try $0.setLabel("shipped", of: "ticket/7") }
   try await store.restore("ticket/7", to: .revision(1), note: "it is back")
-  try await store.undo("ticket/7")  // fixed again
-  try await store.redo("ticket/7")  // and back again
+  try await store.undo("ticket/7")  // isOpen is false again
+  try await store.redo("ticket/7")  // isOpen is true again
   let shipped = try await store.value(Ticket.self, for: "ticket/7", at: .label("shipped"))
   // Store:end
   #expect(shipped == ticket)
@@ -69,7 +69,7 @@ private func firstSave(_ url: URL) async throws {
   for try await entry in store.entries(Ticket.self, prefix: "ticket/") {
     print(entry.key, entry.revision.number, entry.value.title)
   }
-  let archive = try await store.archive(of: "ticket/7")  // as ArchiveEncoder().encode(ticket)
+  let archive = try await store.archive(of: "ticket/7")  // the bytes that ArchiveEncoder produces
   // Store:end
   #expect(try ArchiveDecoder().decode(Ticket.self, from: archive).title == "Crash (again)")
 }
@@ -101,7 +101,7 @@ private func upgrade(_ store: SnapshotStore) async throws {
 private func prune(_ store: SnapshotStore) async throws {
   // Store:begin
   let plan = try await store.prune([.keepLast(20), .daily(7), .weekly(8)], dryRun: true)
-  print(plan.removed["ticket/7"] ?? [])  // the numbers of the revisions that would go
+  print(plan.removed["ticket/7"] ?? [])  // the numbers of the revisions to be removed
   try await store.prune([.keepLast(20), .daily(7), .weekly(8), .within(.seconds(3600))])
   // Store:end
   #expect(plan.removed.isEmpty)
@@ -110,7 +110,7 @@ private func prune(_ store: SnapshotStore) async throws {
 private func care(_ store: SnapshotStore, _ newURL: URL, _ backupURL: URL) async throws {
   // Store:begin
   let report = try await store.check(.full)
-  for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
+  for finding in report.findings { print(finding) }  // the place, the problem and the remedy
   let saved = try await store.salvage(to: newURL)
   for loss in saved.lost { print(loss) }
   // Store:end

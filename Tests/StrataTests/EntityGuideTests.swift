@@ -67,7 +67,8 @@ private func first(_ queue: DatabaseQueue) async throws {
       "link": "https://example.com/2", "media:content": {"url": null}}]
     """.utf8)
   // Entities:begin
-  let entities = try EntityStore(queue, Blog.self)  // compares the mapping with the tables, and reports every problem
+  // The initializer compares the mapping with the tables. Its error lists every mistake.
+  let entities = try EntityStore(queue, Blog.self)
 
   let report = try await entities.apply(.json(feed), to: Blog.self)
   print(report)  // blog: 2 inserted
@@ -82,7 +83,7 @@ private func first(_ queue: DatabaseQueue) async throws {
   #expect(back == sent)
   #expect(try await entities.apply(.json(feed), to: Blog.self).isEmpty)
   // Entities:begin
-  print(report["blog"].updated)  // also inserted, unchanged, deleted
+  print(report["blog"].updated)  // other counts: inserted, unchanged, deleted
   for change in report.changes { print(change.table, change.primaryKey, change.kind, change.columns) }
   // Entities:end
   #expect(report.changes.count == 2)
@@ -91,8 +92,8 @@ private func first(_ queue: DatabaseQueue) async throws {
   let record = ModelRecord(
     typeName: "Blog", modelVersion: 1, fields: [("webURL", .url(blogs[0].webURL)), ("title", "First")])
   // Entities:begin
-  try await entities.apply(.json(body), to: Blog.self, at: "rss.items")  // where the objects are
-  try await entities.apply(.archive(archive), to: Blog.self)  // of whatever version
+  try await entities.apply(.json(body), to: Blog.self, at: "rss.items")  // the path of the objects
+  try await entities.apply(.archive(archive), to: Blog.self)  // an archive of any version
   try await entities.apply(.record(record), to: Blog.self)
   // Entities:end
   #expect(try await entities.fetchAll(Blog.order(Column("pubDate"))).map(\.title) == ["First", "Two and a half"])
@@ -194,7 +195,8 @@ private func besideGRDB(_ queue: DatabaseQueue) async throws {
   let tracks = try await entities.fetchAll(long)
   let count = try await queue.read { db in try Track.fetchCount(db) }
 
-  for try await albums in entities.values(of: Album.order(Column("name"))) {  // now, and after each change
+  // The stream yields the current albums first, and then the albums after each change.
+  for try await albums in entities.values(of: Album.order(Column("name"))) {
     print(albums.map(\.name))
     // Entities:end
     #expect(albums[0].genres.map(\.name) == ["folk", "rock"])
@@ -228,7 +230,8 @@ private func stale(_ queue: DatabaseQueue) async throws {
   }
   let entities = try EntityStore(queue, Chapter.self)
   // Entities:begin
-  var chapter = try await entities.saved(Chapter(id: 1, title: "One"))  // as the rows have it
+  // The method saved returns the object as fetched after the save.
+  var chapter = try await entities.saved(Chapter(id: 1, title: "One"))
   chapter.title = "The first"
   chapter = try await entities.saved(chapter)
   // Entities:end
@@ -271,7 +274,8 @@ private func members(_ queue: DatabaseQueue, _ backupURL: URL) throws {
   // Entities:begin
   var migrator = DatabaseMigrator()
   migrator.registerMigration("members 3") { db in
-    try db.execute(sql: #"ALTER TABLE "member" ADD COLUMN "name" TEXT"#)  // from rows.proposedSQL(db)
+    // The method rows.proposedSQL(db) returns this statement.
+    try db.execute(sql: #"ALTER TABLE "member" ADD COLUMN "name" TEXT"#)
   }
   try migrator.migrate(queue)
 

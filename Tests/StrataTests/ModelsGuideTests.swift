@@ -11,9 +11,12 @@ enum Stage: String, Archivable { case todo, doing, done }
 @Model(version: 1)
 struct Card: FieldHashable {
   let id: Int
-  @Field(unknown: .useDefault) var stage = Stage.todo  // "paused", from a newer program, is read as todo
-  @Field(storage: .transitory) var isSelected = false  // two cards that differ in this are equal
-  var unknownFields = UnknownFields()  // keys of a newer program are written again
+  // An unknown case of a newer program, such as "paused", is decoded as todo.
+  @Field(unknown: .useDefault) var stage = Stage.todo
+  // Two cards that differ only in this property are equal.
+  @Field(storage: .transitory) var isSelected = false
+  // The unknown keys of a newer program are kept, and written again.
+  var unknownFields = UnknownFields()
 }
 // Models:end
 

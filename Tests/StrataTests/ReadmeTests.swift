@@ -13,8 +13,8 @@ import Testing
 struct Bug {
   let id: Int
   var title: String
-  var status = Status.open  // the default, if older data lacks the key
-  @Field(json: "html_url") var url: URL  // its key in JSON
+  var status = Status.open  // the default if older data lacks the key
+  @Field(json: "html_url") var url: URL  // the key in JSON
   @Field(archive: .excluded) var isSelected = false  // not archived
   var tags: [Tag] = []
 }
@@ -57,14 +57,14 @@ private struct Steps {
     try ArchiveEncoder().encode(bug, to: url)
     let same = try ArchiveDecoder().decode(Bug.self, from: url)
     print(same.title, same.status, same.url)
-    print(try Stamp(ofFile: url))  // inflates nothing
+    print(try Stamp(ofFile: url))  // reads only the header
   }
 
   func keep(_ bug: Bug) throws {
     let file = ArchiveFile<[Bug]>(url)
-    var bugs = try file.load()?.value ?? []  // upgraded, if an older app wrote it
+    var bugs = try file.load()?.value ?? []  // upgrades an older app's data
     bugs.append(bug)
-    try file.save(bugs)  // replaced as a whole, or not at all
+    try file.save(bugs)  // replaces the file atomically
   }
 
   mutating func upgrade() throws {
@@ -80,10 +80,10 @@ private struct Steps {
   mutating func merge() throws {
     let opened = try ArchiveDecoder().decode(Bug.self, from: url)
     var bug = opened
-    bug.title = "Slow on launch"  // the user
+    bug.title = "Slow on launch"  // the user's edit
 
     let body = Data(#"{"id": 3, "title": "Slow", "status": "closed"}"#.utf8)
-    let report = try bug.merge(.json(body), base: opened)  // the server
+    let report = try bug.merge(.json(body), base: opened)  // the server's response
     print(report)
     print(bug.title, bug.status)
   }
@@ -124,12 +124,13 @@ private enum WithCodable {
     struct Bug: Codable { var title: String }
     let decoder = JSONDecoder()
     bug = try decoder.decode(Bug.self, from: file)
-    // It does not open: keyNotFound, title.
+    // Decoding throws keyNotFound for "title".
     return bug
   }
 
   static func refresh(_ bug: inout Bug, _ body: Data, _ decoder: JSONDecoder) throws {
-    bug.title = "Slow on launch"  // the user
+    // The user edits the title.
+    bug.title = "Slow on launch"
     bug = try decoder.decode(Bug.self, from: body)
     // The title is "Slow". The edit is lost.
   }
@@ -142,12 +143,13 @@ private enum WithStrata {
     // Step 1 → 2: .rename("summary", to: "title")
     let decoder = ArchiveDecoder()
     bug = try decoder.decode(Bug.self, from: file)
-    // It opens. The title is "Slow".
+    // The file opens. The title is "Slow".
     return bug
   }
 
   static func refresh(_ bug: inout Bug, _ body: Data, _ opened: Bug) throws {
-    bug.title = "Slow on launch"  // the user
+    // The user edits the title.
+    bug.title = "Slow on launch"
     try bug.merge(.json(body), base: opened)
     // The edit stays. The status is the server's.
   }

@@ -64,10 +64,13 @@ private func first(_ entities: EntityStore, _ server: TodoServer, _ url: URL) as
   // Refresh:end
   configuration.transport = server
   // Refresh:begin
-  let remote = try await RemoteStore(entities, configuration)  // reports every problem of the configuration
+  // The error of the initializer lists every mistake in the configuration.
+  let remote = try await RemoteStore(entities, configuration)
 
   for try await todos in remote.fetch(Todo.order(Column("title"))) {
-    show(todos)  // what is kept, at once; then what it has become by the answer to GET /api/todos
+    // The first array has the local todos. The second one is yielded after the
+    // response to GET /api/todos is merged.
+    show(todos)
   }
   // Refresh:end
   return remote
@@ -77,8 +80,8 @@ private func edit(_ entities: EntityStore, _ remote: RemoteStore, _ known: Todo)
   var todo = known
   todo.title = "Oat milk"
   // Refresh:begin
-  try await entities.save(todo)  // or Todo.filter(…).deleteAll(db), or SQL
-  let sending = try await remote.send()  // sent, refused, waiting
+  try await entities.save(todo)  // or call Todo.filter(…).deleteAll(db), or run SQL
+  let sending = try await remote.send()  // the numbers of sent, refused and waiting changes
   // Refresh:end
   #expect(sending.sent == 1)
   // Refresh:begin

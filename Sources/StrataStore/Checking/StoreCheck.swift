@@ -44,7 +44,7 @@ extension SnapshotStore {
   /// not see their saves.
   ///
   ///     let report = try await store.check(.full)
-  ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
+  ///     for finding in report.findings { print(finding) }  // the place, the problem and the remedy
   ///
   /// Damage is reported in the findings and not thrown as an error.
   ///

@@ -114,10 +114,11 @@ func classes(of data: Data) throws -> Set<String> {
 }
 
 extension Cookbook {
-  /// Writes the file that the app without Strata opens.
+  /// Writes a file that the app without Strata can open.
   func handBack(_ recipes: [Recipe]) throws {
     var options = KeyedWriting()
-    options.numbers = .inPlace  // for decodeInteger(forKey:) and the like
+    // decodeInteger(forKey:) and similar methods expect inlined numbers.
+    options.numbers = .inPlace
     let data = try ArchiveEncoder().encodeKeyed(recipes, options: options) {
       guard $0.typeName == "Recipe" else { return }
       $0.rename("isFavourite", to: "fav")

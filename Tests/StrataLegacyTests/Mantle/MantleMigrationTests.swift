@@ -38,7 +38,7 @@ extension Incident: Migratable {
     .step(from: 2, to: 3, .convert("state", .toInteger), .convert("state", .mapping([0: "open", 1: "closed"]))))
 }
 
-/// The incidents of a file, which is one of Strata's afterwards.
+/// Returns the incidents of a file, and replaces a keyed archive with a Strata archive.
 func openIncidents(at url: URL) throws -> [Incident] {
   let data = try Data(contentsOf: url)
   do { return try ArchiveDecoder().decode([Incident].self, from: data) } catch let error as ArchiveError
@@ -50,7 +50,7 @@ func openIncidents(at url: URL) throws -> [Incident] {
   }
 }
 
-/// Writes an archive that version 2 of the old app opens.
+/// Returns an archive that version 2 of the old app can open.
 func exportIncidents(_ incidents: [Incident]) throws -> Data {
   var options = KeyedWriting()
   options.baseClasses = ["MTLModel", "NSObject"]
