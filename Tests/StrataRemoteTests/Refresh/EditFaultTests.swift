@@ -362,7 +362,7 @@ struct Contact: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "contact", keys: ["id": ["id"]])
 }
 
-@Suite("Objects that were fetched before")
+@Suite("Saving objects that were fetched earlier")
 struct StaleObjectTests {
   private static func office() async throws -> Office {
     let office = try await Office(

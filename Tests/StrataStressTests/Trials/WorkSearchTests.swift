@@ -10,7 +10,7 @@ import Testing
 /// Searches for small inputs that cause much work, by repeatedly changing those that took the most time and memory per byte.
 ///
 /// `STRATA_SEARCH_SECONDS` is the time per trial; without it the search is skipped. `Tests/Scripts/work-search` runs it.
-@Suite("Small inputs, much work", .serialized)
+@Suite("Small inputs that cause much work", .serialized)
 struct WorkSearchTests {
   private struct Candidate {
     let data: Data
