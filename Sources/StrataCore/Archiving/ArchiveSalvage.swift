@@ -9,7 +9,7 @@ public import Foundation
 /// one value is salvaged up to the truncation. An archive of one value that is damaged in any other way is rejected, because
 /// its parts have no checksums of their own.
 public enum ArchiveSalvage {
-  /// How much of the input the output contains.
+  /// The degree to which the output contains the input.
   public enum Outcome: String, Sendable {
     /// The output contains all models, and checksums verify them.
     case complete
@@ -35,6 +35,7 @@ public enum ArchiveSalvage {
     public internal(set) var unprovenFile: URL?
     /// The number of models in ``unprovenFile``.
     public internal(set) var unprovenCount: UInt64 = 0
+    /// How much of the input the output contains.
     public internal(set) var outcome: Outcome
 
     /// Whether the output contains all models of the input, and checksums verify them.
