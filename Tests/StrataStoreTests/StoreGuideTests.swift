@@ -38,17 +38,21 @@ private func firstSave(_ url: URL) async throws {
   try await store.save(ticket, as: "ticket/7", author: "ann", note: "reported")
 
   ticket.isOpen = false
-  try await store.save(ticket, as: "ticket/7", author: "ben", note: "fixed in 2.1")
+  try await store.save(ticket, as: "ticket/7", author: "ben", note: "fixed")
 
   let now = try await store.value(Ticket.self, for: "ticket/7")
   // Store:end
   #expect(now == ticket)
   // Store:begin
   for revision in try await store.history(of: "ticket/7") {
-    print(revision.number, revision.author ?? "?", revision.note ?? "", revision.time)
+    print(
+      revision.number, revision.author ?? "?",
+      revision.note ?? "", revision.time)
   }
-  let before = try await store.value(Ticket.self, for: "ticket/7", at: .revision(1))
-  let yesterday = try await store.value(Ticket.self, for: "ticket/7", at: .time(.now - 86_400))
+  let before = try await store.value(
+    Ticket.self, for: "ticket/7", at: .revision(1))
+  let yesterday = try await store.value(
+    Ticket.self, for: "ticket/7", at: .time(.now - 86_400))
   // Store:end
   #expect(before?.isOpen == true && yesterday == nil)
   // Store:begin
@@ -56,12 +60,16 @@ private func firstSave(_ url: URL) async throws {
   try await store.restore("ticket/7", to: .revision(1), note: "it is back")
   try await store.undo("ticket/7")  // isOpen is false again
   try await store.redo("ticket/7")  // isOpen is true again
-  let shipped = try await store.value(Ticket.self, for: "ticket/7", at: .label("shipped"))
+  let shipped = try await store.value(
+    Ticket.self, for: "ticket/7", at: .label("shipped"))
   // Store:end
   #expect(shipped == ticket)
   // Store:begin
-  let difference = try await store.difference(of: "ticket/7", from: .label("shipped"))
-  for change in difference.changes { print(change.path, change.kind) }  // isOpen changed
+  let difference = try await store.difference(
+    of: "ticket/7", from: .label("shipped"))
+  for change in difference.changes {
+    print(change.path, change.kind)  // isOpen changed
+  }
   // Store:end
   #expect(difference.changes.map { "\($0.path)" } == ["isOpen"])
   try await conditions(store)
@@ -69,7 +77,8 @@ private func firstSave(_ url: URL) async throws {
   for try await entry in store.entries(Ticket.self, prefix: "ticket/") {
     print(entry.key, entry.revision.number, entry.value.title)
   }
-  let archive = try await store.archive(of: "ticket/7")  // the bytes that ArchiveEncoder produces
+  // The archive has the bytes that ArchiveEncoder produces.
+  let archive = try await store.archive(of: "ticket/7")
   // Store:end
   #expect(try ArchiveDecoder().decode(Ticket.self, from: archive).title == "Crash (again)")
 }
@@ -77,7 +86,8 @@ private func firstSave(_ url: URL) async throws {
 private func conditions(_ store: SnapshotStore) async throws {
   // Store:begin
   try await store.write { transaction in
-    guard var ticket = try transaction.value(Ticket.self, for: "ticket/7") else { return }
+    guard var ticket = try transaction.value(Ticket.self, for: "ticket/7")
+    else { return }
     ticket.title += " (again)"
     try transaction.save(ticket, as: "ticket/7", author: "ann")
     try transaction.delete("ticket/6", if: .isStill(3))
@@ -87,22 +97,29 @@ private func conditions(_ store: SnapshotStore) async throws {
 
 private func upgrade(_ store: SnapshotStore) async throws {
   // Store:begin
-  let today = try await store.difference(of: "ticket/7", as: Ticket.self, from: .revision(1))
+  let today = try await store.difference(
+    of: "ticket/7", as: Ticket.self, from: .revision(1))
   // Store:end
   #expect(today.changes.map { "\($0.path)" } == ["title"])
   // Store:begin
   let plan = try await store.upgradePlan([Ticket.self, Customer.self])
   print(plan.pending, plan.parts)
-  let report = try await store.upgrade([Ticket.self, Customer.self]) { print($0.upgraded, "of", $0.total) }
+  let report = try await store.upgrade([Ticket.self, Customer.self]) {
+    print($0.upgraded, "of", $0.total)
+  }
   // Store:end
   #expect(plan.pending == 1 && report.upgraded == 1)
 }
 
 private func prune(_ store: SnapshotStore) async throws {
   // Store:begin
-  let plan = try await store.prune([.keepLast(20), .daily(7), .weekly(8)], dryRun: true)
-  print(plan.removed["ticket/7"] ?? [])  // the numbers of the revisions to be removed
-  try await store.prune([.keepLast(20), .daily(7), .weekly(8), .within(.seconds(3600))])
+  let plan = try await store.prune(
+    [.keepLast(20), .daily(7), .weekly(8)], dryRun: true)
+  // The numbers of the revisions to be removed.
+  print(plan.removed["ticket/7"] ?? [])
+  try await store.prune([
+    .keepLast(20), .daily(7), .weekly(8), .within(.seconds(3600)),
+  ])
   // Store:end
   #expect(plan.removed.isEmpty)
 }
@@ -110,7 +127,9 @@ private func prune(_ store: SnapshotStore) async throws {
 private func care(_ store: SnapshotStore, _ newURL: URL, _ backupURL: URL) async throws {
   // Store:begin
   let report = try await store.check(.full)
-  for finding in report.findings { print(finding) }  // the place, the problem and the remedy
+  for finding in report.findings {
+    print(finding)  // the place, the problem and the remedy
+  }
   let saved = try await store.salvage(to: newURL)
   for loss in saved.lost { print(loss) }
   // Store:end

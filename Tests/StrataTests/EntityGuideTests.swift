@@ -12,7 +12,8 @@ import Testing
 struct Blog {
   let title: String
   @Field(json: "description") let body: String
-  @Field(json: .path("pubDate", .date(format: "yyyy-MM-dd HH:mm:ss"))) let pubDate: Date
+  @Field(json: .path("pubDate", .date(format: "yyyy-MM-dd HH:mm:ss")))
+  let pubDate: Date
   @Field(json: "dc:creator") let creator: String
   @Field(json: "link") let webURL: URL
   @Field(json: "media:content.url") let blogImageURL: URL?
@@ -67,13 +68,15 @@ private func first(_ queue: DatabaseQueue) async throws {
       "link": "https://example.com/2", "media:content": {"url": null}}]
     """.utf8)
   // Entities:begin
-  // The initializer compares the mapping with the tables. Its error lists every mistake.
+  // The initializer compares the mapping with the tables.
+  // Its error lists every mistake.
   let entities = try EntityStore(queue, Blog.self)
 
   let report = try await entities.apply(.json(feed), to: Blog.self)
   print(report)  // blog: 2 inserted
 
-  let blogs = try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
+  let blogs = try await entities.fetchAll(
+    Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
   let json = try blogs[0].jsonData()  // {"title":…,"description":…,"dc:creator":"ann",…}
   // Entities:end
   #expect(report.description == "blog: 2 inserted")
@@ -84,7 +87,9 @@ private func first(_ queue: DatabaseQueue) async throws {
   #expect(try await entities.apply(.json(feed), to: Blog.self).isEmpty)
   // Entities:begin
   print(report["blog"].updated)  // other counts: inserted, unchanged, deleted
-  for change in report.changes { print(change.table, change.primaryKey, change.kind, change.columns) }
+  for change in report.changes {
+    print(change.table, change.primaryKey, change.kind, change.columns)
+  }
   // Entities:end
   #expect(report.changes.count == 2)
   let body = Data(#"{"rss": {"items": [{"link": "https://example.com/2", "title": "Two and a half"}]}}"#.utf8)
@@ -92,8 +97,10 @@ private func first(_ queue: DatabaseQueue) async throws {
   let record = ModelRecord(
     typeName: "Blog", modelVersion: 1, fields: [("webURL", .url(blogs[0].webURL)), ("title", "First")])
   // Entities:begin
-  try await entities.apply(.json(body), to: Blog.self, at: "rss.items")  // the path of the objects
-  try await entities.apply(.archive(archive), to: Blog.self)  // an archive of any version
+  // The argument `at:` is the path of the objects.
+  try await entities.apply(.json(body), to: Blog.self, at: "rss.items")
+  // The archive can have any version.
+  try await entities.apply(.archive(archive), to: Blog.self)
   try await entities.apply(.record(record), to: Blog.self)
   // Entities:end
   #expect(try await entities.fetchAll(Blog.order(Column("pubDate"))).map(\.title) == ["First", "Two and a half"])
@@ -129,17 +136,28 @@ extension Album: Entity {
   static let entityMapping = EntityMapping(
     table: "album",
     relations: [
-      "tracks": .toMany(foreignKey: "albumID", order: .column("position"), removed: .delete),
-      "genres": .through("albumGenre", from: "albumID", to: "genreID", order: .by("name")),
+      "tracks": .toMany(
+        foreignKey: "albumID",
+        order: .column("position"),
+        removed: .delete),
+      "genres": .through(
+        "albumGenre",
+        from: "albumID",
+        to: "genreID",
+        order: .by("name")),
     ])
 }
 
 extension Track: Entity {
-  static let entityMapping = EntityMapping(table: "track", relations: ["album": .toOne("albumID")])
+  static let entityMapping = EntityMapping(
+    table: "track",
+    relations: ["album": .toOne("albumID")])
 }
 
 extension Genre: Entity {
-  static let entityMapping = EntityMapping(table: "genre", keys: ["name": ["name"]])
+  static let entityMapping = EntityMapping(
+    table: "genre",
+    keys: ["name": ["name"]])
 }
 // Entities:end
 
@@ -165,16 +183,20 @@ private func keymap(_ queue: DatabaseQueue) async throws -> [String] {
     """.utf8)
   // Entities:begin
   let keymap = try JSONAdapter<Bookmark>([
-    "identifier": "id", "title": "title", "authorName": "author", "imageURL": "image",
+    "identifier": "id",
+    "title": "title",
+    "authorName": "author",
+    "imageURL": "image",
     "createdDate": .path("created_at", .iso8601),
   ])
   try await entities.apply(.json(document), to: Bookmark.self, by: keymap)
   // Entities:end
   #expect(try await entities.fetchAll(Bookmark.all()).first?.createdDate == Date(timeIntervalSince1970: 1_357_095_845))
   // Entities:begin
-  for field in try entities.trace(.json(document), to: Bookmark.self, by: keymap) { print(field) }
+  let trace = try entities.trace(.json(document), to: Bookmark.self, by: keymap)
+  for field in trace { print(field) }
   // Entities:end
-  return try entities.trace(.json(document), to: Bookmark.self, by: keymap).map(\.description)
+  return trace.map(\.description)
 }
 
 // Entities:begin
@@ -191,11 +213,13 @@ private func besideGRDB(_ queue: DatabaseQueue) async throws {
   album.tracks = [Track(id: 1, title: "Song"), Track(id: 2, title: "Song Reprise")]
   try await entities.save(album)
   // Entities:begin
-  let long = Track.filter(Column("title").like("%Reprise")).including(required: Track.albums)
+  let long = Track.filter(Column("title").like("%Reprise"))
+    .including(required: Track.albums)
   let tracks = try await entities.fetchAll(long)
   let count = try await queue.read { db in try Track.fetchCount(db) }
 
-  // The stream yields the current albums first, and then the albums after each change.
+  // The stream yields the current albums first,
+  // and then the albums after each change.
   for try await albums in entities.values(of: Album.order(Column("name"))) {
     print(albums.map(\.name))
     // Entities:end

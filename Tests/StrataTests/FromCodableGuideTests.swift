@@ -67,7 +67,8 @@ struct Journal {
 
   private func date(of url: URL) throws -> Date? {
     guard FileManager.default.fileExists(atPath: url.path) else { return nil }
-    let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+    let attributes = try FileManager.default.attributesOfItem(
+      atPath: url.path)
     return attributes[.modificationDate] as? Date
   }
 }

@@ -56,7 +56,8 @@ struct TakenOver {
 struct Trips {
   let store: SnapshotStore
 
-  /// Saves all SwiftData rows in one transaction, unless they were saved before.
+  /// Saves all SwiftData rows in one transaction,
+  /// unless they were saved before.
   func takeOver(_ trips: [SavedTrip]) async throws {
     try await store.write { transaction in
       guard try transaction.value(TakenOver.self, for: "taken over") == nil

@@ -24,9 +24,13 @@ extension Tile: Migratable {
       let radius = record.removeValue(forKey: "radius")
       let name = record.removeValue(forKey: "name")
       record["shape"] =
-        if let radius { .enumCase("circle", of: "TileShape", version: 1, ["radius": radius]) } else if let name {
+        if let radius {
+          .enumCase("circle", of: "TileShape", version: 1, ["radius": radius])
+        } else if let name {
           .enumCase("named", of: "TileShape", version: 1, ["_0": name])
-        } else { .enumCase("dot", of: "TileShape", version: 1) }
+        } else {
+          .enumCase("dot", of: "TileShape", version: 1)
+        }
     })
 }
 // Migrating:end

@@ -60,7 +60,9 @@ private func first(_ entities: EntityStore, _ server: TodoServer, _ url: URL) as
   var configuration = RemoteConfiguration(
     baseURL: url,  // https://example.com/api
     mappers: EntityMapper(Project.self, keys: ["myId": "id"]),
-    EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"]))
+    EntityMapper(
+      Todo.self,
+      keys: ["desc": "description", "myId": "id", "projectID": "project_id"]))
   // Refresh:end
   configuration.transport = server
   // Refresh:begin
@@ -80,13 +82,17 @@ private func edit(_ entities: EntityStore, _ remote: RemoteStore, _ known: Todo)
   var todo = known
   todo.title = "Oat milk"
   // Refresh:begin
-  try await entities.save(todo)  // or call Todo.filter(…).deleteAll(db), or run SQL
-  let sending = try await remote.send()  // the numbers of sent, refused and waiting changes
+  // You can also call Todo.filter(…).deleteAll(db), or run SQL.
+  try await entities.save(todo)
+  // The result has the numbers of sent, refused and waiting changes.
+  let sending = try await remote.send()
   // Refresh:end
   #expect(sending.sent == 1)
   // Refresh:begin
   for change in try await remote.changes() {
-    print(change.kind, change.entity, change.record, change.state, change.reason ?? "")
+    print(
+      change.kind, change.entity, change.record,
+      change.state, change.reason ?? "")
   }
   // Refresh:end
 }
@@ -99,7 +105,8 @@ private func save(_ edited: Todo, _ fetched: Todo, _ entities: EntityStore) asyn
 
 private func saved(_ entities: EntityStore) async throws {
   // Refresh:begin
-  var todo = try await entities.saved(Todo(myId: UUID().uuidString, title: "Oats"))
+  var todo = try await entities.saved(
+    Todo(myId: UUID().uuidString, title: "Oats"))
   todo.title = "Rye"
   todo = try await entities.saved(todo)
   // Refresh:end
@@ -109,7 +116,9 @@ private func saved(_ entities: EntityStore) async throws {
 private func resolve(_ remote: RemoteStore) async throws {
   // Refresh:begin
   for conflict in try await remote.conflicts() {
-    print(conflict.entity, conflict.record, conflict.path, conflict.base, conflict.local, conflict.server)
+    print(
+      conflict.entity, conflict.record, conflict.path,
+      conflict.base, conflict.local, conflict.server)
     try await remote.resolve(conflict, .server)  // or .local, or .value(…)
   }
   // Refresh:end

@@ -11,7 +11,9 @@ class Vehicle: JSONTagged, ModelHierarchy {
   var name: String
   init(name: String) { self.name = name }
 
-  static var jsonTagging: JSONTagging { .internal("kind", names: ["car": "Car"]) }
+  static var jsonTagging: JSONTagging {
+    .internal("kind", names: ["car": "Car"])
+  }
   static var subclasses: [any VersionedModel.Type] { [Car.self, Bike.self] }
 }
 
@@ -38,7 +40,9 @@ struct Garage { var vehicles: [Vehicle] = [] }
 @Model(version: 1)
 enum Block: JSONTagged {
   case text(Paragraph), picture(Picture)
-  static var jsonTagging: JSONTagging { .internal("type", names: ["img": "picture"]) }
+  static var jsonTagging: JSONTagging {
+    .internal("type", names: ["img": "picture"])
+  }
 }
 
 @Model(version: 1)

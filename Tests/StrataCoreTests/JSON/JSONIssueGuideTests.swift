@@ -11,12 +11,15 @@ struct GHIssue {
   let number: Int
   var title: String
   var body: String?
-  @Field(json: .path("state", .cases(GHState.self, aliases: ["reopened": .open]))) var state: GHState
+  @Field(
+    json: .path("state", .cases(GHState.self, aliases: ["reopened": .open])))
+  var state: GHState
   @Field(json: "user.login") let reporterLogin: String
   var assignee: GHUser?
   @Field(json: "html_url") let page: URL
   @Field(json: .readOnly("updated_at")) let updatedAt: Date
-  @Field(json: .path("milestone.due_on", .date(format: "yyyy-MM-dd"))) var dueOn: Date?
+  @Field(json: .path("milestone.due_on", .date(format: "yyyy-MM-dd")))
+  var dueOn: Date?
   @Field(json: .readOnly("labels[*].name")) var labels: [String] = []
   @Field(json: .none) var retrievedAt = Date.now
 }

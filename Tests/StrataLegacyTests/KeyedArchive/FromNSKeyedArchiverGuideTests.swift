@@ -13,7 +13,12 @@ final class RCRecipe: NSObject, NSSecureCoding {
   let isFavourite: Bool
   let ingredients: [RCIngredient]
 
-  init(_ title: String, servings: Int, isFavourite: Bool, _ ingredients: [RCIngredient]) {
+  init(
+    _ title: String,
+    servings: Int,
+    isFavourite: Bool,
+    _ ingredients: [RCIngredient]
+  ) {
     self.title = title
     self.servings = servings
     self.isFavourite = isFavourite
@@ -100,7 +105,9 @@ struct Cookbook {
 
   func load() throws -> [Recipe] {
     if let saved = try file.load() { return saved.value }
-    guard FileManager.default.fileExists(atPath: keyed.path) else { return [] }
+    guard FileManager.default.fileExists(atPath: keyed.path) else {
+      return []
+    }
     return try ArchiveDecoder().decode(
       [Recipe].self, fromKeyed: Data(contentsOf: keyed))
   }

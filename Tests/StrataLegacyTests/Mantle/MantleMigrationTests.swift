@@ -34,17 +34,25 @@ extension IncidentLabel: LegacyModel {
 extension Incident: Migratable {
   static let migration = MigrationPlan(
     .step(from: 0, to: 1, .rename("mtl_title", to: "summary")),
-    .step(from: 1, to: 2, .rename("summary", to: "title"), .setDefault("reporter", "unknown")),
-    .step(from: 2, to: 3, .convert("state", .toInteger), .convert("state", .mapping([0: "open", 1: "closed"]))))
+    .step(
+      from: 1, to: 2,
+      .rename("summary", to: "title"),
+      .setDefault("reporter", "unknown")),
+    .step(
+      from: 2, to: 3,
+      .convert("state", .toInteger),
+      .convert("state", .mapping([0: "open", 1: "closed"]))))
 }
 
-/// Returns the incidents of a file, and replaces a keyed archive with a Strata archive.
+/// Returns the incidents of a file,
+/// and replaces a keyed archive with a Strata archive.
 func openIncidents(at url: URL) throws -> [Incident] {
   let data = try Data(contentsOf: url)
-  do { return try ArchiveDecoder().decode([Incident].self, from: data) } catch let error as ArchiveError
-    where error.code == .notAnArchive
-  {
-    let incidents = try ArchiveDecoder().decode([Incident].self, fromKeyed: KeyedArchive(data))
+  do {
+    return try ArchiveDecoder().decode([Incident].self, from: data)
+  } catch let error as ArchiveError where error.code == .notAnArchive {
+    let incidents = try ArchiveDecoder().decode(
+      [Incident].self, fromKeyed: KeyedArchive(data))
     try ArchiveEncoder().encode(incidents, to: url)
     return incidents
   }
@@ -54,7 +62,8 @@ func openIncidents(at url: URL) throws -> [Incident] {
 func exportIncidents(_ incidents: [Incident]) throws -> Data {
   var options = KeyedWriting()
   options.baseClasses = ["MTLModel", "NSObject"]
-  return try ArchiveEncoder().encodeKeyed(incidents, options: options) { record in
+  let encoder = ArchiveEncoder()
+  return try encoder.encodeKeyed(incidents, options: options) { record in
     guard record.typeName == "Incident" else { return }
     record["state"] = record["state"] == "closed" ? 1 : 0
     record.modelVersion = 2
