@@ -26,6 +26,7 @@ struct ServerState {
     self.wanted = wanted
     self.stateKey = stateKey
     root = ModelRecord(typeName: "", modelVersion: nil)
+    self.merger.object = rootEntity
     root = try rootFields()
     if let rootEntity { known[rootEntity] = root }
   }
@@ -58,6 +59,7 @@ struct ServerState {
     let old = try matching.entities[entity][.base].first.map { try merger.graph.record($0) }
     var result = old
     merger.selectors = merger.selectorsByObject[entity] ?? []
+    merger.object = entity
     if let incoming = try merger.serverRecord(of: entity) {
       result = try merger.overlaid(
         withoutHidden(incoming), merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)

@@ -115,6 +115,7 @@ extension ObjectMatching {
     func numbers(_ list: ArchiveValue?) -> [Int] {
       (list?.arrayValue ?? []).compactMap { if case .reference(let number) = $0 { number } else { nil } }
     }
+    let matching = self
     func add(to list: [Int], from known: [Int], _ match: (Int, Int) -> SideValues) throws {
       let unnamed = try list.filter { try $0 < 0 && graph.schema($0).isIdentityMissing(key, in: graph.record($0)) }
       guard !unnamed.isEmpty else { return }
@@ -127,11 +128,9 @@ extension ObjectMatching {
         numbers[id] = number
         models.append((record, ElementKey(id: id, occurrence: 0)))
       }
-      var rest = KnownModels(models)
+      var rest = KnownModels(models, catalog, graph, content: { try matching.content($0) })
       for number in unnamed {
-        guard let id = try rest.takeIdentity(of: graph.record(number), content: content), let known = numbers[id] else {
-          continue
-        }
+        guard let id = try rest.takeIdentity(of: graph.record(number)), let known = numbers[id] else { continue }
         graph.setIdentity(id, key, of: number)
         pending.append(match(known, number))
       }
@@ -143,6 +142,14 @@ extension ObjectMatching {
     }
     try add(to: server, from: local) {
       SideValues(local: .reference($0), server: .reference($1), isRepeated: sides.isRepeated)
+    }
+    // A new object gets its identity now, so that the next remembered base has it, too.
+    for number in server where number < 0 {
+      let schema = graph.schema(number)
+      guard try schema.isIdentityMissing(key, in: graph.record(number)), let id = try schema.newIdentity(key) else {
+        continue
+      }
+      graph.setIdentity(id, key, of: number)
     }
   }
 

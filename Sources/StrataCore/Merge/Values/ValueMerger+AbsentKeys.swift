@@ -67,7 +67,7 @@ extension ValueMerger {
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// Returns a copy without the fields that are never part of JSON, at any depth.
-  func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
+  private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
       var record = record
@@ -130,6 +130,8 @@ extension ValueMerger {
     // the policy is ``MergePolicy/keepLocal``.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
+    // The elements of a list can have the path of the list, so each list is replaced only once.
+    let value = identifiedLists.removeValue(forKey: Place(object: object, path: path)) ?? value
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
     guard let base = known.first ?? nil else { return result }
     let isDictionary = value.arrayValue == nil || shape?.isDictionary ?? false

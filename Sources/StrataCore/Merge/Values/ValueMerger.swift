@@ -61,6 +61,9 @@ struct ValueMerger {
   /// that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
+  /// The incoming lists in which models lacked their identity, with identities. The next remembered base has these identities, too.
+  var identifiedLists: [Place: ArchiveValue] = [:]
+
   /// The form and the completeness of the incoming data, as far as they are known.
   struct Incoming {
     /// Whether the data is a complete model. Its fields that are never part of JSON then contain values of this program, not of the server.
