@@ -39,7 +39,7 @@ struct SalvageCommand: ToolCommand {
     case .unverified:
       try console.line(
         "unverified  all values were read, but the checksum at the end is missing, so any value can be wrong")
-    case .partial where report.stamp.kind == .single:
+    case .partial where report.stamp.kind == .single && report.gaps.isEmpty:
       let path = report.cutPath.isEmpty ? "the beginning" : ArchiveError.describe(report.cutPath)
       try console.line(
         "missing  everything from \(path.onOneLine) on; the values before it are not verified by a checksum")

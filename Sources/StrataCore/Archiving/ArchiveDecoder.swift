@@ -192,11 +192,18 @@ extension ModelSchema {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version.
+  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version, or if an older version
+  /// wrote a value of another type.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
-    guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
-      return error
+    guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code) else { return error }
+    if error.code == .typeMismatch, let found = stamp.modelVersion, found < modelVersion, isOurs(stamp) {
+      return error.changed {
+        $0.reason +=
+          "; version \(found) of \(name) wrote the archive, so if the type of the field has changed since then, convert the "
+          + "old value in a migration step, such as .convert, or .replaceNull for null"
+      }
     }
+    guard hasOtherFields(than: stamp) else { return error }
     return error.changed {
       $0.reason +=
         "; the archive was also written by version \(modelVersion) of \(name), but with different fields, so raise the "

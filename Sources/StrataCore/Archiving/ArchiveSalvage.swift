@@ -26,7 +26,7 @@ public enum ArchiveSalvage {
     public internal(set) var stamp: Stamp
     /// The number of models that were written to the output.
     public internal(set) var modelCount: UInt64
-    /// The missing parts of a stream, in file order; empty for an archive of one value.
+    /// The missing parts of a stream, in file order. For an archive of one value, the bytes after the archive, if there are any.
     public internal(set) var gaps: [StreamGap] = []
     /// The path at which a truncated value ends. Everything after that path is missing. The path is empty if the value is
     /// complete, or if it is truncated before its first part or inside a key.
@@ -128,7 +128,14 @@ public enum ArchiveSalvage {
       let value = try reader.readValue()
       try reader.endBody()
       try write(value, stamp, output, limits)
-      return Report(stamp: stamp, modelCount: 1, outcome: .complete)
+      // Bytes after the archive are not read. They can be another archive.
+      let end = whole.offset
+      let rest = StreamGap(
+        bytes: end..<max(end, own), memberCount: nil,
+        error: ArchiveError(.damaged, "the file has bytes after the end of the archive", byteOffset: end))
+      return Report(
+        stamp: stamp, modelCount: 1, gaps: rest.bytes.isEmpty ? [] : [rest],
+        outcome: rest.bytes.isEmpty ? .complete : .partial)
     } catch let error as ArchiveError where error.code == .truncated {
       var cut = try MemberReader(url: input, limits: limits)
       let (stamp, body) = try cut.nextCut()
@@ -176,7 +183,7 @@ extension ArchiveSalvage.Report: CustomStringConvertible {
     var parts = ["\(outcome.rawValue): \(modelCount.counting("model")) of \(stamp.typeName)"]
     switch outcome {
     case .unverified: parts.append("the checksum at the end is missing, so any value can be wrong")
-    case .partial where stamp.kind == .single:
+    case .partial where stamp.kind == .single && gaps.isEmpty:
       parts.append("truncated at \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath))")
     case .partial, .complete: break
     }

@@ -313,6 +313,20 @@ struct SalvageTests {
     }
   }
 
+  @Test("Bytes after an archive of one value are a gap")
+  func bytesAfterAnArchive() throws {
+    try SessionStream.with { stream in
+      let one = try ArchiveEncoder().encode(["a": 1] as ArchiveValue)
+      let two = try ArchiveEncoder().encode(["b": 2] as ArchiveValue)
+      try (one + two).write(to: stream.url)
+      let output = stream.folder.appending(path: "rescued.strata")
+      let report = try ArchiveSalvage.salvage(stream.url, to: output)
+      #expect(report.outcome == .partial && report.gaps.map(\.bytes) == [one.count..<one.count + two.count])
+      #expect("\(report)".contains("bytes after the end of the archive"))
+      #expect(try ArchiveDecoder().decodeValue(from: Data(contentsOf: output)) == ["a": 1])
+    }
+  }
+
   @Test("X-32: salvage copies the intact members of a damaged stream to a new stream", arguments: [0, 1, 3, 5])
   func streams(session: Int) throws {
     try SessionStream.with { stream in

@@ -227,6 +227,22 @@ struct StepSourceTests {
   @Model(version: 1, name: "Outer")
   struct HookedOuter { var inner = Hooked() }
 
+  enum Retyped {
+    @Model(version: 1, name: "Timer")
+    struct Old { var seconds = "40" }
+    @Model(version: 2, name: "Timer")
+    struct Timer { var seconds = 0 }
+  }
+
+  @Test("A value of an older version with another type names the missing conversion")
+  func missingConversion() throws {
+    let data = try ArchiveEncoder().encode(Retyped.Old())
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Retyped.Timer.self, from: data) }
+    #expect(error?.code == .typeMismatch)
+    #expect(error?.description.contains("version 1 of Timer wrote the archive") == true)
+    #expect(error?.description.contains(".convert") == true)
+  }
+
   @Test("A model with a hook is not reported, because the hook can read any key")
   func hooksReadAnyKey() throws {
     let data = try ArchiveEncoder().encode(Saved.Outer(inner: Saved.Inner(a: 1, b: "four")))
