@@ -187,7 +187,7 @@ extension ValueMerger {
       let identified = try identified(server, by: [result.base, sides.local], finder)
     {
       result.server = identified
-      identifiedLists[Place(object: object, path: path)] = identified
+      graph.identifiedLists[Place(object: object, path: path)] = (server, identified)
     }
     return result
   }

@@ -19,6 +19,9 @@ final class MergeGraph {
   }
 
   let referenced = ReferencedObjects()
+  /// The incoming lists in which models lacked their identity, and the same lists with identities. The next remembered base has these
+  /// identities, too.
+  var identifiedLists: [ValueMerger.Place: (incoming: ArchiveValue, identified: ArchiveValue)] = [:]
   private(set) var parts: [Part] = []
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?

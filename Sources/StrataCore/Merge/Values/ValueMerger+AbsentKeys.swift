@@ -130,8 +130,13 @@ extension ValueMerger {
     // the policy is ``MergePolicy/keepLocal``.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
-    // The elements of a list can have the path of the list, so each list is replaced only once.
-    let value = identifiedLists.removeValue(forKey: Place(object: object, path: path)) ?? value
+    var value = value
+    // An element of a list can have the path of the list, so the lists themselves are compared.
+    if !graph.identifiedLists.isEmpty, let known = graph.identifiedLists[Place(object: object, path: path)],
+      known.incoming == value
+    {
+      value = known.identified
+    }
     let result = try overlaidInside(value, over: known, fillsIn: fillsIn, shape)
     guard let base = known.first ?? nil else { return result }
     let isDictionary = value.arrayValue == nil || shape?.isDictionary ?? false

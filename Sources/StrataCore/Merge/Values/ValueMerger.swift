@@ -61,9 +61,6 @@ struct ValueMerger {
   /// that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
-  /// The incoming lists in which models lacked their identity, with identities. The next remembered base has these identities, too.
-  var identifiedLists: [Place: ArchiveValue] = [:]
-
   /// The form and the completeness of the incoming data, as far as they are known.
   struct Incoming {
     /// Whether the data is a complete model. Its fields that are never part of JSON then contain values of this program, not of the server.
@@ -147,13 +144,21 @@ struct ValueMerger {
     return try merge(sides, by: policy, shape)
   }
 
+  private static func isList(_ value: ArchiveValue?) -> Bool {
+    switch value {
+    case .array?, .set?: true
+    default: false
+    }
+  }
+
   /// Merges a value by the given policy.
   ///
   /// - Parameter uncompleted: the server's value before its absent keys were filled in; `nil` if no keys were filled in.
   private mutating func merge(
     _ sides: MergePolicy.Sides, by policy: MergePolicy, _ shape: TypeShape?, uncompleted: ArchiveValue? = nil
   ) throws -> ArchiveValue? {
-    var sides = try withIdentities(sides, policy, shape)
+    var sides = sides
+    if Self.isList(sides.server) || Self.isList(sides.base) { sides = try withIdentities(sides, policy, shape) }
     sides.server = serverWithIdentity(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
     // If the policy has fallbacks (``MergePolicy/orElse(_:)``), only the first policy decides how the value is merged. The fallbacks
