@@ -23,7 +23,7 @@ struct ModelDeclaration {
   let superclass: ExprSyntax?
   /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
-  /// The protocols whose conformance generated code checks.
+  /// The protocols for which the generated code checks the conformance.
   let hooks: [HookProtocol]
 
   /// Returns the parsed declaration and all errors in it. The model is `nil` if the type cannot be a model.

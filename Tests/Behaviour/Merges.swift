@@ -343,7 +343,7 @@ extension Random {
   fileprivate mutating func part(of value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .object(let object):
-      // The object of an enum case without its only key is an error.
+      // If the object of an enum case lacks its only key, the merge fails.
       if object.count == 1, !isOnce(in: 8) { return value }
       var entries: [ArchiveObject.Entry] = []
       for entry in object.entries {

@@ -11,7 +11,7 @@ struct ResourceQuery: Sendable {
     case range(offset: Int, limit: Int?)
   }
 
-  /// For each path, the texts of which a record must have one.
+  /// The accepted texts for each path. A record must have one of them.
   private(set) var filters: [(path: String, texts: [String])] = []
   private(set) var window: Window?
 

@@ -41,7 +41,7 @@ struct HistoryTests {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)
       let url = folder.appending(path: "store")
-      // Two stores on one file, as two programs have.
+      // Two stores that use the same file, like two programs.
       let stores = try [SnapshotStore(url: url), SnapshotStore(url: url)]
       var oracles = ["a": Oracle(), "b": Oracle()]
       for _ in 0..<60 {
@@ -212,7 +212,7 @@ struct HistoryTests {
   enum Edits: CaseIterable {
     /// A text of some words and two numbers.
     case fewFields
-    /// Three texts of 20 to 40 bytes, of words that the document has.
+    /// Three texts of 20 to 40 bytes that consist of words from the document.
     case threeTexts
     /// The same with random letters and digits, which are incompressible.
     case threeRandomTexts

@@ -2,7 +2,7 @@ import Foundation
 
 /// The backtraces that Swift Testing stores for every thrown error, including those that the library catches.
 package enum BacktracesOfErrors {
-  /// Stores no more backtraces. They multiply the time and memory of a decoder that tries one type after another.
+  /// Stops recording backtraces, because they multiply the time and memory of a decoder that tries one type after another.
   package static func keepNone() {
     #if os(Linux)
       // The runtime calls these hooks before it throws, unless they are null (swift/include/swift/Runtime/Error.h).

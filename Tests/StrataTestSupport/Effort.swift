@@ -1,7 +1,7 @@
 import Foundation
 package import Testing
 
-/// The effort of the random, simulated and corpus tests.
+/// The amount of work that the random, simulated and corpus tests do.
 package enum Effort {
   private static let value = ProcessInfo.processInfo.environment["STRATA_LONG"]
 

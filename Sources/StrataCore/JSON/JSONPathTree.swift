@@ -77,7 +77,7 @@ final class JSONPathTree: Sendable {
     return conflicts
   }
 
-  /// Returns the arrays in which the paths leave out an index, each with the number of a path into the array.
+  /// Returns each array in which the paths skip an index, with the number of one of the paths into the array.
   static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

@@ -14,7 +14,7 @@ struct EntityProcessTests {
   static var isChild: Bool { environment["STRATA_ENTITY_FILE"] != nil }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(2, long: 30) }
 
-  /// Twenty teams with players that refer to each other in cycles, all of them with one number. The lists change from number to number.
+  /// Twenty teams with players that refer to each other in cycles. Every object has the given number, and each number has different lists.
   static func graph(_ number: Int) -> [Team] {
     let teams = (0..<20).map { Team($0, "\(number)") }
     let players = (0..<60).map { Player($0, "\(number)", Double(number), nil, nil, [Card(text: "\(number)")]) }

@@ -120,7 +120,7 @@ func upgradedIncidents(_ count: Int) throws -> [Incident] {
 }
 
 extension DatabaseReader {
-  /// The rows of a table with types, in the order of the first column.
+  /// The rows of a table as typed values, sorted by the first column.
   func content(_ table: String) throws -> [[DatabaseValue]] {
     try read { db in
       try Row.fetchAll(db, sql: "SELECT * FROM \(table) ORDER BY 1").map { Array($0.databaseValues) }

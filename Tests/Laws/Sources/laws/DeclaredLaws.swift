@@ -139,7 +139,7 @@ struct DeclaredLaws {
       let adapter = try JSONAdapter<Shaped>(unknownKeys: .capture)
       for read in [try Shaped(fromJSON: data), try adapter.decode(data), try adapter.decode(JSONReader().read(data))] {
         var plain = read
-        // This field is only written, and unknown fields are kept.
+        // This field is written but never read. Unknown fields are kept, so its value remains.
         plain.secret = expected.secret
         plain.unknownFields = UnknownFields()
         laws.add(

@@ -2,7 +2,7 @@
 indirect enum JSONTree: Hashable {
   case null
   case bool(Bool)
-  /// A number by its digits. Compare it through ``init(_:)``.
+  /// A number, stored as its digits. Create it with ``init(_:)``, so that equal numbers have equal digits.
   case number(Number)
   case text(String)
   case array([JSONTree])

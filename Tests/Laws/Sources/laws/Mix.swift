@@ -2,7 +2,7 @@
 struct Mixer {
   var random: SeededRandom
 
-  /// The value with parts of another one. Models keep their identities, and containers of models their elements.
+  /// Returns the value with some parts replaced by parts of another value. Models keep their identities, and containers keep their models.
   mutating func mix(_ value: Plain, with other: Plain) -> Plain {
     switch (value, other) {
     case (.model(let value), .model(let other)):
