@@ -131,6 +131,7 @@ private enum WithCodable {
   static func refresh(_ bug: inout Bug, _ body: Data, _ decoder: JSONDecoder) throws {
     // The user edits the title.
     bug.title = "Slow on launch"
+    // The server still has "Slow".
     bug = try decoder.decode(Bug.self, from: body)
     // The title is "Slow". The edit is lost.
   }
@@ -139,7 +140,7 @@ private enum WithCodable {
 private enum WithStrata {
   static func open(_ file: Data) throws -> Bug {
     let bug: Bug
-    // Last year's file: Bug@1(summary: "Slow")
+    // Last year's file: version 1, summary "Slow"
     // Step 1 → 2: .rename("summary", to: "title")
     let decoder = ArchiveDecoder()
     bug = try decoder.decode(Bug.self, from: file)
@@ -150,8 +151,9 @@ private enum WithStrata {
   static func refresh(_ bug: inout Bug, _ body: Data, _ opened: Bug) throws {
     // The user edits the title.
     bug.title = "Slow on launch"
+    // The server still has "Slow".
     try bug.merge(.json(body), base: opened)
-    // The edit stays. The status is the server's.
+    // The title is "Slow on launch".
   }
 }
 // README:end
