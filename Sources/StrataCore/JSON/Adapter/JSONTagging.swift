@@ -51,3 +51,13 @@ public protocol JSONTagged: VersionedModel {
   /// subclass can be written only as a whole document, not where a nested object of the class is expected.
   static var jsonTagging: JSONTagging { get }
 }
+
+extension _Strata {
+  public static func jsonTagged<T: JSONTagged>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'jsonTagging' is used only if the type conforms to JSONTagged; add JSONTagged"
+  )
+  public static func jsonTagged<T>(_ type: T.Type) -> T.Type { type }
+}

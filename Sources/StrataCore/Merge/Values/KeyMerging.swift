@@ -9,3 +9,13 @@ public protocol KeyMerging: VersionedModel {
   /// - Returns: whether this method merged the key. If it did not, the policy of the key decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
 }
+
+extension _Strata {
+  public static func keyMerging<T: KeyMerging>(_ type: T.Type) -> T.Type { type }
+
+  @available(
+    *, unavailable,
+    message: "'mergeValue(forKey:from:)' is used only if the type conforms to KeyMerging; add KeyMerging"
+  )
+  public static func keyMerging<T>(_ type: T.Type) -> T.Type { type }
+}

@@ -44,14 +44,6 @@ public enum _Strata {
   )
   public static func keyMigrating<T>(_ type: T.Type) -> T.Type { type }
 
-  public static func keyMerging<T: KeyMerging>(_ type: T.Type) -> T.Type { type }
-
-  @available(
-    *, unavailable,
-    message: "'mergeValue(forKey:from:)' is used only if the type conforms to KeyMerging; add KeyMerging"
-  )
-  public static func keyMerging<T>(_ type: T.Type) -> T.Type { type }
-
   public static func mergeable<T: Mergeable>(_ type: T.Type) -> T.Type { type }
 
   @available(
@@ -75,12 +67,4 @@ public enum _Strata {
     message: "'didDecode(from:)' is used only if the type conforms to PostDecoding; add PostDecoding"
   )
   public static func postDecoding<T>(_ type: T.Type) -> T.Type { type }
-
-  public static func jsonTagged<T: JSONTagged>(_ type: T.Type) -> T.Type { type }
-
-  @available(
-    *, unavailable,
-    message: "'jsonTagging' is used only if the type conforms to JSONTagged; add JSONTagged"
-  )
-  public static func jsonTagged<T>(_ type: T.Type) -> T.Type { type }
 }
