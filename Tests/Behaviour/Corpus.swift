@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-/// The real data that `INDEX.tsv` and `MERGE_SEQUENCES.json` of a folder list.
+/// The real data that a folder lists in `INDEX.tsv` and `MERGE_SEQUENCES.json`.
 struct Corpus {
   let folder: URL
 
@@ -10,7 +10,7 @@ struct Corpus {
     let seq: String
   }
 
-  /// The cases in the order of the index, each as a name and a closure that writes its text.
+  /// Returns the cases in the order of the index. Each case has a name and a closure that writes its text.
   func cases() throws -> [(name: String, run: (inout CaseText) -> Void)] {
     let index = try String(contentsOf: folder.appending(path: "INDEX.tsv"), encoding: .utf8)
     var cases: [(name: String, run: (inout CaseText) -> Void)] = []

@@ -6,9 +6,9 @@ import Foundation
 ///     strata-behaviour records FIRST COUNT
 ///     strata-behaviour corpus FOLDER
 ///
-/// Prints a line per case: its name, a tab and the digest of its text. With `--full` the lines of the text follow the name
-/// instead, each after a tab. With `--blocks N` a line contains the digest of the texts of N cases and a character per case,
-/// which shows with high probability which cases have changed.
+/// Prints a line per case: its name, a tab and the digest of its text. With `--full`, the lines of the text follow the name
+/// instead, each after a tab. With `--blocks N`, each line covers N cases. It contains the digest of their texts and one character
+/// per case. The characters show with high probability which cases have changed.
 @main
 struct Main {
   static let usage = """

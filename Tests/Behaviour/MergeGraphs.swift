@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-// Objects with references, also in cycles, for the simulated merges.
+// The simulated merges use these objects. Their references can form cycles.
 
 /// The objects of a case. Their references are cleared afterwards, because cycles would never be released.
 enum Links {
@@ -201,7 +201,7 @@ final class Pet: DescribedModel, ShownObject {
   }
 }
 
-/// A team as values, which can be copied and edited before objects are created from it.
+/// A team that consists of values. It can be copied and edited before objects are created from it.
 struct TeamPlan {
   struct Member {
     var name: String
@@ -210,14 +210,14 @@ struct TeamPlan {
     var isInTeam: Bool
     var pets: [Int]
     var petName: String
-    /// Only for managers.
+    /// The level of a manager, or `nil` for other people.
     var level: Int?
     var reports: [Int]
   }
 
   var name = "t"
   var note = ""
-  /// The people by identity. Those from ``firstAnonymous`` on have no identity.
+  /// The people by number. A number below ``firstAnonymous`` is the person's identity. People with other numbers have none.
   var people: [Int: Member] = [:]
   var lead: Int?
   var members: [Int] = []
@@ -309,7 +309,7 @@ struct TeamPlan {
     return team
   }
 
-  /// The team as a server's JSON: people are nested in their places up to some depth.
+  /// Returns the team as a server's JSON. People are nested where the team refers to them, up to some depth.
   func json(_ random: inout Random) -> ArchiveValue {
     var object = ArchiveObject()
     object["name"] = .string(name)

@@ -1,14 +1,14 @@
 import Foundation
 import StrataCore
 
-// The models of the simulated merges, with a field of each kind and a policy of each kind.
+// The models of the simulated merges. Together they have fields of every kind and use policies of every kind.
 
 /// A model that the simulation creates and edits.
 protocol Sample: VersionedModel, ShownModel {
   init(random: inout Random)
-  /// The number of kinds of edits.
+  /// The number of different kinds of edits.
   static var kinds: Int { get }
-  /// Makes an edit of a kind.
+  /// Makes an edit of the given kind.
   mutating func edit(_ kind: Int, _ random: inout Random)
 }
 
@@ -109,7 +109,7 @@ struct Geo: DescribedModel, ShownModel {
   }
 }
 
-/// A model with identity in a field that holds one object. Its version 1 had a different key.
+/// A model with an identity, for a field that contains one model. Version 1 had a different key.
 struct Owner: DescribedModel, Migratable, ShownModel {
   let id: Int?
   var name: String
@@ -198,7 +198,7 @@ struct Item: DescribedModel, Sample {
   }
 }
 
-/// An element with an identity and a policy that its type declares.
+/// A list element with an identity. Its type declares a merge policy.
 struct Row: DescribedModel, Mergeable, Validating, PostDecoding, Sample {
   var number: String
   var text: String
@@ -313,7 +313,7 @@ enum Payment: EnumModel, ShownModel {
   }
 }
 
-/// A document with a field for each policy. It remembers its base and keeps unknown keys.
+/// A document that has a field for each merge policy. It remembers its base and keeps unknown keys.
 struct Doc: Migratable, Sample {
   var title = ""
   var body = ""
@@ -619,7 +619,7 @@ extension Array {
 }
 
 extension Random {
-  /// A value of a kind that JSON has.
+  /// Returns a random value that JSON can represent.
   mutating func tree(_ depth: Int) -> ArchiveValue {
     switch below(depth > 0 ? 8 : 5) {
     case 0: .null
@@ -634,7 +634,7 @@ extension Random {
   }
 }
 
-/// A model with scalars, JSON mappings, rules and hooks, and without a base.
+/// A model with scalars, JSON mappings, rules and hooks. It doesn't remember a base.
 struct Form: Validating, PostDecoding, KeyMerging, Sample {
   var id = 1
   var int8: Int8 = 0

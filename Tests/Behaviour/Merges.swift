@@ -6,11 +6,11 @@ struct Merges {
   private var random: Random
   private var text: CaseText
 
-  /// Writes the case of a seed.
+  /// Writes the case that belongs to a seed.
   static func run(_ seed: Int, _ text: inout CaseText) {
     var merges = Merges(random: Random(seed: UInt64(seed)), text: text)
     text = CaseText()
-    // The first numbers of adjacent seeds are similar in SplitMix64's weaker bits.
+    // Skips the first number, because adjacent seeds produce first numbers with similar weak bits.
     _ = merges.random.next()
     switch merges.random.below(20) {
     case 0..<6: merges.documents(Doc.self)
@@ -32,7 +32,7 @@ struct Merges {
     var isKnown = remembers
     text.attempt("setup") { text in
       guard remembers else { return }
-      // A model that was decoded from a server's JSON remembers it as its base.
+      // A model remembers the server's JSON that it was decoded from as its base.
       base = try M(fromJSON: base.jsonData(), validates: false)
       if var doc = base as? Doc {
         doc.draft = "draft"
@@ -40,7 +40,7 @@ struct Merges {
       }
     }
     var (local, server) = (base, base)
-    // Each side changes few fields, so that both often change the same ones.
+    // Each side changes only a few fields, so that both sides often change the same ones.
     let focus = (0..<6).map { _ in random.below(M.kinds) }
     for _ in 0..<random.below(7) {
       local.edit(random.isOnce(in: 4) ? random.below(M.kinds) : random.oneOf(focus), &random)
@@ -92,7 +92,7 @@ struct Merges {
 
   // MARK: Sources
 
-  /// A source, and its model if it is one.
+  /// The source of a merge. A model is stored as itself, so that cases can use it directly.
   private enum Source {
     case model(any VersionedModel)
     case other(MergeSource)
@@ -126,7 +126,7 @@ struct Merges {
         text.line("source value", value)
         source = .other(.json(value))
       case 5:
-        // A value that may contain an invalid part.
+        // A part of this value may be invalid.
         let value = try random.damaged(tree(server))
         text.line("source damaged", value)
         source = .other(.json(value))
@@ -339,7 +339,7 @@ extension Random {
     oneOf(["title", "*", "a", "items[*].name", "[*].name", "place.*", "people.*", "a.b", "name", "members[*].name"])
   }
 
-  /// A tree without some keys of its objects, at any depth.
+  /// Returns a tree after removing some keys from its objects at any depth.
   fileprivate mutating func part(of value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .object(let object):
@@ -347,7 +347,7 @@ extension Random {
       if object.count == 1, !isOnce(in: 8) { return value }
       var entries: [ArchiveObject.Entry] = []
       for entry in object.entries {
-        // Elements without identity would all be new.
+        // Most identities are kept, because elements without an identity would all be new.
         let isKept = ["id", "number"].contains(entry.key) ? !isOnce(in: 12) : isOnce(in: 2)
         guard isKept else { continue }
         entries.append(.init(key: entry.key, value: part(of: entry.value)))
@@ -361,7 +361,7 @@ extension Random {
     }
   }
 
-  /// A tree with nulls in place of some members.
+  /// Returns a tree after replacing some members with null.
   fileprivate mutating func withNulls(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(let object) = value else { return value }
     var entries: [ArchiveObject.Entry] = []
@@ -371,7 +371,7 @@ extension Random {
     return .object(ArchiveObject(entries))
   }
 
-  /// A part of a tree with a possible value of a different kind or an unknown case.
+  /// Returns a part of a tree. It may contain a value of the wrong kind or an unknown case.
   fileprivate mutating func damaged(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(var object) = part(of: value), !object.isEmpty else { return value }
     let entry = object.entries[below(object.count)]
@@ -380,7 +380,7 @@ extension Random {
     case 1: if object["state"] != nil { object["state"] = "lost" } else { object["later"] = tree(1) }
     case 2: if object["channel"] != nil { object["channel"] = oneOf(["e-mail", "fax"]) }
     case 3:
-      // Forms that only fields with a coercion accept.
+      // Only fields with a coercion accept these forms.
       let key = object["page"] == nil ? entry.key : "page"
       object[key] = oneOf([.string("\(below(4))"), .double(Double(below(4))), .double(0.5), "x"])
     case 4: object["payment"] = ["creditCard": ["number": "1"]]
@@ -389,7 +389,7 @@ extension Random {
     return .object(object)
   }
 
-  /// An operation of a JSON Patch that may be impossible.
+  /// Returns an operation of a JSON Patch. The tree may not allow the operation.
   fileprivate mutating func operation(_ tree: ArchiveValue) -> JSONPatch.Operation {
     let keys = tree.objectValue?.keys ?? []
     let (key, other) = keys.isEmpty ? ("a", "b") : (oneOf(keys), oneOf(keys))
@@ -403,7 +403,7 @@ extension Random {
     }
   }
 
-  /// A tree with one change somewhere inside.
+  /// Returns a tree after one change at a random place.
   mutating func edited(_ value: ArchiveValue, _ depth: Int) -> ArchiveValue {
     switch value {
     case .object(var object) where depth > 0:

@@ -2,8 +2,8 @@ import Foundation
 
 /// A random number generator with a seed: SplitMix64 (Steele et al., 2014).
 ///
-/// A copy of the tests' generator, so that this folder compiles with an old commit of the library alone. Changing the algorithm
-/// or its use requires recording the golden results again.
+/// This is a copy of the tests' generator, so that this folder compiles with nothing but an old commit of the library. If the
+/// algorithm or its use changes, the golden results must be recorded again.
 struct Random: RandomNumberGenerator {
   private var state: UInt64
 
@@ -17,7 +17,7 @@ struct Random: RandomNumberGenerator {
     return bits ^ (bits >> 31)
   }
 
-  /// A number from 0 up to the bound. The standard library's algorithm isn't used, because it may change.
+  /// Returns a number that is at least 0 and less than the bound. The standard library's algorithm may change, so it isn't used.
   mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 32) % bound }
 
   mutating func oneOf<T>(_ values: [T]) -> T { values[below(values.count)] }
@@ -33,7 +33,7 @@ struct Random: RandomNumberGenerator {
 }
 
 extension Random {
-  // Small domains, so that two sides often choose the same value.
+  // These functions choose among few values, so that two sides often choose the same one.
 
   mutating func word() -> String { oneOf(["", "a", "b", "c", "Zürich", "a b", "\u{301}é", "🦀"]) }
 
@@ -47,12 +47,12 @@ extension Random {
 
   mutating func time() -> Date? { isOnce(in: 5) ? nil : date() }
 
-  /// A text with several lines.
+  /// Returns a text with up to four lines.
   mutating func lines() -> String {
     (0..<below(5)).map { _ in oneOf(["one", "two", "three", "four"]) + "\n" }.joined()
   }
 
-  /// The text with a different line in place of a random one.
+  /// Returns the text after removing, inserting or replacing a random line. If the text is empty, returns a new one.
   mutating func editedLines(_ text: String) -> String {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { $0 + "\n" }
     if lines.isEmpty { return (0..<6).map { _ in self.lines() }.joined() }

@@ -3,7 +3,7 @@ import StrataCore
 
 // The models of the migrated records. Together they have steps of each kind.
 
-/// Five versions with all operations: rename, move, drop, default, null, conversions, and code that splits and joins.
+/// A model with five versions. Its steps use all operations: rename, move, drop, default, null, conversions, and custom code.
 struct Account: DescribedModel, Migratable, Validating, ShownModel {
   var first: String
   var last: String
@@ -127,7 +127,7 @@ struct Contact: VersionedModel, Migratable, ShownModel {
   }
 }
 
-/// An enum with payloads whose cases changed.
+/// An enum with payloads. Its cases changed between versions.
 enum Badge: EnumModel, Migratable, ShownModel {
   case star(points: Int)
   case named(String)
@@ -173,7 +173,7 @@ enum Badge: EnumModel, Migratable, ShownModel {
   }
 }
 
-/// A model with a hook per key, a decoding hook and steps.
+/// A model with a migration hook for its keys, a hook that runs after decoding, and migration steps.
 struct Parcel: DescribedModel, Migratable, KeyMigrating, PostDecoding, ShownModel {
   var weight: Int
   var channel: Channel
@@ -216,7 +216,7 @@ struct Parcel: DescribedModel, Migratable, KeyMigrating, PostDecoding, ShownMode
   }
 }
 
-/// A model that remembers a base of any version.
+/// A model that remembers a base. The base can be of any version.
 struct Ware: DescribedModel, Migratable, ShownModel {
   var title: String
   var state: State
@@ -245,7 +245,7 @@ struct Ware: DescribedModel, Migratable, ShownModel {
   }
 }
 
-/// Classes with their own versions at each level of a hierarchy.
+/// A class hierarchy. The class at each level has its own version.
 class Depot: ModelHierarchy, Migratable, ShownObject {
   var name: String
   var channel: Channel
@@ -339,8 +339,8 @@ final class Harbour: Depot {
 }
 
 extension MigrationOperation {
-  /// An operation for records that may lack its key, or that have the target's key too, which is then removed. It avoids
-  /// `.ifPresent` and `overwriting:`, so that this folder compiles with commits that lack them.
+  /// Returns an operation that also accepts a record that lacks its key. If a record has both the source's and the target's key,
+  /// the target's value is removed first. `.ifPresent` and `overwriting:` aren't used, because old commits lack them.
   static func loose(_ operation: MigrationOperation, over target: ValuePath? = nil, from source: ValuePath? = nil)
     -> MigrationOperation
   {

@@ -6,7 +6,7 @@ struct Records {
   private var random: Random
   private var text: CaseText
 
-  /// Writes the case of a seed.
+  /// Writes the case that belongs to a seed.
   static func run(_ seed: Int, _ text: inout CaseText) {
     var records = Records(random: Random(seed: UInt64(seed) ^ 0x5EED_0000_0000), text: text)
     text = CaseText()
@@ -32,7 +32,7 @@ struct Records {
       Self.archive(type, data, &text) { $1.model($0, $2) }
       guard random.isOnce(in: 4) else { return }
       text.attempt("merged") { text in
-        // Merges the record with itself, without models.
+        // Merges the record with itself, without creating models.
         let (value, report) = try Merger(models: [type]).merge(.record(record), into: .record(record))
         text.line("merged", value)
         text.report("merged", report)
@@ -66,7 +66,7 @@ struct Records {
     }
   }
 
-  /// Opens an archive in each way.
+  /// Decodes and upgrades an archive, and writes the results.
   private static func archive<T: Archivable & SendableMetatype>(
     _ type: T.Type, _ data: Data, _ text: inout CaseText, _ show: (String, inout CaseText, T) -> Void
   ) {

@@ -3,20 +3,20 @@ import StrataCore
 
 /// The canonical text of a case: lines that are the same in every run, on every platform and in every build.
 ///
-/// Values contain no control characters, because ``quote(_:)`` escapes them, so any of these can separate lines.
+/// ``quote(_:)`` escapes all control characters in values, so a control character can separate the lines.
 struct CaseText {
   private(set) var bytes: [UInt8] = []
-  /// The separator of lines.
+  /// The character that separates lines.
   static let separator = UInt8(ascii: "\t")
 
   private var prefix = ""
-  /// The number of open values around the next one.
+  /// The number of values that enclose the next one.
   private var depth = 0
   private var isFirst = true
   /// The numbers of the objects that a value refers to.
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The numbers of references in a report in the order of their occurrence, or `nil` outside of reports. The library's own
-  /// numbers depend on how it traverses a graph.
+  /// New numbers for the references in a report, in the order in which they occur, or `nil` outside of reports. They replace the
+  /// library's own numbers, which depend on how it traverses a graph.
   private var references: [Int: Int]?
   private var waiting: [any ShownObject] = []
 
@@ -150,7 +150,7 @@ struct CaseText {
   }
 }
 
-/// The FNV-1a hash with 64 bits.
+/// A 64-bit FNV-1a hash.
 struct Digest {
   private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 

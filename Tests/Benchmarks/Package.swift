@@ -7,7 +7,7 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// A separate package, so that users of Strata never fetch the libraries that it is compared with.
+// This is a separate package, so that users of Strata never fetch the libraries that the benchmarks compare it with.
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],

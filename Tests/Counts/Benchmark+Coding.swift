@@ -3,8 +3,8 @@ import StrataCore
 import StrataLegacy
 
 extension Benchmark {
-  /// Archives of a model with five fields, of 100 tweets and of an old version, and a keyed archive. As in Docs/Benchmarks.md,
-  /// `encode` and `decode` work without compression and checksum.
+  /// Encodes and decodes a model with five fields and 100 tweets, and decodes an archive of an old version and a keyed archive. As
+  /// in Docs/Benchmarks.md, `encode` and `decode` work without compression and checksum.
   static var coding: [Benchmark] {
     coding("small", calls: 100) { Small.make(number: 7) } + coding("tweets") { try Tweet.make(100) } + [
       Benchmark("upgrade/record", calls: 10) {
@@ -29,7 +29,7 @@ extension Benchmark {
   private static func coding<T: Archivable & Equatable>(
     _ name: String, calls: Int = 1, _ make: @escaping () throws -> T
   ) -> [Benchmark] {
-    // One thread, because instructions of others are not counted.
+    // The encoder uses only this thread, because the instructions of other threads aren't counted.
     let (encoder, decoder) = (ArchiveEncoder(threads: 1), ArchiveDecoder())
     return [
       Benchmark("\(name)/encode", calls: calls) {

@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// Lists of five inside a list, with a merge base.
+/// A list of lists with up to five models each, and a merge base.
 private struct Rows: DescribedModel {
   var rows: [[Small]] = []
   var merging = MergeState()
@@ -18,7 +18,7 @@ private struct Rows: DescribedModel {
 }
 
 extension Benchmark {
-  /// Calls on lists of a given length, by names like `merge-list@500`. `counts --growth` compares a length with its double.
+  /// Returns the call that a name like `merge-list@500` stands for. `counts --growth` compares a length with twice that length.
   static func growing(_ name: String) -> Benchmark? {
     let parts = name.split(separator: "@")
     guard parts.count == 2, let count = Int(parts[1]) else { return nil }

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Benchmark {
-  /// Merges of server documents: into a model, into a list by identity, and with a base.
+  /// Merges server documents into a model, into a list by identity, and with a base.
   static var merging: [Benchmark] {
     [
       Benchmark("merge/json-one", calls: 20) {

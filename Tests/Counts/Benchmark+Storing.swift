@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 
 extension Benchmark {
-  /// Rows of entities and snapshots, in databases in memory.
+  /// Benchmarks of entity rows and of snapshots. The databases are in memory.
   static var storing: [Benchmark] {
     [
       // Alternates between two documents, so that one row in ten changes each time.
@@ -77,7 +77,7 @@ extension Benchmark {
     ]
   }
 
-  /// A table with these models.
+  /// Creates a table that contains these models.
   private static func rows(_ models: [Small]) throws -> (DatabaseQueue, EntityStore) {
     let database = try DatabaseQueue()
     try database.write { db in
@@ -99,7 +99,7 @@ extension Benchmark {
     try database.read { db in try entities.fetchOne(Small.filter(Column("id") == id), in: db) }
   }
 
-  /// A store with these models under their identifiers, and a fixed clock.
+  /// Creates a store that contains these models under their identifiers. Its clock is fixed.
   private static func snapshots(_ models: [Small]) throws -> SnapshotStore {
     var options = StoreOptions()
     options.clock = { Date(timeIntervalSince1970: 1_700_000_000) }

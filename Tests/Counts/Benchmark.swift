@@ -15,7 +15,7 @@ struct Benchmark {
     // The first calls fill caches and pools.
     for _ in 0..<3 { try call() }
     (Measured.call, Measured.calls) = (call, calls)
-    // Called through a pointer, because a direct call would bypass the function with the symbol name.
+    // Calls the function through a pointer, because a direct call would bypass the function with the symbol name.
     let measured: @convention(c) () -> Void = measured
     measured()
     if let failure = Measured.failure { throw failure }
@@ -23,14 +23,14 @@ struct Benchmark {
   }
 }
 
-/// The call of the measured function, which takes no arguments.
+/// The input and the error of the measured function, which takes no arguments and cannot throw.
 private enum Measured {
   nonisolated(unsafe) static var call: (() throws -> Void)?
   nonisolated(unsafe) static var calls = 0
   nonisolated(unsafe) static var failure: (any Error)?
 }
 
-/// The measured function. callgrind collects while it runs.
+/// The measured function. callgrind counts instructions only while it runs.
 @_cdecl("strata_measured") @inline(never)
 func measured() {
   guard let call = Measured.call else { return }

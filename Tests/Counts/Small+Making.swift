@@ -9,7 +9,7 @@ extension Small: LegacyModel { static var legacyNames: [String] { ["App.Small"] 
 extension Small: Entity { static let entityMapping = EntityMapping(table: "small") }
 
 extension Small {
-  /// Models that differ in every field, the same ones in each call.
+  /// Returns models that differ in every field. Each call returns the same models.
   static func make(_ count: Int) -> [Small] { (0..<count).map { make(number: $0) } }
 
   static func make(number: Int) -> Small {
@@ -18,7 +18,7 @@ extension Small {
       createdAt: Date(timeIntervalSinceReferenceDate: 700_000_000.25 + Double(number) * 61.5))
   }
 
-  /// The model with a different name and score.
+  /// Returns the model with a different name and score.
   func changed(_ mark: String = "refreshed") -> Small {
     var changed = self
     changed.name += " \(mark)"
@@ -28,7 +28,7 @@ extension Small {
 }
 
 extension [Small] {
-  /// The models, one tenth of them with a different name and score.
+  /// Returns the models after changing the name and score of every tenth one.
   func changed(_ mark: String = "refreshed", from first: Int = 0) -> [Small] {
     enumerated().map { place, model in place % 10 == first ? model.changed(mark) : model }
   }

@@ -1,8 +1,8 @@
 import Foundation
 import StrataCore
 
-// Tweets with the shape and size of those in Tests/Benchmarks, generated from a seed, so that no corpus is needed: mostly
-// Japanese text, two thirds of them retweets, and users with long descriptions.
+// These tweets have the shape and size of those in Tests/Benchmarks. They are generated from a seed, so no corpus is needed. Their
+// text is mostly Japanese, two thirds of them are retweets, and their users have long descriptions.
 
 /// A random number generator with a seed (SplitMix64).
 struct SeededNumbers {
@@ -90,7 +90,7 @@ extension User {
 }
 
 extension [Tweet] {
-  /// The tweets as a server sends them, with members that the models lack.
+  /// Returns the tweets as JSON from a server, with members that the models lack.
   func serverText() throws -> Data {
     try JSONWriter().write(Self.widened(JSONReader().read(JSONWriter().write(self))))
   }
@@ -101,7 +101,7 @@ extension [Tweet] {
     case .object(let object):
       let extra = object["screenName"] != nil ? userMembers : object["idText"] != nil ? tweetMembers : []
       let known = object.entries.map { ArchiveObject.Entry(key: $0.key, value: widened($0.value)) }
-      // An unknown member after each known one, as long as there are any.
+      // Inserts an unknown member after each known one, until no unknown members are left.
       var entries: [ArchiveObject.Entry] = []
       for (place, entry) in known.enumerated() {
         entries.append(entry)

@@ -10,8 +10,8 @@ extension Tweet: Migratable {
       .move("resultType", to: "metadata.resultType", creating: .init("Metadata", version: 1)),
       .move("isoLanguageCode", to: "metadata.isoLanguageCode")))
 
-  /// The tweet in the form of version 1: dates are seconds since 1970, the metadata's fields are in the tweet, the count has a
-  /// different name, there are no symbols, and there is a key that was dropped later.
+  /// Returns an archive of the tweet in the form of version 1. Dates are seconds since 1970, the tweet itself contains the
+  /// metadata's fields, the count has a different name, empty symbols are missing, and a key that was dropped later is present.
   func versionOneArchive() throws -> Data {
     let today = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(self))
     return try ArchiveEncoder(compression: .none).encode(Self.downgraded(today))
@@ -25,7 +25,7 @@ extension Tweet: Migratable {
       record["createdAt"] = .int(Int64(date.timeIntervalSince1970))
     }
     record["geo"] = .null
-    // Only a key that the step sets may be missing.
+    // The step sets missing symbols to an empty list, so only that value may be removed.
     if record["symbols"] == [] { record["symbols"] = nil }
     record["resultType"] = tweet["metadata"]?["resultType"]
     record["isoLanguageCode"] = tweet["metadata"]?["isoLanguageCode"]

@@ -1,7 +1,7 @@
 import Foundation
 public import Strata
 
-// The checks for each declaration of the catalogue. Compiled once, as the module Declarations.
+// Each declaration of the catalogue runs these checks. They are compiled once, as the module Declarations.
 
 /// A failure of a declaration at run time.
 public struct Wrong: Error, CustomStringConvertible {
@@ -21,7 +21,7 @@ public func declared(_ name: String, _ body: () throws -> Void) {
 
 /// Sends a value through an archive, JSON, a dictionary, a copy, a merge, and an upgrade from a record of an older version.
 ///
-/// Results are compared by the bytes of their archives, so the declaration needs no conformance.
+/// Results are compared by the bytes of their archives, so the declaration needs no `Equatable` conformance.
 ///
 /// - Parameters:
 ///   - others: values with archives that must differ from the archive of `value`.
@@ -59,7 +59,7 @@ public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
   try same(ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(record)), "the upgrade")
 }
 
-/// Sends objects through an archive. JSON, dictionaries and copies are trees and not tested.
+/// Sends objects through an archive. JSON, dictionaries and copies aren't tested, because they are trees.
 public func worksAsGraph<M: VersionedModel>(_ value: M) throws {
   let archive = try ArchiveEncoder().encode(value)
   guard try ArchiveEncoder().encode(ArchiveDecoder().decode(M.self, from: archive)) == archive else {

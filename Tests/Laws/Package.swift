@@ -8,13 +8,13 @@ let features: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// A separate package, because its hundreds of models would slow down every build of the tests. `Tests/Scripts/laws` writes the
-// models and runs it.
+// This is a separate package, because its hundreds of models would slow down every build of the tests. `Tests/Scripts/laws`
+// writes the models and runs the package.
 let package = Package(
   name: "Laws",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // The traits of Tests/Recipes, so that both packages can share a build folder.
+    // These traits equal those of Tests/Recipes, so that both packages can share a build folder.
     .package(name: "Strata", path: "../..", traits: ["Macros", "Store", "Logging", "Metrics", "Collections"]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),

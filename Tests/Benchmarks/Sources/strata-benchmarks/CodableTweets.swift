@@ -1,6 +1,6 @@
 import Foundation
 
-// The types of an app that does not use Strata: structs that are only Codable, with the server's names.
+// An app that doesn't use Strata would have these types: structs that are only Codable and use the server's names.
 
 /// The page of `json/tweets/simdjson-twitter.json`. Its dates have an unusual form and are decoded as text.
 enum PlainTweets {

@@ -33,7 +33,7 @@ enum Corpus {
 
   private static func folder() throws -> URL {
     if let path = ProcessInfo.processInfo.environment["STRATA_CORPUS"] { return URL(filePath: path) }
-    // From Tests/Benchmarks/Sources/strata-benchmarks up to the parent folder of the repository.
+    // Goes up from Tests/Benchmarks/Sources/strata-benchmarks to the folder that contains the repository.
     var root = URL(filePath: #filePath)
     for _ in 0..<6 { root.deleteLastPathComponent() }
     return root.appending(path: "shared/corpus")
@@ -106,7 +106,7 @@ private struct ServerTweet: Decodable {
   }
 }
 
-/// Inside `ServerTweet`, the name `Metadata` is the server's type.
+/// Inside `ServerTweet`, the name `Metadata` refers to the server's type, so the model needs another name.
 private typealias StrataMetadata = Metadata
 
 private struct ServerUser: Decodable {
@@ -146,7 +146,7 @@ private struct ServerUser: Decodable {
 }
 
 extension Small {
-  /// Models that differ in every field, the same ones in each call.
+  /// Returns models that differ in every field. Each call returns the same models.
   static func make(_ count: Int) -> [Small] {
     (0..<count).map { make(number: $0) }
   }

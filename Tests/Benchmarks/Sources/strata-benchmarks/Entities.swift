@@ -3,7 +3,7 @@ import GRDB
 import StrataCore
 import StrataStore
 
-// A thousand blogs with ten posts each, by a hundred authors.
+// The entities are a thousand blogs by a hundred authors. Each blog has ten posts.
 
 final class BlogAuthor: DescribedModel, Entity {
   let id: Int
@@ -46,7 +46,7 @@ struct BlogPage: DescribedModel, Entity {
       "posts": .toMany(foreignKey: "blogID", order: .column("position"), removed: .delete),
     ])
 
-  /// Every tenth post has a different text in each round.
+  /// Creates the blogs. One post in ten has a different title in each round.
   static func make(round: Int) -> [BlogPage] {
     let authors = (0..<100).map { BlogAuthor($0, "author \($0)") }
     return (0..<1000).map { blog in
@@ -61,7 +61,7 @@ struct BlogPage: DescribedModel, Entity {
   }
 }
 
-// The same structures for the handwritten side.
+// The handwritten side stores the same blogs with these types.
 
 private struct AuthorRow: PersistableRecord {
   static let databaseTableName = "author"
@@ -99,7 +99,7 @@ private struct PostRow: PersistableRecord {
 }
 
 extension Runner {
-  /// Compares saving graphs of entities, one tenth of which changed, with handwritten upserts.
+  /// Compares saving graphs of entities with handwritten upserts. One post in ten has changed.
   func compareEntities() throws {
     let names = ["upsert/grdb", "upsert/grdb-new", "upsert/fetch"]
     guard names.contains(where: wants) else { return }
@@ -159,8 +159,8 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Compares applying JSON of 10,000 entities without relations, one tenth of which changed, with JSONDecoder and handwritten
-  /// upserts.
+  /// Compares applying JSON with using JSONDecoder and handwritten upserts. The JSON contains 10,000 entities without relations,
+  /// one tenth of which changed.
   func compareApplying() throws {
     guard wants("upsert/json") else { return }
     let folder = try Folder()
@@ -190,7 +190,8 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Compares saving 1,000 changed entities one by one, in a single transaction and in one each, with handwritten upserts.
+  /// Compares saving 1,000 changed entities one by one with handwritten upserts. A single transaction saves all of them first, and
+  /// then each entity has its own transaction.
   func compareSavingOne() throws {
     let names = ["upsert/one", "upsert/one-commit"]
     guard names.contains(where: wants) else { return }
@@ -240,7 +241,7 @@ extension Runner {
     return pool
   }
 
-  /// Fetches the same models with three queries and dictionaries.
+  /// Fetches the blogs with three queries, and connects authors and posts through dictionaries.
   private static func fetch(_ db: Database) throws -> [BlogPage] {
     var authors: [Int: BlogAuthor] = [:]
     for row in try GRDB.Row.fetchAll(db, sql: "SELECT id, name FROM author") {

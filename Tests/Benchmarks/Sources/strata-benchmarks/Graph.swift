@@ -53,7 +53,7 @@ final class Node: VersionedModel {
 }
 
 extension Runner {
-  /// Compares the cost per object in a list of a hundred thousand with that in one of a thousand.
+  /// Compares the cost per object in a list of 100,000 objects with the cost per object in a list of 1,000.
   func compareGraphs() throws {
     guard ["grow/graph-encode", "grow/graph-decode"].contains(where: wants) else { return }
     let many = Node.list(100_000), few = Node.list(1000)

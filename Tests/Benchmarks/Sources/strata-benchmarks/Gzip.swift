@@ -1,8 +1,8 @@
 import CBenchmarkZlib
 import Foundation
 
-/// Compresses a peer's bytes into a gzip member with a checksum, with Strata's zlib and default level. The streams are reused
-/// between calls, like Strata's.
+/// Compresses a peer's bytes into a gzip member with a checksum. It uses the same zlib and default level as Strata, and like Strata
+/// it reuses its streams between calls.
 struct Gzip {
   private let deflating: UnsafeMutablePointer<z_stream>
   private let inflating: UnsafeMutablePointer<z_stream>
@@ -45,7 +45,7 @@ struct Gzip {
     return output
   }
 
-  /// The last four bytes contain the size, so one allocation is enough.
+  /// Decompresses a gzip member. Its last four bytes contain the size, so one allocation is enough.
   private func inflated(_ data: Data) throws -> Data {
     guard inflateReset(inflating) == Z_OK else { throw Failure("zlib could not be reset") }
     let size = data.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }

@@ -1,6 +1,6 @@
 import Foundation
 
-// The same models as classes for NSKeyedArchiver. The objects are created before the clock starts.
+// These classes contain the same values as the models, for NSKeyedArchiver. Their objects are created before the clock starts.
 
 final class KeyedMetadata: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }

@@ -10,7 +10,7 @@ extension User: LegacyModel { static var legacyNames: [String] { ["strata_benchm
 extension Metadata: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedMetadata"] } }
 
 extension Runner {
-  /// Compares decoding a keyed archive of Foundation into models with NSKeyedUnarchiver, from the same bytes.
+  /// Compares decoding Foundation's keyed archives into models with using NSKeyedUnarchiver. Both decode the same bytes.
   func compareLegacy(_ tweets: [Tweet]) throws {
     try compareLegacy(tweets, "tweets", "legacy/unarchiver/tweets") { tweets in
       // Without a version, the records would count as version 1 and pass all steps.
@@ -47,7 +47,7 @@ extension Runner {
     }
   }
 
-  /// Compares the cost per model among ten thousand with that among a hundred.
+  /// Compares the cost per model in an archive of 10,000 models with the cost per model in an archive of 100.
   private func compareLegacyGrowth() throws {
     guard wants("grow/legacy") else { return }
     let (many, few) = (10_000, 100)
@@ -61,7 +61,7 @@ extension Runner {
     }
   }
 
-  /// Compares the cost per data object among a hundred thousand with that among a thousand.
+  /// Compares the cost per data object in an archive of 100,000 with the cost per data object in an archive of 1,000.
   private func compareLegacyDataGrowth() throws {
     guard wants("grow/legacy-data") else { return }
     func archive(_ count: Int) throws -> Data {
@@ -79,7 +79,7 @@ extension Runner {
     }
   }
 
-  /// Compares reading property lists with PropertyListSerialization.
+  /// Compares Strata's reading of property lists with that of PropertyListSerialization.
   private func compareLegacyXML() throws {
     let reader = PropertyListReader()
     for (name, format) in [("xml", PropertyListSerialization.PropertyListFormat.xml), ("binary", .binary)] {

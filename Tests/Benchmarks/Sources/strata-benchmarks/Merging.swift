@@ -33,12 +33,12 @@ extension Runner {
     }
   }
 
-  /// Compares merging JSON into a model, and into a list of 100 of which one tenth changed, with decoding the same bytes.
+  /// Compares merging JSON with decoding the same bytes. It merges into one model, and into 100 models of which one tenth changed.
   private func compareMergingOfJSON() throws {
     guard ["merge/json-one", "merge/json-list"].contains(where: wants) else { return }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
-    // Dates with whole seconds, because JSONDecoder reads only these in this form.
+    // The dates have whole seconds, because JSONDecoder's `.iso8601` strategy reads no fractions.
     let models = Small.make(100).map { model in
       var model = model
       model.createdAt = Date(timeIntervalSinceReferenceDate: model.createdAt.timeIntervalSinceReferenceDate.rounded())
@@ -83,7 +83,7 @@ extension Runner {
 }
 
 extension Small {
-  /// The models, every `step`th one with a different name and score.
+  /// Returns the models. Every `step`th model has a different name, and also a different score with the default mark.
   ///
   /// The result is decoded, so that it shares no memory with the source.
   static func changed(_ models: [Small], every step: Int, by mark: String = "refreshed") throws -> [Small] {

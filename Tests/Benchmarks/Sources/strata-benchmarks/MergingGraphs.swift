@@ -2,8 +2,8 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// Compares the cost per object of a graph that all sides edited, and per key of a flat object, among a hundred thousand with
-  /// that among a thousand.
+  /// Compares the cost of merging at a size of 100,000 with the cost at a size of 1,000: per object of a graph that both sides
+  /// edited, and per key of a flat object.
   func compareMergingOfGraphs() throws {
     try compareGraphs("grow/merge-graph", Crowd.linked)
     try compareGraphs("grow/merge-chain", Crowd.chain)
@@ -30,7 +30,7 @@ extension Runner {
       guard report.conflicts.count == (size + 69) / 70, local.people.count(where: { $0.name == "server" }) > 0 else {
         throw Failure("\(name) did not merge: \(report.conflicts.count) conflicts")
       }
-      // A second merge compares everything and changes nothing.
+      // Edits the objects back first, because otherwise a second merge would change nothing.
       runs.append {
         local.edit(every: 10, "p")
         local.edit(every: 7, "local")
@@ -67,7 +67,7 @@ private final class Crowd: DescribedModel {
     return crowd
   }
 
-  /// Only the previous person refers to each person.
+  /// Each person refers only to the next one.
   static func chain(_ count: Int) -> Crowd {
     let crowd = Crowd()
     crowd.people = (0..<count).map { Person(id: $0, name: "p", others: []) }
@@ -97,7 +97,7 @@ private final class Person: DescribedModel {
     make: { Person(id: $0, name: $1, others: $2) })
 }
 
-/// Flat objects of which each side changed some keys.
+/// Three versions of a flat object. The local side and the server each changed some keys.
 private struct FlatSides {
   private let base: ArchiveValue
   private let local: ArchiveValue

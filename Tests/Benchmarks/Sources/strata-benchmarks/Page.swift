@@ -1,8 +1,8 @@
 import Foundation
 import StrataCore
 
-// A server's page as models that decode its own bytes. Both sides have fields of the same names. The dates have an unusual form,
-// so both sides decode them as text.
+// These models decode the original bytes of a server's page. Both sides have fields of the same names. The dates have an unusual
+// form, so both sides decode them as text.
 
 /// The page of `json/tweets/simdjson-twitter.json`.
 struct Page: VersionedModel, Codable, Equatable, Sendable {

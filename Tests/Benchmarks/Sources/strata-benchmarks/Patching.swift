@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// Compares the cost per operation of a JSON Patch among a hundred thousand with that among a thousand.
+  /// Compares the cost per operation in a JSON Patch of 100,000 operations with the cost per operation in one of 1,000.
   func comparePatches() throws {
     for (name, make) in [("", PatchedDocument.keyed), ("-list", PatchedDocument.list)] {
       guard ["grow/patch" + name, "grow/patch-make" + name].contains(where: wants) else { continue }
@@ -27,7 +27,7 @@ extension Runner {
   }
 }
 
-/// Two documents and the patch between them, with an operation per key or element.
+/// Two documents and the patch between them. The patch has one operation per key or element.
 private struct PatchedDocument {
   let old: ArchiveValue
   let new: ArchiveValue
@@ -41,7 +41,7 @@ private struct PatchedDocument {
     }
   }
 
-  /// An object of which one key in ten is removed, one is added, and the others change.
+  /// Returns two versions of an object. In ten operations, one removes a key, one adds a key, and eight change a value.
   static func keyed(_ count: Int) throws -> PatchedDocument {
     func object(_ places: some Sequence<Int>, _ value: (Int) -> ArchiveValue) -> ArchiveValue {
       .object(ArchiveObject(places.map { .init(key: "key \($0)", value: value($0)) }))
@@ -51,7 +51,7 @@ private struct PatchedDocument {
       object(0..<count - tenth) { .integer($0) }, object(tenth..<count) { .integer($0 + 1) }, count)
   }
 
-  /// A list of objects that all change inside.
+  /// Returns two versions of a list of objects. All of the objects change inside.
   static func list(_ count: Int) throws -> PatchedDocument {
     func list(_ name: String) -> ArchiveValue {
       .array((0..<count).map { ["id": .integer($0), "name": .string("\(name) \($0)")] })

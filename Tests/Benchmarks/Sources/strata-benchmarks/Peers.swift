@@ -3,12 +3,12 @@ import StrataCore
 import StrataLegacy
 import SwiftProtobuf
 
-/// A coder's work on a set of models. Everything that it needs is created before the clock starts.
+/// A coder that encodes and decodes a set of models. Everything that it needs is created before the clock starts.
 struct Peer {
   let name: String
   let encode: () throws -> Data
   let decode: (Data) throws -> Void
-  /// Whether decoding results in the source.
+  /// Whether decoding returns the original models.
   let isRight: (Data) throws -> Bool
 
   static func json<M: Codable & Equatable>(_ models: [M]) -> Peer {

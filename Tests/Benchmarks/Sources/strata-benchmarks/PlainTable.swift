@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import SwiftProtobuf
 
-/// A handwritten alternative to a store, with the same columns, indexes and settings, and models as blobs.
+/// A handwritten alternative to a store. It has the same columns, indexes and settings, and stores models as blobs.
 struct PlainTable {
   enum Coding { case protobuf, strata }
 
@@ -90,7 +90,7 @@ extension Small {
 }
 
 extension SnapshotStore {
-  /// Saves models under keys in one transaction.
+  /// Saves each model under its own key, all in one transaction.
   func save(_ models: [Small], prefix: String) throws {
     try write { transaction in
       for model in models { try transaction.save(model, as: "\(prefix)\(model.id)", author: "ann") }

@@ -11,7 +11,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A server's post: an entity, and also Codable and a row for the handwritten side.
+/// A server's post. It is an entity, and the handwritten side uses it as a Codable type and as a row.
 struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable {
   var id: Int
   var title: String
@@ -25,7 +25,7 @@ struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable
     make: { ServedPost(id: $0, title: $1, score: $2, isOpen: $3, author: $4) })
   static let entityMapping = EntityMapping(table: "post")
 
-  /// Every tenth post has a different text in each round.
+  /// Returns the posts as JSON. Every tenth post has a different title in each round.
   static func list(round: Int) throws -> Data {
     let posts = (0..<10_000).map { id in
       ServedPost(
@@ -36,7 +36,7 @@ struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable
   }
 }
 
-/// A loopback server that returns one of several bodies, or 304 if the client has it.
+/// A loopback server that returns one of several bodies, or status 304 if the client already has that body.
 private final class PostServer: Sendable {
   let bodies: [Data]
   let round = Mutex(0)
@@ -72,7 +72,7 @@ private final class PostServer: Sendable {
 }
 
 extension Runner {
-  /// Compares refreshing 10,000 entities from loopback with fetching and decoding the same bytes and handwritten upserts.
+  /// Compares refreshing 10,000 entities from a loopback server with handwritten code that fetches, decodes and upserts them.
   func compareRefreshing() throws {
     let names = ["refresh/bare", "refresh/bare-first", "refresh/not-modified"]
     guard names.contains(where: wants) else { return }

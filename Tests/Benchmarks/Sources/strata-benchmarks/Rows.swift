@@ -3,7 +3,7 @@ import StrataCore
 import StrataLegacy
 
 extension Runner {
-  /// Compares a set of models with each peer, one row each.
+  /// Compares Strata with each peer on a set of models, with a row for each kind of measurement.
   func compare<M: VersionedModel & Equatable>(_ models: [M], suffix: String, _ peers: [(Peer, skippedDecode: Bool)])
     throws
   {
@@ -73,7 +73,7 @@ extension Runner {
     else { return }
     let models = Small.make(count)
     var peers: [(Peer, Bool)] = []
-    // The time of NSKeyedArchiver grows with the square of the count.
+    // NSKeyedArchiver's time grows with the square of the count.
     if count <= 1000 { peers.append((.keyed(models), skipsKeyed(String(count), suffix + "keyed"))) }
     if count != 1000 {
       peers += [(.protobuf(models), false), (.json(models), false), (.plist(models), false)]
@@ -110,7 +110,7 @@ extension Runner {
     }
   }
 
-  /// 111,126 pairs of decimals with 16 and 17 digits, like the coordinates of a map.
+  /// Compares coding 111,126 decimals of 16 or 17 digits, which resemble the coordinates of a map.
   func compareDecimals() throws {
     guard ["decimals/encode", "decimals/decode", "decimals/archive", "decimals/unarchive"].contains(where: wants) else {
       return
@@ -151,7 +151,7 @@ extension Runner {
     }
   }
 
-  /// Compares the cost per model among a million with that among a thousand.
+  /// Compares the cost per model in an array of a million models with the cost per model in an array of a thousand.
   func compareGrowth() throws {
     guard ["grow/encode", "grow/decode"].contains(where: wants) else { return }
     let many = Small.make(1_000_000)

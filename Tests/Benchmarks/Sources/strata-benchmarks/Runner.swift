@@ -10,13 +10,13 @@ struct Failure: Error, CustomStringConvertible {
 @inline(never)
 func consume<T>(_ value: T) { withExtendedLifetime(value) {} }
 
-/// Prints a line without buffering, also into a pipe.
+/// Prints a line without buffering, even if the output is a pipe.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
 /// A line of the report.
 struct Row: Codable {
   let name: String
-  /// Seconds per operation, or bytes in rows of sizes.
+  /// Seconds per operation, or bytes if the row compares sizes.
   let ours: Double
   let theirs: Double
   let ratio: Double
@@ -24,13 +24,13 @@ struct Row: Codable {
   let maximum: Double
 }
 
-/// Times two sides in alternation and stores the results.
+/// Times two sides alternately and stores the results.
 final class Runner {
   private let rounds: Int
   private let filter: String?
   private(set) var rows: [Row] = []
   private let clock = ContinuousClock()
-  /// The minimum time for which a side runs in each round.
+  /// The minimum time in seconds for which a side runs in each round.
   private let slice = 0.02
 
   init(rounds: Int, filter: String?) {
@@ -83,7 +83,7 @@ final class Runner {
     say(Report.line(row))
   }
 
-  /// Seconds per call.
+  /// Returns the average number of seconds per call.
   private func seconds(_ count: Int, _ work: () throws -> Void) rethrows -> Double {
     let start = clock.now
     for _ in 0..<count { try work() }

@@ -33,7 +33,7 @@ extension Runner {
     try compareReading(100_000)
   }
 
-  /// Compares reading a model by its key among many, and the size of the files.
+  /// Compares reading one model by its key from a store of `count` models, and compares the sizes of the files.
   func compareReading(_ count: Int) throws {
     let folder = try Folder()
     defer { folder.remove() }

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataStore
 
-/// The time of each call of a store on disk with a number of keys.
+/// Measures the time of each call of a store. The store is on disk and contains a given number of keys.
 enum StoreCalls {
   static let argument = "--store-calls"
 
@@ -49,7 +49,7 @@ enum StoreCalls {
     }
   }
 
-  /// Calls for a key, each in its own transaction.
+  /// Measures calls that take a key. Each call has its own transaction.
   private static func keys(_ store: SnapshotStore, _ keys: [String]) throws {
     func each(_ name: String, _ body: (String) throws -> Void) throws {
       try time(name, per: keys.count) { for key in keys { try body(key) } }
@@ -80,7 +80,7 @@ enum StoreCalls {
     try each("delete") { key in try store.write { _ = try $0.delete("other/\(key)") } }
   }
 
-  /// Calls with paging.
+  /// Measures calls that return a page of results.
   private static func pages(_ store: SnapshotStore, _ count: Int, _ middle: String) throws {
     try time("revisions(prefix:), 100 from the middle") {
       consume(try store.read { try $0.revisions(prefix: "small/", after: middle, limit: 100) })
@@ -127,7 +127,7 @@ enum StoreCalls {
     tell("entries, all", 1, ContinuousClock.now - start)
   }
 
-  /// Calls for the whole store.
+  /// Measures calls that process the whole store.
   private static func whole(_ store: SnapshotStore, _ count: Int, _ folder: Folder) throws {
     try time("status") { consume(try store.status()) }
     try time("upgradePlan") { consume(try store.upgradePlan([Small.self])) }

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataStore
 
-/// The cost of a store with many models, and with many revisions of one.
+/// Measures the cost of a store that contains many models, and of one that contains many revisions of a model.
 enum StoreScale {
   static let argument = "--store-scale"
 
@@ -14,7 +14,7 @@ enum StoreScale {
     for revisions in [1000, 10_000, 100_000] { try measureLength(revisions) }
   }
 
-  /// The number of 4 KB pages that opening a store and reading the first value takes.
+  /// Prints how many 4 KB pages are read when a store is opened, and how many when its first value is read.
   private static func measureOpening(_ count: Int) throws {
     let folder = try Folder()
     defer { folder.remove() }
@@ -36,7 +36,7 @@ enum StoreScale {
     try again.close()
   }
 
-  /// A hundred revisions of 10 KB.
+  /// Prints how many bytes of the file a hundred revisions of 10 KB take.
   private static func measureHistory() throws {
     for texts in [1, 3] {
       let folder = try Folder()
@@ -62,7 +62,7 @@ enum StoreScale {
     }
   }
 
-  /// The cost of listing and pruning by the length of a history.
+  /// Prints the cost of saving, listing and pruning a revision in a history of the given length.
   private static func measureLength(_ count: Int) throws {
     let folder = try Folder()
     defer { folder.remove() }
@@ -87,7 +87,7 @@ enum StoreScale {
     try store.close()
   }
 
-  /// The number of bytes that this process has read from files.
+  /// Returns the number of bytes that this process has read from files.
   private static func bytesRead() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
     guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("rchar:") }),
@@ -97,7 +97,7 @@ enum StoreScale {
   }
 }
 
-/// The size of the journal under continuous reading.
+/// Measures the size of the journal while other threads read continuously.
 enum StoreJournalSize {
   static let argument = "--store-journal"
 
@@ -107,7 +107,7 @@ enum StoreJournalSize {
     let url = folder.file("store")
     let store = try SnapshotStore(url: url)
     try store.save(Small.make(1000), prefix: "small/")
-    // Each reader keeps its transaction open until another one has begun, so that there is always one.
+    // Each reader keeps its transaction open until another one has begun, so that a read transaction is always open.
     let isDone = DispatchSemaphore(value: 0), ended = DispatchGroup()
     let readers = 4
     for _ in 0..<readers {

@@ -1,13 +1,13 @@
 import Foundation
 import StrataCore
 
-/// The peak memory of writing and reading a stream.
+/// Measures the peak memory of writing and reading a stream.
 enum StreamMemory {
   static let argument = "--stream-memory"
 
   /// Writes a stream of `count` models to a file, reads it back, and prints the memory of the process.
   ///
-  /// Each model is created when it is written and released after it was read, so only the stream can grow.
+  /// Each model is created when it is written and released after it is read, so only the stream itself can use more memory.
   static func run(_ count: Int) async throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-stream-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: url) }

@@ -10,8 +10,8 @@ extension Tweet: Migratable {
       .move("resultType", to: "metadata.resultType", creating: .init("Metadata", version: 1)),
       .move("isoLanguageCode", to: "metadata.isoLanguageCode")))
 
-  /// An archive of the tweets in the form of version 1: dates are seconds since 1970, the metadata's fields are in the tweet, the
-  /// count has a different name, there are no symbols, and there is a key that was dropped later.
+  /// Returns an archive of the tweets in the form of version 1. Dates are seconds since 1970, the tweet itself contains the
+  /// metadata's fields, the count has a different name, empty symbols are missing, and `geo`, which was dropped later, is present.
   static func versionOneArchive(_ tweets: [Tweet]) throws -> Data {
     let today = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(tweets))
     return try ArchiveEncoder().encode(.array((today.arrayValue ?? []).map { try downgraded($0) }) as ArchiveValue)
@@ -25,7 +25,7 @@ extension Tweet: Migratable {
       record["createdAt"] = .int(Int64(date.timeIntervalSince1970))
     }
     record["geo"] = .null
-    // Only a key that the step sets may be missing. The few tweets with symbols keep them.
+    // The step sets missing symbols to an empty list, so only that value may be removed. The few tweets with symbols keep them.
     if record["symbols"] == [] { record["symbols"] = nil }
     record["resultType"] = tweet["metadata"]?["resultType"]
     record["isoLanguageCode"] = tweet["metadata"]?["isoLanguageCode"]

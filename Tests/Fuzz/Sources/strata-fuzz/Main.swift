@@ -20,7 +20,7 @@ enum Main {
       var count = CommandLine.argc - 1
       CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
       var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1
-      // SwiftPM renames main, which conflicts with libFuzzer's main, so its driver is called directly.
+      // SwiftPM renames main, which conflicts with libFuzzer's own main, so libFuzzer's driver is called directly.
       exit(runDriver(&count, &arguments, testOneInput))
     #else
       for path in CommandLine.arguments.dropFirst(2) { Main.run(try Data(contentsOf: URL(filePath: path))) }

@@ -4,9 +4,10 @@ import OrderedCollections
 import Strata
 import StrataStore
 
-// Models whose fields have attributes, each with its own oracle: policies, paths and transformers, steps, rules, relations.
+// These models have fields with attributes. There is an oracle for each topic: policies, paths and transformers, steps, rules and
+// relations.
 
-/// A field with each policy.
+/// A model with a field for each policy.
 @Model(version: 1)
 struct Ruled: Hashable {
   @Field(merge: .sumOfDeltas) var count: Int? = 0
@@ -44,7 +45,7 @@ struct Ruled: Hashable {
   }
 }
 
-/// A model with such fields at several nested places.
+/// A model that contains ``Ruled`` in a field, in a dictionary and in list elements.
 @Model(version: 1)
 struct RuledBox: Hashable {
   var inside = Ruled()
@@ -61,7 +62,7 @@ struct RuledItem: Hashable {
   var ruled = Ruled()
 }
 
-/// The result of a policy for three values, or two without a base, from the tables in Docs/Merging.md.
+/// Determines the result of a policy for three values, or for two if there is no base. It follows the tables in Docs/Merging.md.
 struct PolicyOracle<T: Equatable> {
   let base: T?, local: T, server: T
 
@@ -97,7 +98,7 @@ extension Ruled {
     }
     func shown(_ set: Set<Int>) -> String { "\(set.sorted())" }
     func appended() -> [Int] {
-      // A common beginning of both additions occurs once.
+      // If both additions begin with the same elements, the result contains these only once.
       let common = Array(zip(local.log, server.log).prefix { $0 == $1 }.map(\.0))
       let oracle = PolicyOracle(base: base?.log, local: local.log, server: server.log)
       return oracle.sides(
@@ -110,7 +111,7 @@ extension Ruled {
       let (bases, heres, theres) = (split(base), split(here), split(there))
       let mine = bases.indices.filter { bases[$0] != heres[$0] && heres[$0] != theres[$0] }
       let others = bases.indices.filter { bases[$0] != theres[$0] && heres[$0] != theres[$0] }
-      // Undefined: an equal change next to different ones leaves open which lines are adjacent.
+      // The result is undefined if an equal change is next to different ones, because it is open which lines are adjacent.
       if bases.indices.contains(where: { bases[$0] != heres[$0] && heres[$0] == theres[$0] }), here != there,
         here != base, there != base
       {
@@ -130,7 +131,7 @@ extension Ruled {
         case (let before, let here?, let there?):
           let name = PolicyOracle(base: before?.name, local: here.name, server: there.name)
           let part = PolicyOracle(base: before?.part.name, local: here.part.name, server: there.part.name)
-          // Added by both sides. Without a base the server's element is used, otherwise there is a conflict.
+          // Without a base, the server's element is used. With a base, there is a conflict if both sides added the element.
           let decided =
             base == nil
             ? (there.name, there.part.name)

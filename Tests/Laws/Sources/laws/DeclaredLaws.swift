@@ -45,7 +45,7 @@ struct DeclaredLaws {
 
   // MARK: Policies
 
-  /// Each policy merges three values as its table states, from every source, and reports it correctly.
+  /// From every source, each policy merges three values as its table states, and the report is correct.
   private mutating func policies() {
     let base = Ruled.sample(&random), local = Ruled.sample(&random)
     // Both sides may have made the same change.
@@ -69,7 +69,7 @@ struct DeclaredLaws {
             let isChanged = found != local.shown[place]
             if isChanged, !report.changedKeys.contains(key) { laws.add(.policy, "Ruled.\(key)", "no line: \(shown)") }
           }
-          // The server's order applies to the items that the server's two lists contain.
+          // The items that the server's list contains are in the server's order.
           let listed = value.items.map(\.id).filter { id in server.items.contains { $0.id == id } }
           if known == nil, listed != server.items.map(\.id) {
             laws.add(.policy, "Ruled.items", "\(server.items.map(\.id)) became \(value.items.map(\.id))")
@@ -77,7 +77,7 @@ struct DeclaredLaws {
           for entry in report.entries where entry.local == entry.server && entry.result == entry.local {
             laws.add(.policy, "Ruled", "a line about what all sides have: \(entry)")
           }
-          // The same fields in nested models have the same result.
+          // Merging the same fields in nested models has the same result.
           var box = RuledBox(local)
           let inner = try box.merge(.json(RuledBox(server).jsonData()), base: known.map { RuledBox($0) })
           for found in box.all where found != value {
@@ -107,7 +107,7 @@ struct DeclaredLaws {
     func number(_ number: Int) -> JSONTree { .number("\(number)") }
     func optional(_ text: String?) -> JSONTree { text.map { .text($0) } ?? .null }
     let either = random.below(2) == 0 ? "new" : "old"
-    // A server's document, sometimes with unknown keys.
+    // The server's document sometimes contains unknown keys.
     let extra = random.below(2) == 0
     var members: [JSONTree.Member] = [
       .init(
@@ -139,7 +139,7 @@ struct DeclaredLaws {
       let adapter = try JSONAdapter<Shaped>(unknownKeys: .capture)
       for read in [try Shaped(fromJSON: data), try adapter.decode(data), try adapter.decode(JSONReader().read(data))] {
         var plain = read
-        // This field is written but never read. Unknown fields are kept, so its value remains.
+        // `secret` is written but never read, and unknown keys are captured, so both are set to the expected values.
         plain.secret = expected.secret
         plain.unknownFields = UnknownFields()
         laws.add(
@@ -163,7 +163,7 @@ struct DeclaredLaws {
         laws.add(.shaped, "Shaped", "\(tree?.text ?? ""): no \(wanted?.text ?? "")")
       }
       laws.add(.shaped, "Shaped", try adapter.decode(written).point == expected.point ? nil : "\(tree?.text ?? "")")
-      // An archive keeps the value, and a merge changes it.
+      // An archive preserves the value, and a merge into a new value results in it.
       laws.add(
         .shaped, "Shaped.archive",
         try ArchiveDecoder().decode(Shaped.self, from: ArchiveEncoder().encode(read)) == read ? nil : "\(read)")
@@ -171,7 +171,7 @@ struct DeclaredLaws {
       try other.merge(.json(data))
       var plain = other
       (plain.secret, plain.unknownFields) = (expected.secret, UnknownFields())
-      // In a new value, `missing` decides.
+      // A merge uses the values for a missing key and for null only in new models, so these fields aren't compared.
       plain.missing = expected.missing
       plain.nullable = expected.nullable
       laws.add(
@@ -219,7 +219,7 @@ struct DeclaredLaws {
         return try transaction.value(Grown.self, for: "old")
       }
       laws.add(.steps, "Grown", value == expected ? nil : "\(record) in a store became \(String(describing: value))")
-      // A record that lacks a key of a step, or that has both keys, is rejected.
+      // A record is rejected if it lacks a key of a step, or if it has both the old and the new key.
       for key in [version == 1 ? "name" : "title", version < 3 ? "city" : "home"] {
         guard version == 1 || key == "city" else { continue }
         var fewer = record

@@ -83,7 +83,7 @@ final class Link: DescribedModel {
       return link
     })
 
-  /// The reachable objects as numbers. Each object occurs once.
+  /// The reachable objects as text. If an object occurs again, the text contains only its number.
   var shape: String {
     var seen: [ObjectIdentifier: Int] = [:]
     func text(_ link: Link) -> String {

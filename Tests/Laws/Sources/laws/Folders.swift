@@ -3,8 +3,8 @@ import GRDB
 import Strata
 import StrataStore
 
-// A tree in rows: folders refer to folders, names are unique within a folder, leaves have a primary key of two columns, and every
-// kind of relation, removal and order occurs.
+// The rows of these models form a tree. Folders refer to folders, names are unique within a folder, leaves have a primary key of
+// two columns, and every kind of relation, removal and order occurs.
 
 @Model(version: 1)
 class Folder: ModelHierarchy {
@@ -81,7 +81,7 @@ struct FolderPlan: Equatable, CustomStringConvertible {
       PRIMARY KEY (folderID, markID));
     """
 
-  /// A tree with folder 1 as its root. Folders, drawers and notes occur once, and an identifier always belongs to one class.
+  /// Returns a tree whose root is folder 1. Folders, drawers and notes occur once, and an identifier always belongs to one class.
   static func sample(_ random: inout SeededRandom) -> FolderPlan {
     var ids = (2...6).filter { _ in random.below(4) > 0 }.shuffled(using: &random)
     var notes = (1...6).shuffled(using: &random)
@@ -164,8 +164,8 @@ struct FolderPlan: Equatable, CustomStringConvertible {
 }
 
 extension DeclaredLaws {
-  /// Saving a tree over another one stores the new tree, wherever its parts moved. The rest of the old one follows the removal
-  /// rules.
+  /// If a tree is saved over another one, the new tree is stored, no matter where its parts moved. The removal rules apply to the
+  /// rest of the old tree.
   mutating func folders() {
     let plans = (0..<3).map { _ in FolderPlan.sample(&random) }
     do {
@@ -215,7 +215,7 @@ extension DeclaredLaws {
         }
         expected = dated(expected)
         try check("document over \(plans[2])", expected)
-        // The row determines the class of the object, and the document contains a value for that class's own field.
+        // The row determines the class of the object. If the document contains a value for that class's own field, the value is stored.
         for (id, drawer) in sent.sorted(by: { $0.key < $1.key }) {
           let found = try Int.fetchOne(db, sql: "SELECT drawer FROM folder WHERE id = ?", arguments: [id])
           add(.folders, "Drawer", found == drawer ? nil : "a document with \(drawer as Any) left \(found as Any)")

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// Types that are only Codable, written by hand in every way that Codable allows. Foundation's coders are the oracle.
+// These types are only Codable. Their handwritten code uses every way that Codable allows. Foundation's coders are the oracle.
 
 /// Uses each container, keys in nested containers, a superclass's coder, and values of every kind.
 struct Foreign: Codable, Hashable {
@@ -15,7 +15,7 @@ struct Foreign: Codable, Hashable {
     case number(Int), text(String), list([Int])
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
-      // `try?` because a scalar of a different kind is decoded as the next form.
+      // Uses `try?`, because a value that isn't a number is decoded as text or as a list next.
       if let number = try? container.decode(Int.self) {
         self = .number(number)
       } else if let text = try? container.decode(String.self) {
@@ -187,7 +187,7 @@ extension DeclaredLaws {
       return isSame(other)
     }
     expect("equality") { value.isEqual(to: try value.copy()) }
-    // Foundation reads the written value, and the library reads Foundation's.
+    // Foundation reads the JSON that the library writes, and the library reads Foundation's JSON.
     expect("Foundation's JSON") {
       let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
       (encoder.dateEncodingStrategy, decoder.dateDecodingStrategy) = (.iso8601, .iso8601)
@@ -223,9 +223,9 @@ extension DeclaredLaws {
     } catch { add(.codable, "Derived", "\(error)") }
   }
 
-  /// If Foundation rejects a value of the wrong type, the library rejects it with its path, from an archive and from JSON.
+  /// If Foundation rejects a value of the wrong type, the library rejects it with its path, in JSON text and in a JSON value.
   private mutating func wrong(_ source: inout Source) {
-    // An empty array counts as an empty dictionary, which Foundation rejects.
+    // The library reads an empty array as an empty dictionary, but Foundation rejects it. That case is skipped below.
     let all: [Foreign.CodingKeys] = [
       .flag, .byte, .wide, .small, .real, .text, .list, .table, .uuid, .nested, .mood, .bySize,
     ]
@@ -241,7 +241,7 @@ extension DeclaredLaws {
       let data = try JSONWriter().write(.object(object))
       let decoder = JSONDecoder()
       decoder.dateDecodingStrategy = .iso8601
-      let theirs = try? decoder.decode(Foreign.self, from: data)  // The oracle decides whether it is rejected.
+      let theirs = try? decoder.decode(Foreign.self, from: data)  // The oracle decides whether the value is rejected.
       let whole = Data(#"{"one":"#.utf8) + data + Data("}".utf8)
       for (way, read) in [
         ("text", { try Abroad(fromJSON: whole) }),

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// The forms of a value in JSON and in an archive, derived from the documentation and not from the library.
+// The forms of a value in JSON and in an archive. They are derived from the documentation and not from the library.
 
 extension Plain {
   /// The value as an object key, or `nil` if it cannot be one.
@@ -87,7 +87,7 @@ extension Plain {
     }
   }
 
-  /// The value in an archive, with models as records.
+  /// Returns the value as an archive contains it. Models are records.
   func archived(inOldForm isOld: Bool = false) -> ArchiveValue {
     func dictionary(_ pairs: [(Plain, Plain)]) -> ArchiveValue {
       let keys = pairs.map { pair -> String? in
@@ -120,7 +120,7 @@ extension Plain {
 }
 
 extension PlainModel {
-  /// The model as a record of the current version, or of version 1 including all nested models.
+  /// Returns the model as a record of the current version. In the old form, it and all nested models are of version 1.
   func record(inOldForm isOld: Bool = false) -> ModelRecord {
     var record = ModelRecord(
       typeName: kind.name, modelVersion: isOld ? 1 : kind.version,

@@ -9,7 +9,7 @@ extension Trial {
     cut()
   }
 
-  /// A body with some changed bytes throws or decodes to a value that survives a round trip. Nothing traps.
+  /// Decoding a body with some changed bytes throws or returns a value that survives a round trip. It never traps.
   private mutating func damaged() {
     let value = sample(isAny: true)
     var random = SeededRandom(seed: seed &+ 0xDA)
@@ -40,14 +40,14 @@ extension Trial {
           let same = again.plainFields == made.plainFields
           add(.damaged, H.kind.name, same ? nil : "\(Self.hex(other)) is read, and not the same again")
         } catch let error as ArchiveError {
-          // Text that isn't a URL, and keys with the same spelling, are decoded and rejected when they are encoded.
+          // The decoder accepts text that isn't a URL, and keys with the same spelling. The encoder rejects both.
           let isRefused = [.notEncodable, .limitExceeded].contains(error.code)
           add(.damaged, H.kind.name, isRefused ? nil : "\(Self.hex(other)): \(error)")
         } catch { add(.damaged, H.kind.name, "\(error)") }
       } else {
         add(.damaged, H.kind.name, nil)
       }
-      // Decoded without types.
+      // Decodes the same bytes without types.
       if let made = decoded(ArchiveValue.self), let again = try? ArchiveEncoder().encodeBody(made) {
         let same =
           try? ArchiveEncoder().encodeBody(ArchiveDecoder().decodeBody(ArchiveValue.self, from: again)) == again
@@ -74,7 +74,7 @@ extension Trial {
         }
         let written = try? ArchiveEncoder(limits: limits).encodeBody(value)
         let read = try? ArchiveDecoder(limits: limits).decodeBody(H.self, from: body)
-        // The number of values depends on how a reader decodes them. The encoder counts the largest number.
+        // The number of values depends on how a reader decodes them. The encoder counts the largest possible number.
         let isRefused = written == nil && (read == nil || kind == 3)
         let agrees = isRefused || (written == body && read != nil)
         add(
@@ -84,7 +84,7 @@ extension Trial {
     }
   }
 
-  /// Salvage of a truncated archive returns exactly the models that are complete before the cut.
+  /// Salvaging a truncated archive returns exactly the models that are complete before the cut.
   private mutating func cut() {
     let values = (0..<3).map { sample(isAny: true, other: $0) }
     guard !H.types.contains(where: { type in ["Thing", "Being", "Bare"].contains { type.type.contains($0) } }) else {

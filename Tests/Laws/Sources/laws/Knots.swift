@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataStore
 
-// Objects with arbitrary references: shared objects, cycles, and references to themselves.
+// These objects have arbitrary references. There are shared objects, cycles, and objects that refer to themselves.
 
 @Model(version: 1)
 class Knot {
@@ -30,7 +30,7 @@ enum Tied {
 extension Knot: ModelHierarchy { static var subclasses: [any VersionedModel.Type] { [Bow.self] } }
 
 extension Knot {
-  /// The root of some objects with arbitrary references to each other.
+  /// Returns the first of some objects that refer to each other arbitrarily.
   static func sample(_ random: inout SeededRandom) -> Knot {
     let knots = (0..<(1 + random.below(7))).map { random.below(3) == 0 ? Bow(number: $0) : Knot(number: $0) }
     for knot in knots {
@@ -41,8 +41,8 @@ extension Knot {
       if random.below(2) == 0 { knot.back = random.oneOf(knots) }
       (knot as? Bow)?.colour = random.oneOf(["red", "blue"])
     }
-    // Breaks cycles of unreachable objects, which would never be released, and clears weak references to them, which archives
-    // omit.
+    // Breaks cycles of unreachable objects, because these would never be released. Clears weak references to such objects, because
+    // archives omit these references.
     let reached = knots[0].reached
     for knot in knots where !reached.contains(ObjectIdentifier(knot)) { knot.cut() }
     for knot in knots where knot.back.map({ !reached.contains(ObjectIdentifier($0)) }) ?? false { knot.back = nil }
@@ -100,7 +100,7 @@ extension Knot {
 }
 
 extension DeclaredLaws {
-  /// The identity of objects, also in cycles, is preserved by each form of copying.
+  /// Each form of copying preserves the identity of objects, also in cycles.
   mutating func graphs() {
     let knot = Knot.sample(&random), other = Knot.sample(&random)
     let (shape, otherShape) = (knot.shape, other.shape)
@@ -135,14 +135,14 @@ extension DeclaredLaws {
     } else {
       add(.graph, "Tied", "is not copied")
     }
-    // A merge takes the other's state and leaves the other unchanged.
+    // Merging the original into its copy changes nothing, and both are equal.
     do {
       let copy = try ArchiveDecoder().decode(Knot.self, from: ArchiveEncoder().encode(knot))
       try copy.mergeValues(from: knot)
       add(.graph, "Knot", copy.shape == shape ? nil : "merged with itself: \(shape) became \(copy.shape)")
       add(.graph, "Knot", copy.isEqual(to: knot) ? nil : "is not equal to its copy: \(shape)")
       let isSame = knot.isEqual(to: other) == (shape == otherShape)
-      // Graphs of different shapes may unroll to the same values.
+      // Graphs of different shapes may unroll to the same values, so only graphs with different numbers of objects are checked.
       if shape != otherShape, knot.shape.count != other.shape.count {
         add(.graph, "Knot", isSame ? nil : "\(shape) is \(otherShape)")
       }

@@ -149,7 +149,7 @@ struct Trial<H: Holder> {
     let old = PlainModel(kind: H.kind, fields: [key: part]).record(inOldForm: true)
     let upgraded = merge(.absentOld, key, type, part, expected, shown) { try $0.merge(.record(old)) }
     mergeRow(key, type, part, expected, shown, tree)
-    // A merge of untyped values has trees without object identity.
+    // A merge of untyped values works on trees, which have no object identity.
     if Self.compared.count == H.types.count, let local = try? sample().archivedTree {
       _ = merge(.absentMerger, key, type, part, expected, shown) { value in
         let (merged, report) = try Merger(models: [H.self]).merge(.record(record), into: local)
@@ -161,7 +161,7 @@ struct Trial<H: Holder> {
     if !sides.contains(nil) {
       add(.sourcesAgree, type, Set(sides).count == 1 ? nil : shown)
     }
-    // A merge patch sets keys of objects. It cannot replace a case with another, or a value that merges don't look into.
+    // A merge patch sets keys of objects. It cannot replace an enum case, or a value that merges don't look into.
     if !part.hasModelsInLists, !part.hasNullInDictionary, !part.holdsChoices, !part.holdsOpaque {
       _ = merge(.absentPatch, key, type, part, expected, shown) { try $0.merge(.mergePatch(data)) }
     }
@@ -213,7 +213,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// A row merges a document like a value does.
+  /// Merging a document into a row has the same result as merging it into a value.
   private mutating func mergeRow(
     _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String, _ tree: JSONTree
   ) {
@@ -252,7 +252,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Elements take their incoming positions.
+  /// A merge moves elements to the positions that they have in the document.
   private mutating func positions(_ key: String, _ type: String, _ here: Plain, _ there: Plain) {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x99))
     let moved = mixer.move(here, adding: there)
@@ -263,7 +263,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// An incoming object of a subclass changes the class of the object. Keys that the document lacks are kept.
+  /// If the incoming object is of a subclass, the existing object changes its class. Keys that the document lacks are kept.
   private mutating func subclass(_ key: String, _ type: String, _ here: Plain) {
     let other = here.withSubclasses
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x55))
@@ -309,7 +309,7 @@ struct Trial<H: Holder> {
     _ = merge(.ownModel, key, type, here, here, here.shown) { try $0.mergeValues(from: value) }
   }
 
-  /// A merge with a base, which is the value before a local edit.
+  /// Checks a merge with a base. The base is the value before a local edit.
   private mutating func withBase(
     _ key: String, _ type: String, _ here: Plain, _ there: Plain, _ part: Plain, _ data: Data
   ) {
@@ -318,10 +318,10 @@ struct Trial<H: Holder> {
     guard !before.repeatsIdentity, let tree = before.jsonTree,
       let base = try? H(fromJSON: Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8))
     else { return }
-    // A list without identities is one value, and an incomplete one cannot be compared with its base.
+    // A list whose elements have no identity is merged as one value. If it is incomplete, it cannot be compared with its base.
     guard !part.listsAnonymousModels, !here.listsAnonymousModels, !before.listsAnonymousModels else { return }
     guard ![part, here, before].contains(where: \.listsChoices) else { return }
-    // Both sides may have replaced a null by a model. In that case the positions of the elements conflict.
+    // Both sides may have replaced a null with a model. In that case, the positions of the elements conflict.
     guard !(before.listsNull && before.holdsIdentities) else { return }
     let shown = "\(here.shown) and \(String(decoding: data, as: UTF8.self)) from \(before.shown)"
     _ = merge(.withBase, key, type, part, try? Oracle().merged(here, part, base: before), shown) {
@@ -331,7 +331,7 @@ struct Trial<H: Holder> {
     remembered(key, type, part, data, here, before, shown)
   }
 
-  /// The options of a call resolve the conflicts.
+  /// The options of a call decide whether conflicts take the server's value or make the merge fail.
   private mutating func conflicts(
     _ key: String, _ type: String, _ part: Plain, _ data: Data, _ base: H, _ here: Plain, _ before: Plain,
     _ shown: String
@@ -353,8 +353,8 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// A model that remembers the server's state merges as with an explicit base, also after a round trip through an archive. Its
-  /// conflicts can be resolved.
+  /// A model that remembers the server's state is merged as if that state were the base, also after a round trip through an
+  /// archive. Its conflicts can be resolved.
   private mutating func remembered(
     _ key: String, _ type: String, _ part: Plain, _ data: Data, _ here: Plain, _ before: Plain, _ shown: String
   ) {
@@ -389,7 +389,7 @@ struct Trial<H: Holder> {
     } catch { add(.remembered, type, "\(shown): \(error)") }
   }
 
-  /// A repeated merge changes nothing.
+  /// A preview changes nothing and predicts the merge. A repeated merge changes nothing.
   private mutating func repeated(_ key: String, _ type: String, _ data: Data, _ shown: String) {
     var value = sample()
     let (before, preview) = (value.plainFields, try? value.mergePreview(.json(data)))

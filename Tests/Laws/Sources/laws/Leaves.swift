@@ -112,7 +112,7 @@ extension Thing: LawfulModel {
   var plainFields: [String: Plain] { ["id": id.plain, "name": name.plain, "note": note.plain] }
 }
 
-/// A superclass whose values are often of a subclass.
+/// A superclass. Its random values are often instances of a subclass.
 @Model(version: 1)
 class Being: Hashable, JSONTagged, ModelHierarchy {
   let id: Int

@@ -3,7 +3,7 @@ import GRDB
 import Strata
 import StrataStore
 
-// Related entities: shelves have ordered volumes, and labels through a join table.
+// These entities are related. Shelves have ordered volumes, and they have labels through a join table.
 
 @Model(version: 1)
 final class Shelf {
@@ -65,7 +65,7 @@ struct Library: Equatable, CustomStringConvertible {
 
   static func sample(_ random: inout SeededRandom) -> Library {
     var library = Library([])
-    // A volume belongs to one shelf.
+    // A volume belongs to only one shelf.
     var volumes = Array(1...8).shuffled(using: &random)
     for id in 1...3 where random.below(4) > 0 {
       let count = random.below(4)

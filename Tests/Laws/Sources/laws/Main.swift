@@ -101,7 +101,7 @@ extension String {
   fileprivate func leftPadded(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }
 
-/// A model with its laws.
+/// Checks the laws of a model and hides the model's type.
 struct AnyHolder: Sendable {
   let run: @Sendable (UInt64) async -> Results
 

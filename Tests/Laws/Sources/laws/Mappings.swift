@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// Clusters of documents, and valid and invalid mappings.
+// These checks cover clusters of documents, and valid and invalid mappings.
 
 @Model(version: 1)
 struct Disc: Hashable { var radius = 0, note: String? }
@@ -9,7 +9,7 @@ struct Disc: Hashable { var radius = 0, note: String? }
 @Model(version: 1)
 struct Square: Hashable { var side = 0, part = Part() }
 
-/// Fields that are mapped to paths.
+/// A model whose fields are mapped to paths.
 @Model(version: 1)
 struct Mapped: Hashable { var a = 0, b = 0, c = 0 }
 
@@ -141,7 +141,7 @@ extension DeclaredLaws {
 
   // MARK: Mappings
 
-  /// Maps three fields to random paths. A mapping is rejected if two fields have one path, if a path is inside another, or if an
+  /// Maps three fields to random paths. A mapping is rejected if two fields share a path, if a path is inside another, or if an
   /// array has a gap. Otherwise the document has each value at its path.
   mutating func mappings() {
     let pool = ["x", "y", "x.y", "x.z", "l[0]", "l[1]", "l[2]", "l[0].k", "l[1].k", "y.l[0]", "x.y.z"]
@@ -151,7 +151,7 @@ extension DeclaredLaws {
     var isWrong = false
     for (place, one) in steps.enumerated() {
       for (number, other) in steps.enumerated() where number != place && isPrefix(one, of: other) { isWrong = true }
-      // A place that is an array for one field and an object for another.
+      // A place cannot be an array for one field and an object for another.
       for other in steps {
         let common = zip(one, other).prefix { $0 == $1 }.count
         guard common < one.count, common < other.count else { continue }

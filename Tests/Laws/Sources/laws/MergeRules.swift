@@ -56,7 +56,7 @@ struct Making: Hashable {
 }
 
 extension DeclaredLaws {
-  /// The merge rules by number.
+  /// Checks the numbered merge rules.
   mutating func mergeRules() {
     rule6()
     rule7()

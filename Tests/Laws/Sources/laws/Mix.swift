@@ -2,7 +2,8 @@
 struct Mixer {
   var random: SeededRandom
 
-  /// Returns the value with some parts replaced by parts of another value. Models keep their identities, and containers keep their models.
+  /// Returns the value after replacing some parts with parts of another value. Models keep their identities, and containers keep
+  /// their models.
   mutating func mix(_ value: Plain, with other: Plain) -> Plain {
     switch (value, other) {
     case (.model(let value), .model(let other)):
@@ -20,7 +21,7 @@ struct Mixer {
     case (.list(let elements), .list(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
       let mixed = elements.map { others.isEmpty ? $0 : mix($0, with: random.oneOf(others)) }
-      // An ordered set contains no duplicates.
+      // The list may stand for an ordered set, so unique elements must stay unique.
       return Set(elements).count == elements.count && Set(mixed).count < mixed.count ? value : .list(mixed)
     case (.set(let elements), .set(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
@@ -49,7 +50,7 @@ struct Mixer {
       return .choice(choice)
     case .list(let elements):
       let fewer = elements.filter { !isDropped($0) }.map { drop($0) }
-      // An ordered set contains no duplicates.
+      // The list may stand for an ordered set, so unique elements must stay unique.
       return Set(elements).count == elements.count && Set(fewer).count < fewer.count ? value : .list(fewer)
     case .set(let elements): return .set(Set(elements.filter { !isDropped($0) }))
     case .dictionary(let pairs): return .dictionary(pairs.filter { _ in random.below(3) > 0 }.mapValues { drop($0) })
@@ -77,7 +78,7 @@ struct Mixer {
     }
   }
 
-  /// The value without some keys of its models and some labels of its cases.
+  /// Returns the value without some keys of its models and some associated values of its enum cases.
   mutating func thin(_ value: Plain) -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value
@@ -243,7 +244,7 @@ extension Plain {
     }
   }
 
-  /// The value with lists as sets, for merges that don't define the positions of kept elements.
+  /// The value with sets instead of lists, for merges that don't define the positions of kept elements.
   var unplaced: Plain {
     switch unordered {
     case .list(let elements): .set(Set(elements.map(\.unplaced)))
