@@ -1,4 +1,5 @@
-// Names of types of libraries that apps import in addition to Strata. A file that imports both must be able to name either type.
+// These types have the same names as types in other libraries that apps import alongside Strata. A file that imports both modules
+// must be able to name either type.
 
 // GRDB
 open class Record { public init() {} }

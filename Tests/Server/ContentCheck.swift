@@ -35,7 +35,7 @@ struct ContentCheck {
   /// - Throws: ``Problem`` if the content isn't JSON, or isn't an object.
   func object() throws -> ArchiveObject {
     let value: ArchiveValue
-    // Using one of two values with the same key would be a guess.
+    // If a key occurs twice, the intended value is unknown, so the content is rejected.
     do { value = try JSONReader.refusingDuplicates().read(request.body ?? Data()) } catch {
       throw Problem(400, "the content cannot be read: \(ServeError.message(of: error))")
     }

@@ -5,16 +5,16 @@ internal import StrataRemote
 struct Preconditions {
   enum Outcome {
     case hold
-    /// Answered with 304.
+    /// The server responds with 304.
     case notModified
-    /// Answered with 412.
+    /// The server responds with 412.
     case fail
   }
 
   /// The state of the resource before the request.
   struct State {
     let tag: EntityTag
-    /// The time of the last change, or `nil` if it is unknown, as for a list.
+    /// The time of the last change, or `nil` if the resource is a list, for which this time is unknown.
     let modified: Date?
   }
 

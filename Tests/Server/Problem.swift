@@ -5,7 +5,7 @@ internal import StrataRemote
 /// A request that cannot be fulfilled, with the reason (RFC 9457).
 struct Problem: Error {
   let status: Int
-  /// The problem, then the remedy.
+  /// A text that describes the problem and then the remedy.
   let detail: String
   var headers: HTTPHeaders = [:]
 
@@ -30,7 +30,7 @@ struct Problem: Error {
       "type": "about:blank", "title": .string(StatusPhrase.of(status)), "status": .int(Int64(status)),
       "detail": .string(detail),
     ]
-    // Text and a number can always be written.
+    // Writing cannot fail, because the body contains only texts and a number.
     return HTTPResponse(status, headers: headers, body: (try? JSONWriter().write(body)) ?? Data(), url: url)
   }
 }

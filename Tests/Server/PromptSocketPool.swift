@@ -22,7 +22,7 @@ struct PromptSocketPool: AsyncSocketPool {
   func run() async throws { try await pool.run() }
 
   func suspendSocket(_ socket: Socket, untilReadyFor events: Socket.Events) async throws {
-    // A socket without the option is slower. A closed socket fails in the wait.
+    // Errors are ignored: without the option a socket is only slower, and a closed socket fails when it waits.
     try? socket.setValue(true, for: BoolSocketOption(level: Int32(IPPROTO_TCP), name: TCP_NODELAY))
     try await pool.suspendSocket(socket, untilReadyFor: events)
   }

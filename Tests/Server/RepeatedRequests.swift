@@ -2,10 +2,10 @@ internal import Foundation
 internal import StrataCore
 internal import StrataRemote
 
-/// The responses to changes with an `Idempotency-Key`, so that a repeated request is applied once.
+/// Stores the responses to changes that have an `Idempotency-Key`, so that a repeated request is applied only once.
 ///
-/// Failed requests are not remembered, because they changed nothing. The server forgets all responses when it stops, and the
-/// oldest ones beyond a limit.
+/// Failed requests are not remembered, because they changed nothing. The server forgets all responses when it stops. It also forgets
+/// the oldest response when it has more than a limit.
 struct RepeatedRequests: Sendable {
   private static let most = 10_000
 

@@ -27,7 +27,7 @@ struct ResourcePage: Sendable {
     case .range(let offset, let limit):
       let rest = records.dropFirst(offset)
       self.records = limit.map { rest.prefix($0) } ?? rest
-      // Empty parts have no links.
+      // A range without a limit, or with a limit of 0, has no links.
       guard let limit, limit > 0 else { break }
       func link(_ relation: String, _ offset: Int) { links.append((relation, [("offset", offset), ("limit", limit)])) }
       if limit < rest.count { link("next", offset + limit) }

@@ -11,7 +11,7 @@ struct ResourceQuery: Sendable {
     case range(offset: Int, limit: Int?)
   }
 
-  /// The accepted texts for each path. A record must have one of them.
+  /// The accepted texts for each path. A record matches if it has one of the texts at every path.
   private(set) var filters: [(path: String, texts: [String])] = []
   private(set) var window: Window?
 
@@ -60,7 +60,7 @@ struct ResourceQuery: Sendable {
     }
   }
 
-  /// The value for a key, or for the keys of a path with dots.
+  /// Returns the value for a key, or for a path of keys that are separated by dots.
   private static func value(at path: String, in json: ArchiveValue) -> ArchiveValue? {
     if let value = json[path] { return value }
     var value = json

@@ -37,8 +37,8 @@ enum ResourceRoute: Sendable, Hashable {
     }
   }
 
-  /// The members with which records may refer to a list: `project_id` for `projects`, and both `movie_id` and `movy_id` for
-  /// `movies`, because only a dictionary could tell the right singular.
+  /// Returns the names of members that may refer to a list. For `projects`, the name is `project_id`. For `movies`, both `movie_id`
+  /// and `movy_id` are accepted, because only a dictionary could tell which singular is right.
   static func references(to list: String) -> [String] { singulars(list).map { $0 + "_id" } }
 
   private static func singulars(_ plural: String) -> [String] {

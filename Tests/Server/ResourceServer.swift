@@ -4,7 +4,8 @@ internal import StrataRemote
 
 /// Answers requests for lists of records, without a socket. Responses depend only on the arguments.
 ///
-/// The checks follow RFC 9110, section 13.2: first those without the content, then the preconditions, then the content.
+/// The order of the checks follows RFC 9110, section 13.2. Checks that don't need the content come first, then the preconditions,
+/// then the checks of the content.
 struct ResourceServer: Sendable {
   private(set) var lists: [ResourceList]
   let options: ResourceOptions
@@ -33,7 +34,7 @@ struct ResourceServer: Sendable {
     do { response = try checkedAnswer(request) } catch { response = Problem(error).response(url: request.url) }
     response.headers["Date"] = now().httpText
     if request.method == "HEAD" || response.status == 304 {
-      // The length that the content would have (RFC 9110, section 8.6).
+      // The header states the length that the content would have (RFC 9110, section 8.6).
       response.headers["Content-Length"] = String(response.body.count)
       response.body = Data()
     }
@@ -112,7 +113,7 @@ struct ResourceServer: Sendable {
     case .fail: throw Self.preconditionFailed
     case .notModified:
       response.status = 304
-      // Headers that the client's copy already has (RFC 9110, section 15.4.5).
+      // The client's copy already has these headers (RFC 9110, section 15.4.5).
       for name in ["Content-Type", "Last-Modified", "Link"] { response.headers[name] = nil }
       return response
     }

@@ -1,4 +1,4 @@
-/// A storage that keeps lists when the server stops.
+/// A storage that keeps lists after the server stops.
 protocol ResourceStorage: Sendable {
   /// Writes a whole list.
   ///

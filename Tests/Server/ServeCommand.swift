@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
 
-/// `swift run strata-serve`: a server to try refreshing with.
+/// `swift run strata-serve`: a server for trying out refreshes.
 package enum StrataServe {
   /// Parses the arguments of the process and runs the server until it is interrupted.
   package static func main() { ServeCommand.main() }
@@ -56,7 +56,7 @@ struct ServeCommand: ParsableCommand {
     guard 0...1 ~= fail else { throw ValidationError("--fail is from 0 to 1.") }
     if let maxAge, maxAge < 0 { throw ValidationError("--max-age is from 0 on.") }
     if let pageSize, pageSize < 1 { throw ValidationError("--page-size is from 1 on.") }
-    // A header cannot contain other characters (RFC 9110, section 11.2).
+    // A token in a header can contain only visible ASCII characters (RFC 9110, section 11.2).
     if let token, token.isEmpty || !token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
       throw ValidationError("--token is of letters, digits and marks in ASCII, without spaces.")
     }
@@ -82,7 +82,7 @@ struct ServeCommand: ParsableCommand {
     while true {
       switch events.next() {
       case .listening(let port):
-        // Unbuffered, because programs wait for this line.
+        // The line is written without a buffer, because programs wait for it.
         FileHandle.standardOutput.write(
           Data("serving \(lists) at http://127.0.0.1:\(port)\(ResourceRoute.root)\n".utf8))
       case .answered(let line): if !quiet { FileHandle.standardError.write(Data((line.onOneLine + "\n").utf8)) }

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import StrataCore
 
-/// The events of a running server in their order. Only the command's thread, which receives them, writes to the console.
+/// Queues the events of a running server in order. Only the command's thread, which receives them, writes to the console.
 final class ServeEvents: Sendable {
   enum Event: Sendable {
     /// The port on which the server listens.
@@ -10,7 +10,7 @@ final class ServeEvents: Sendable {
     case answered(String)
     /// The server should stop.
     case interrupted
-    /// The server has stopped, with an error if it was not asked to.
+    /// The server has stopped. If it was not asked to stop, there is an error.
     case ended((any Error)?)
   }
 

@@ -1,6 +1,6 @@
-/// Chooses the requests that fail, always the same ones for a seed.
+/// Chooses the requests that fail. The same seed always chooses the same requests.
 struct ServeFaults: Sendable {
-  /// The share of requests that fail, 0 to 1.
+  /// The share of requests that fail, from 0 to 1.
   let share: Double
   private var random: Generator
 

@@ -14,9 +14,9 @@ internal import StrataCore
 
 /// Accepts requests at a port of 127.0.0.1 and passes them to a ``ResourceServer`` one at a time.
 final class ServeListener: Sendable {
-  /// The time for pending responses after a stop request, and the time to send them.
+  /// After a stop request, pending requests have the time `grace` to finish, and their responses are sent within `sending` seconds.
   private static let (grace, sending) = (Duration.seconds(2), 0.1)
-  /// The number of bytes that are read from oversized content, so that its sender can read the response.
+  /// The server reads up to this many more bytes of oversized content, so that the sender can then read the response.
   private static let mostDrained = 64 << 20
 
   private let resources: Mutex<ResourceServer>
@@ -46,19 +46,19 @@ final class ServeListener: Sendable {
       handler: ClosureHTTPHandler { try await self.answer($0) })
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        // An unstructured task, which `stop` ends. Cancelling the current task must not interrupt it.
+        // This task is unstructured, because cancelling the current task must not interrupt it. `stop` ends it.
         let running = Task { try await server.run() }
         group.addTask { try await running.value }
         group.addTask {
           try await server.waitUntilListening(timeout: 600)
           if case .ip4(_, let port) = await server.listeningAddress { self.events.send(.listening(port)) }
-          // Sleeps until it is cancelled.
+          // This child task sleeps until it is cancelled.
           try await Task.sleep(for: .seconds(Double(Int32.max)))
         }
         group.addTask {
-          // Ends only when it is cancelled, which is what is awaited here.
+          // The sleep ends only when this child task is cancelled. Then the server stops.
           try? await Task.sleep(for: .seconds(Double(Int32.max)))
-          // In a cancelled task, pending responses would get no time.
+          // `stop` needs a new task: in a cancelled task, pending requests would have no time to finish.
           await Task { await self.stop(server) }.value
         }
         defer { group.cancelAll() }
@@ -109,7 +109,7 @@ final class ServeListener: Sendable {
       let known = StrataRemote.HTTPRequest(request.method.rawValue, url, headers: headers, body: body)
       response = resources.withLock { $0.answer(known) }
     } else {
-      // A web page can make a browser send requests to a host name of its own that resolves to this machine (DNS rebinding).
+      // A web page can use its own host name, resolve it to this machine, and make a browser send requests to it (DNS rebinding).
       let problem = Problem(421, "the request is for another host; 127.0.0.1 or localhost is needed")
       response = problem.response(url: URL(filePath: "/"))
     }
@@ -126,7 +126,7 @@ final class ServeListener: Sendable {
     return (try? await Task.sleep(for: latency)) != nil
   }
 
-  /// The content of a request. Of oversized content, only a beginning that exceeds the limit is returned.
+  /// Returns the content of a request. If the content is too large, returns only a beginning that exceeds the limit.
   private func content(of request: FlyingFox.HTTPRequest) async throws -> Data {
     var (content, drained) = (Data(), 0)
     for try await part in request.bodySequence {
@@ -140,7 +140,7 @@ final class ServeListener: Sendable {
     return content
   }
 
-  /// The path and the query, also if the target is a whole URL (RFC 9112, section 3.2.2).
+  /// Returns the path and the query of the request's target, which may also be a whole URL (RFC 9112, section 3.2.2).
   private static func target(of request: FlyingFox.HTTPRequest) -> String {
     let target = request.target.rawValue
     guard !target.hasPrefix("/"), let scheme = target.range(of: "://") else { return target }

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import StrataCore
 
-/// The files of a folder, each with the records of a list.
+/// The files of a folder. Each file contains the records of one list.
 struct ServedFolder: ResourceStorage {
   private struct File {
     let path: String
-    /// Whether the file contains an object whose only member is the array, with the name of the list as its key.
+    /// Whether the file contains an object with a single member. Its key is the name of the list, and its value is the array.
     let isWrapped: Bool
     let isPretty: Bool
     var status: FileStatus
@@ -39,7 +39,7 @@ struct ServedFolder: ResourceStorage {
   private mutating func read(_ path: String, as name: String) throws {
     let (data, status) = try ServeError.at(path) {
       let url = URL(fileURLWithPath: path)
-      // Before the content is read, so that a write detects a concurrent change.
+      // The status is read before the content, so that a write detects a concurrent change.
       let status = try OpenFile(reading: url).status()
       return (Data(try AtomicFile.read(url)), status)
     }

@@ -11,7 +11,7 @@ struct URLQueryText {
     parts = query.split(separator: "&").map(String.init)
   }
 
-  /// The decoded names and values in form encoding (WHATWG URL, section 5.1), where a plus is a space.
+  /// The names and values, decoded from form encoding (WHATWG URL, section 5.1), in which a plus is a space.
   var items: [(name: String, value: String)] {
     parts.map { part in
       let name = part.prefix { $0 != "=" }
@@ -19,7 +19,7 @@ struct URLQueryText {
     }
   }
 
-  /// The URL with the numbers in place of the items with the same names, or appended.
+  /// Returns the URL with the given numbers. A number replaces the items with its name, or is appended if there are none.
   func url(with numbers: [(name: String, value: Int)]) -> URL {
     var parts = parts
     for (name, value) in numbers {
@@ -39,7 +39,7 @@ struct URLQueryText {
 }
 
 extension URL {
-  /// The URL with a path of unencoded components, and without a query.
+  /// Returns the URL with a path that consists of the unencoded components, and without a query.
   func replacingPath(_ components: [String]) -> URL {
     var parts = URLComponents()
     parts.scheme = scheme
@@ -49,8 +49,8 @@ extension URL {
     return parts.url ?? self
   }
 
-  /// Percent-encodes all characters that are not unreserved in RFC 3986, section 2.3, and components of dots, which would name a
-  /// parent.
+  /// Percent-encodes all characters except unreserved ones (RFC 3986, section 2.3). Dots are encoded if the component contains nothing
+  /// else, because it could name a parent.
   private static func encoded(_ component: String) -> String {
     let isDots = component.allSatisfy { $0 == "." }
     return component.utf8.map { byte in

@@ -31,7 +31,7 @@ private struct Task: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "task", relations: ["project": .toOne("projectID")])
 }
 
-/// The example of the gist with its own names, through URLSession and a server in a separate process.
+/// Runs the gist's example with its original names. The client uses URLSession, and the server runs in a separate process.
 @Suite("The tasks and projects of the gist with strata-serve")
 struct GistServerTests {
   @Test("G-1, G-2, G-3, G-4: two mappers fetch cached and refreshed tasks and send changes")

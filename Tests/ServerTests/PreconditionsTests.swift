@@ -8,7 +8,7 @@ import Testing
 @Suite("Conditional requests (RFC 9110, section 13)")
 struct PreconditionsTests {
   static let before = "Tue, 14 Nov 2023 22:13:19 GMT"
-  /// The time of the records' change, in seconds.
+  /// The time at which the records were changed, truncated to seconds.
   static let then = "Tue, 14 Nov 2023 22:13:20 GMT"
   static let after = "Tue, 14 Nov 2023 22:13:21 GMT"
 
@@ -80,7 +80,7 @@ struct PreconditionsTests {
       Case(method: method, headers: ["If-None-Match": "@"], status: 412),
       Case(method: method, headers: ["If-None-Match": "W/@"], status: 412),
       Case(method: method, headers: ["If-None-Match": "\"x\""], status: done),
-      // This header applies only to reading.
+      // `If-Modified-Since` applies only to requests that read.
       Case(method: method, headers: ["If-Modified-Since": after], status: done),
     ]
   }

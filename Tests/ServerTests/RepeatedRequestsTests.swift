@@ -19,7 +19,7 @@ struct RepeatedRequestsTests {
     ] as [(String, String, String?, Int)])
   func repeating(method: String, path: String, body: String?, status: Int) throws {
     var headers: HTTPHeaders = ["Idempotency-Key": "\"k\""]
-    // The response to the first request was lost. Its precondition no longer holds.
+    // The retry sends the same ETag, so its precondition no longer holds after the first request has changed the record.
     if method == "PATCH" { headers["If-Match"] = try server.get(path).etag }
     let first = try server.send(method, path, body, headers)
     #expect(first.status == status)
@@ -45,7 +45,7 @@ struct RepeatedRequestsTests {
     #expect(try server.get("/tasks").body == all)
     #expect(try server.send("POST", "/tasks", #"{"title":"New"}"#, ["Idempotency-Key": "j"]).status == 201)
     #expect(try server.ids("/tasks").count == 7)
-    // Reading changes nothing.
+    // A request that only reads ignores the key.
     #expect(try server.get("/tasks", ["Idempotency-Key": "k"]).status == 200)
   }
 

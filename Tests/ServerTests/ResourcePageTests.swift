@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Pages of lists")
 struct ResourcePageTests {
-  /// The links of a response by relation, from the query on.
+  /// Returns the queries of the links in a response, keyed by relation.
   private func links(_ response: HTTPResponse) throws -> [String: String] {
     var links: [String: String] = [:]
     for link in (response.headers["Link"] ?? "").components(separatedBy: ", ") where !link.isEmpty {

@@ -29,9 +29,9 @@ final class ServeProcess {
   let line: String
   let site: Site
 
-  /// Starts the program at a port that the system chooses.
+  /// Starts the program on a port that the system chooses.
   ///
-  /// - Parameter folder: the records, or `nil` for those of Fixtures/remote.
+  /// - Parameter folder: the folder with the records, or `nil` for Fixtures/remote.
   init(_ arguments: String..., folder: String? = nil) throws {
     let fixtures = URL(fileURLWithPath: #filePath).appending(path: "../../../Fixtures/remote").standardized.path
     scratch = try Scratch()
@@ -64,7 +64,7 @@ final class ServeProcess {
     -> HTTPResponse
   { try await site.send(method, path, body, headers) }
 
-  /// Sends a signal and waits for the end of the program.
+  /// Sends a signal and waits until the program ends.
   ///
   /// - Returns: the exit code, or `nil` if a signal ended the program.
   func stop(_ signal: Int32 = SIGTERM) -> Int32? {

@@ -93,13 +93,13 @@ struct ServeProcessTests {
     "After a signal, strata-serve waits a limited time for pending responses and exits cleanly",
     arguments: [(1500, 200), (300_000, 503)])
   func stoppingWhileAnswering(latency: Int, status: Int) async throws {
-    // On a slow machine the request or its response may come too late, so each is attempted several times.
+    // On a slow machine, the request or its response may come too late, so the test makes several attempts.
     var answers: [Int] = []
     for _ in 0..<5 where !answers.contains(status) {
       let server = try ServeProcess("--latency", String(latency))
       let site = server.site
       let waiting = Task { try await site.send("GET", "/tasks") }
-      // The request should have arrived, but not be answered yet.
+      // After one second, the server should have received the request but not answered it.
       try await Task.sleep(for: .seconds(1))
       #expect(server.stop() == 0)
       if case .success(let response) = await waiting.result { answers.append(response.status) }

@@ -22,7 +22,7 @@ final class Served: Sendable {
      {"id": "t5", "title": "Five", "done": true}]
     """
   static let lists = ["projects": #"[{"id": "p1", "name": "First"}, {"id": "p2", "name": "Second"}]"#, "tasks": tasks]
-  /// The modification date of the records of a list.
+  /// The initial modification date of all records.
   static let start = Date(timeIntervalSince1970: 1_700_000_000.75)
 
   private let server: Mutex<ResourceServer>
@@ -36,7 +36,7 @@ final class Served: Sendable {
     try self.init(texts, options: options, faults: faults, storage: storage)
   }
 
-  /// Creates a server with lists of JSON by their names.
+  /// Creates a server with named lists that are given as JSON.
   init(
     _ lists: [(name: String, json: Data)], options: ResourceOptions = ResourceOptions(),
     faults: ServeFaults = ServeFaults(share: 0, seed: 0), storage: (any ResourceStorage)? = nil
@@ -86,7 +86,7 @@ extension HTTPResponse {
     get throws { try JSONReader().read(body) }
   }
 
-  /// Checks that the response is a problem of RFC 9457 with the status, and that its detail contains the fragment.
+  /// Checks that the response is an RFC 9457 problem with the given status, and that its detail contains the fragment.
   func expectProblem(_ status: Int, _ fragment: String? = nil, at location: SourceLocation = #_sourceLocation) throws {
     #expect(self.status == status, "\(text)", sourceLocation: location)
     #expect(headers["Content-Type"] == "application/problem+json", sourceLocation: location)

@@ -70,7 +70,7 @@ struct ServedFolderTests {
     #expect(error.map { ServeCommand.exitCode(for: $0) } == .validationFailure)
   }
 
-  /// The message of the error for a folder.
+  /// Returns the message of the error that is thrown when the folder is read.
   private func message(of folder: String) -> String {
     let error = #expect(throws: ServeError.self) { try ServedFolder(folder) }
     return error?.message ?? ""

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Version 1 of a model, as in an older program.
+/// Version 1 of `Library`, which an older program uses.
 private struct OldLibrary: DescribedModel, Equatable {
   var name = ""
   static let fields = Fields(
@@ -53,7 +53,7 @@ struct ArchiveFileTests {
     #expect(code { try file.save(Library(title: "mine")) } == .fileInUse)
     #expect(try file.load()?.value == Library(title: "theirs"))
     try file.save(Library(title: "merged"))
-    // Without a load, a save replaces what it finds.
+    // If `load()` was never called, `save()` replaces any existing file.
     try ArchiveFile<Library>(url).save(Library(title: "new"))
     #expect(code { try file.save(Library(title: "late")) } == .fileInUse)
   }
@@ -96,7 +96,7 @@ struct ArchiveFileTests {
         try Data(bytes).write(to: url)
         let loaded: ArchiveFile<Library>.Loaded?
         do { loaded = try file.load() } catch let error as ArchiveError {
-          // A changed byte of the header may name another format.
+          // After a byte of the header has changed, the header may state a newer format.
           #expect(error.code == .newerFormat, "byte \(count): \(error)")
           continue
         }

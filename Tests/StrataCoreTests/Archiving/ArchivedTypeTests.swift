@@ -112,7 +112,7 @@ struct ArchivedTypeTests {
   @Test("Reading a stream of another type names both types in the error")
   func streams() throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: url) }  // a temporary file
+    defer { try? FileManager.default.removeItem(at: url) }  // A temporary file that remains is harmless.
     var writer = try ArchiveStreamWriter<String>(creating: url)
     try writer.append("text")
     try writer.finish()

@@ -41,7 +41,7 @@ struct DamageTests {
           #expect(try ArchiveDecoder().decodeValue(from: flipped) == value, "bit \(bit) of \(name)")
         } catch is ArchiveError { refused += 1 }
       }
-      // Only a few bits of the header are unused.
+      // A flip goes unnoticed only in the few unused bits of the header.
       #expect(refused > data.count * 7, "\(name): \(refused) of \(data.count * 8)")
     }
   }

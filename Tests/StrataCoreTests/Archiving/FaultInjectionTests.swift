@@ -7,7 +7,7 @@ import Testing
 private enum WritingScenario: String, CaseIterable, Sendable {
   case create, replace, append, recover, write, file, salvage
 
-  /// Prepares the file. Each stream contains the models from 0 up.
+  /// Prepares the file. In each stream, the models are numbered from 0.
   func prepare(_ stream: SessionStream) throws {
     switch self {
     case .create: break
@@ -153,18 +153,18 @@ struct TemporaryFileTests {
       let end = name.index(name.endIndex, offsetBy: -5)
       let others = [".strata-mine.tmp", ".strata-0123456789abcdef-0.tmp", "a.tmp"]
       for other in others { try Data("user's".utf8).write(to: stream.folder.appending(path: other)) }
-      // One file for each number that writers use.
+      // Killed writers may leave one file for each number that writers use.
       for number in 0..<16 {
         let left = name[..<end] + String(number, radix: 16) + name[name.index(after: end)...]
         try Data("left".utf8).write(to: stream.folder.appending(path: String(left)))
       }
       try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
       #expect(try Set(stream.files) == Set(others + ["stream.strata"]))
-      // A writer that appends creates no temporary file itself.
+      // An appending writer creates no temporary file, but removes those that killed writers left.
       try ArchiveStreamWriter<Address>(creating: stream.url).finish()
       let left = stream.folder.appending(path: name)
       try Data("left".utf8).write(to: left)
-      // A folder, as stores use.
+      // Killed processes may also leave a temporary folder, which stores use.
       let folder = stream.folder.appending(path: String(name[..<end] + "7" + name[name.index(after: end)...]))
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       try Data("left".utf8).write(to: folder.appending(path: "copy"))

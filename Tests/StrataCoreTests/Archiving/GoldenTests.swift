@@ -54,7 +54,8 @@ struct GoldenTests {
     }
   }
 
-  /// More record shapes than there are numbers for them, each used twice, and sets and maps with keys of several kinds.
+  /// Returns more record shapes than the format has numbers for, and uses each shape twice. Also returns a set and a map whose keys
+  /// are of several kinds.
   private static func shapes() -> ArchiveValue {
     let records = (0..<300).map { number in
       ArchiveValue.record(ModelRecord(typeName: "Shape", modelVersion: number, fields: [("side", .integer(number))]))
@@ -64,8 +65,8 @@ struct GoldenTests {
     return .array([.set(mixed), map, .array(records), .array(records)])
   }
 
-  /// The value as JSON. A graph becomes its objects in order and its root, with `{"reference": n}` for references. A map becomes
-  /// its pairs, regardless of the writer's form of maps.
+  /// Returns the value as JSON. A graph becomes its objects in order and its root, and references become `{"reference": n}`. A map
+  /// becomes its pairs, regardless of how the writer encoded the map.
   private static func plain(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .graph(let graph): ["objects": .array(graph.objects.map(plain)), "root": plain(graph.root)]

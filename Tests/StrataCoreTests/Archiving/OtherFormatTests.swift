@@ -35,7 +35,7 @@ struct OtherFormatTests {
   func formats(name: String, data: Data, advice: String) throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
     try data.write(to: url)
-    defer { try? FileManager.default.removeItem(at: url) }  // a temporary file
+    defer { try? FileManager.default.removeItem(at: url) }  // A temporary file that remains is harmless.
     let roads: [(String, () throws -> Void)] = [
       ("stamp", { _ = try Stamp(of: data) }),
       ("decode", { _ = try ArchiveDecoder().decode(Slip.self, from: data) }),

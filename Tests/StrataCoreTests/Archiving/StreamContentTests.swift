@@ -95,7 +95,7 @@ private func isPart(_ part: [StreamBlob], of whole: [StreamBlob]) -> Bool {
 
 @Suite("Streams: models that contain the bytes of streams")
 struct StreamContentTests {
-  /// A stream that becomes the content of a model.
+  /// Returns the bytes of a stream that the tests embed in a model.
   private static func inner(hasLinks: Bool) throws -> Data {
     try BlobStream([[.named("inner a"), .named("inner b")], [.named("inner c")]], hasLinks: hasLinks, memberSize: 1)
       .bytes
@@ -175,7 +175,7 @@ struct StreamContentTests {
         }
       }
       #expect(try stream.bytes == host.bytes[..<end])
-      // A writer that is still running and has written this much.
+      // Simulates a writer that is still running and has written the bytes up to the end of the embedded stream.
       try host.bytes.prefix(host.sizes[0]).write(to: stream.url)
       let writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url)
       let handle = try FileHandle(forWritingTo: stream.url)
@@ -194,7 +194,8 @@ struct StreamContentTests {
     let host = try BlobStream(
       [[.named("a")], [.named("b")], [StreamBlob(bytes: inner)], [.named("c")]], hasLinks: false)
     try SessionStream.with { stream in
-      // Damages a header, so that the number of lost models is unknown, and an end, so that the members between have none.
+      // The first change damages a header, so that the number of lost models is unknown. The second damages an end member, so that
+      // the members in between have none.
       var damaged = host.bytes
       damaged[host.sizes[0] + 20] ^= 1
       damaged[host.sizes[2] - 20] ^= 1
@@ -258,7 +259,7 @@ struct StreamContentTests {
       try writer.finish()
       #expect(try stream.blobs() == old.models + [.named("d")])
       #expect(try Stamp(ofFile: stream.url).count == 4)
-      // The session is salvaged although damage precedes it.
+      // The sessions after the damage are still read.
       var damaged = try stream.bytes
       damaged[100] ^= 1
       try damaged.write(to: stream.url)
@@ -274,7 +275,7 @@ struct StreamContentTests {
       #expect(throws: ArchiveError.self) { try stream.blobs() }
       #expect(throws: ArchiveError.self) { try stream.recover(.named("d")) }
       #expect(try stream.blobs(.skips) == host.models)
-      // The result of `cat`.
+      // Running `cat` with the same file twice would create this file.
       try (host.bytes + host.bytes).write(to: stream.url)
       #expect(throws: ArchiveError.self) { try stream.blobs() }
       #expect(try stream.blobs(.skips) == host.models)
@@ -318,7 +319,7 @@ struct StreamContentTests {
           wrong += 1
           Issue.record("read otherwise: \(place)")
         }
-        // A flipped bit.
+        // Flips one bit.
         var damaged = host.bytes
         damaged[random.below(damaged.count)] ^= 1 << UInt8(random.below(8))
         try damaged.write(to: stream.url)
@@ -327,7 +328,8 @@ struct StreamContentTests {
           invented += 1
           Issue.record("invented behind a flip: \(place)")
         }
-        // A killed writer: a salvage, a reader next to the following writer, and that writer.
+        // Cuts the file as if the writer was killed. Reads, salvages and recovers it, and then reads it while another writer has
+        // written the same bytes.
         let length = host.before + 1 + random.below(host.bytes.count - host.before - 1)
         try host.bytes.prefix(length).write(to: stream.url)
         let cut = try (stream.blobs(.skips), stream.salvaged())
@@ -363,7 +365,8 @@ struct StreamContentTests {
     )
   }
 
-  /// Bytes that form a stream: a stream of its own, the outer stream so far, the same with another session, or a part of one.
+  /// Returns the bytes of a stream or only of its last session. The stream is independent of the outer one, a copy of the outer one so
+  /// far, or such a copy with added sessions.
   private static func content(
     _ sessions: [[StreamBlob]], _ size: Int, _ hasLinks: Bool, _ random: inout SeededRandom
   ) throws -> Data {
@@ -374,7 +377,7 @@ struct StreamContentTests {
     let inner = try BlobStream(
       isOwn ? own : sessions + (random.isOnce(in: 2) ? own : []), hasLinks: random.isOnce(in: 4) != hasLinks,
       memberSize: size)
-    // From the start of a session, or the whole stream.
+    // One time in four, the result is only the last session.
     let start = random.isOnce(in: 4) ? inner.sizes.dropLast().last ?? 0 : 0
     return inner.bytes[start...]
   }
@@ -403,7 +406,7 @@ struct StreamPowerTests {
         bytes.replaceSubrange(sector, with: Data(count: sector.count))
       }
       states.append(bytes)
-      // The file may end with the last written sector.
+      // The file may end after the last sector that was written.
       if let last = tail.indices.last(where: { lost & 1 << $0 == 0 }) {
         states.append(bytes.prefix(tail[last].upperBound))
       }
@@ -413,7 +416,7 @@ struct StreamPowerTests {
     try SessionStream.with { stream in
       for state in Effort.sample(30, of: states) where state != host.bytes {
         try state.write(to: stream.url)
-        // A readable end may have been acknowledged.
+        // If the end member is readable, the session may have been acknowledged, so recovering must fail.
         let hasEnd = state.count == host.bytes.count && state.suffix(end) == host.bytes.suffix(end)
         do {
           try stream.recover(.named("new"))

@@ -30,7 +30,7 @@ extension Trial {
 
   // MARK: Files and revisions
 
-  /// A stream keeps its models in order, also after it was appended to or salvaged.
+  /// A stream keeps its models in order, even after models are appended and after it is salvaged.
   private mutating func streams() {
     let values = (0..<4).map { sample(isAny: true, other: $0) }
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-laws-\(UUID())")
@@ -45,7 +45,7 @@ extension Trial {
       for value in values.dropFirst(2) { try writer.append(value) }
       try writer.finish()
       compare(.stream, values, try ArchiveSequence(H.self, from: url).results.map { try $0.get() })
-      // Bytes that a killed writer left after the last end are cut off.
+      // A killed writer may leave bytes after the last end member. Only a recovering writer accepts the file, and cuts these bytes off.
       try (Data(contentsOf: url) + Data(contentsOf: url).prefix(30)).write(to: url)
       if (try? ArchiveStreamWriter<H>(appendingTo: url)) != nil {
         add(.stream, H.kind.name, "took a file without an end")
@@ -60,7 +60,7 @@ extension Trial {
     } catch { add(.stream, H.kind.name, "\(error)") }
   }
 
-  /// Each revision of a key is a saved value.
+  /// Each revision of a key returns the value that was saved.
   private mutating func revisions() {
     let (one, two) = (sample(isAny: true), sample(isAny: true, other: 1))
     let values = [one, two, one, sample(isAny: true, other: 2), two]
@@ -86,7 +86,7 @@ extension Trial {
     let (one, two) = (sample(), sample(other: 1))
     let (fields, others) = (one.plainFields, two.plainFields)
     for (key, type) in H.types {
-      // Two values that differ in one field.
+      // `changed` differs from `one` in at most this field.
       do {
         let data = try JSONTree.document(key, others[key] ?? .null)
         guard let data else { continue }
@@ -143,7 +143,7 @@ extension Trial {
     lenient(values[0])
   }
 
-  /// Coercions of a field result in the same value, and only fields with a coercion accept them.
+  /// A field with a coercion reads the coerced form as the same value. A field without one rejects that form.
   private mutating func lenient(_ value: H) {
     for (key, type) in H.types {
       guard let tree = value.plainFields[key]?.jsonTree, let other = Leniency(type, tree) else { continue }
@@ -153,7 +153,7 @@ extension Trial {
         let read = try adapter.decode(data).plainFields[key]
         add(.lenient, type, read == value.plainFields[key] ? nil : "\(other.tree.text) became \(read.shown)")
       } catch { add(.lenient, type, "\(other.tree.text): \(error)") }
-      // An empty string is a valid text.
+      // A `String?` field accepts an empty string even without a coercion.
       let isTaken = type != "String?" && (try? H(fromJSON: data)) != nil
       add(.lenient, type, isTaken ? "\(other.tree.text) was taken without coercion" : nil)
     }
@@ -192,7 +192,7 @@ extension Trial {
         if old == new, !patch.operations.isEmpty || !ValueDifference(from: old, to: new).isEmpty {
           add(.patches, type, "\(from.text) differs from itself")
         }
-        // A patch uses the indices of a set's elements, which are unordered.
+        // A patch addresses elements by their indices. Sets are skipped, because their elements are unordered.
         if target == near, !type.contains("Set<"), !target.repeatsIdentity, !here.repeatsIdentity {
           try patched(key, type, patch, near, shown)
         }
@@ -226,7 +226,7 @@ extension Trial {
   }
 }
 
-/// A JSON form that a type accepts if its field has the coercion.
+/// A JSON form that a field accepts only if it has the coercion.
 struct Leniency {
   let form: JSONCoercion
   let tree: JSONTree
@@ -251,7 +251,7 @@ struct Leniency {
 }
 
 extension JSONTree {
-  /// The document with one key, or `nil` if JSON cannot represent the value.
+  /// Returns a document with one key, or `nil` if JSON cannot represent the value.
   static func document(_ key: String, _ value: Plain) throws -> Data? {
     value.jsonTree.map { Data(JSONTree.object([.init(key: key, value: $0)]).text.utf8) }
   }

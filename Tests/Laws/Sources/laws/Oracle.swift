@@ -1,23 +1,23 @@
-/// A document is rejected because a value is missing.
+/// The error of a document that is rejected because a value is missing.
 struct Refused: Error {}
 
-/// The merge rules of Docs/Merging.md as a function of trees, without objects, records and text.
+/// Implements the merge rules of Docs/Merging.md on plain trees, without objects, records and text.
 struct Oracle {
-  /// Whether missing elements with an identity and missing dictionary keys are kept.
+  /// Whether a merge keeps elements with an identity and dictionary entries that are missing in the incoming value.
   var keepsUnlisted = true
-  /// Whether conflicts are resolved with the server's value.
+  /// Whether the server's value is used in a conflict.
   var takesServer = false
 
-  /// The local objects by identity. A document's statement about an object applies at every place of the object.
+  /// The local objects, keyed by identity. If a document changes an object, the change applies wherever the object occurs.
   private var objects: [Plain: PlainModel] = [:]
-  /// The base of a value that neither side had at the start.
+  /// A placeholder for the base of a value that neither side had originally.
   private static let absent = Plain.opaque(.text("absent"), isCodable: false)
 
   init(keepsUnlisted: Bool = true, takesServer: Bool = false) {
     (self.keepsUnlisted, self.takesServer) = (keepsUnlisted, takesServer)
   }
 
-  /// Merges two values without a base, or three with one.
+  /// Merges the incoming value into the local value, with or without a base.
   ///
   /// - Throws: ``Refused`` if a new value lacks a key without a default.
   func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
@@ -47,7 +47,8 @@ struct Oracle {
     return try one(local, incoming, base: base)
   }
 
-  /// Merges a single value. With a base, the side that changed it is used, and a conflict keeps the local value.
+  /// Merges a value as a whole. If there is a base, the value of the side that changed it is used. In a conflict, the local value is
+  /// kept, unless `takesServer` is set.
   private func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
     guard let base else { return try completed(incoming) }
     if local.withReferences.unordered == base.withReferences.unordered { return try completed(incoming) }
@@ -104,7 +105,7 @@ struct Oracle {
     Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
   }
 
-  /// The incoming containers with the local models of the same identities.
+  /// Returns the incoming value after its models have been merged into the local models with the same identities.
   private func rebuilt(_ incoming: Plain, from local: Plain, base: Plain?) throws -> Plain {
     let here = Self.pool(local)
     let before = base.map { Self.pool($0) }
@@ -131,7 +132,7 @@ struct Oracle {
     func isKept(_ element: Plain) -> Bool {
       if case .model(let model) = element, let identity = model.identity { !listed.contains(identity) } else { false }
     }
-    // In nested lists it is undefined in which list an element is kept.
+    // In nested lists, the merge rules do not define which list keeps an element.
     switch (local, rebuilt) {
     case (.list(let here), .list(let elements)): return .list(elements + here.filter(isKept))
     case (.set(let here), .set(let elements)): return .set(elements.union(here.filter(isKept)))
@@ -144,7 +145,7 @@ struct Oracle {
       value.models.compactMap { model in model.identity.map { ($0, model) } }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// A new value, with defaults for missing keys.
+  /// Returns a new value in which missing keys have their defaults.
   func completed(_ value: Plain) throws -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value

@@ -12,13 +12,13 @@ indirect enum Plain: Hashable, Sendable {
   case model(PlainModel)
   /// An enum with associated values.
   case choice(Choice)
-  /// A value that merges don't look into: a type that is only `Codable`, or an `ArchiveValue`.
+  /// A value that is always merged as a whole: its type is only `Codable`, or it is an `ArchiveValue`.
   case opaque(Plain, isCodable: Bool)
 
   struct Pair: Hashable, Sendable { var key: Plain, value: Plain }
 }
 
-/// A model, or the part of it in a document.
+/// A model, or the part of a model that a document contains.
 struct PlainModel: Hashable, Sendable {
   let kind: Kind
   /// The present fields.
@@ -35,9 +35,9 @@ struct PlainModel: Hashable, Sendable {
     var version: Int { oldKeys.isEmpty ? 1 : 2 }
     /// The keys of version 1 that differ from the current ones.
     let oldKeys: [String: String]
-    /// Whether the values are objects, which have references.
+    /// Whether the values are objects, which can be referenced.
     let isObject: Bool
-    /// The values of fields that no document mentions. Fields without a default are missing.
+    /// The default values for fields that are missing in a document. Fields without a default are not included.
     let defaults: @Sendable () -> [String: Plain]
 
     init(
@@ -57,20 +57,20 @@ struct PlainModel: Hashable, Sendable {
   var identity: Plain? { kind.keys.contains("id") ? fields["id"] : nil }
 }
 
-/// A case of an enum and its associated values by their labels.
+/// A case of an enum and its associated values, keyed by their labels.
 struct Choice: Hashable, Sendable {
   let type: String
   let name: String
   var values: [String: Plain]
 }
 
-/// A value without parts, represented with every bit that must survive.
+/// A value without parts. The representation includes every bit that must survive a round trip.
 enum Scalar: Hashable, Sendable {
   case bool(Bool)
   case integer(Int128)
   case double(UInt64)
   case float(UInt32)
-  /// Text by its scalars, because strings with different compositions are equal.
+  /// The Unicode scalars of a text. Strings would be equal even if their characters were composed differently.
   case text([Unicode.Scalar])
   case data(Data)
   case date(UInt64)
@@ -80,7 +80,7 @@ enum Scalar: Hashable, Sendable {
 }
 
 extension Plain {
-  /// The value with references in place of objects that have an identity.
+  /// A copy of the value in which references replace objects that have an identity.
   var withReferences: Plain {
     switch self {
     case .null, .scalar, .opaque: return self
@@ -99,7 +99,7 @@ extension Plain {
   static func text(_ text: String) -> Plain { .scalar(.text(Array(text.unicodeScalars))) }
   static func integer(_ value: some BinaryInteger) -> Plain { .scalar(.integer(Int128(value))) }
 
-  /// The value without the order of ordered dictionaries, which only round trips must keep.
+  /// A copy of the value in which ordered dictionaries become unordered. Only round trips must keep their order.
   var unordered: Plain {
     switch self {
     case .null, .scalar: self

@@ -39,7 +39,8 @@ extension Trial {
     }
   }
 
-  /// A row merges a server's record like a value merges a document, both unedited and edited since.
+  /// When a row merges a server's record, the result is the same as when a value merges a document. This holds whether or not the row
+  /// has been edited since the previous record was merged.
   private mutating func merge(_ key: String, _ type: String, _ here: Plain, _ there: Plain, _ rows: Rows) async {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0xABCD))
     let part = mixer.thin(mixer.mix(here, with: there))

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// A law with its name in Docs/Reliability.md.
+/// A law. Docs/Reliability.md refers to laws by these names.
 enum Law: String, CaseIterable, Hashable {
   case archive, keyed, dictionary, json, jsonForm, jsonReading, recordReading, copy, upgrading, upgradedBytes, snapshot,
     row
@@ -51,7 +51,7 @@ struct Results {
   }
 }
 
-/// A pattern of types: a type with the kinds of its leaves and keys in place of their types.
+/// A type in which the types of leaves and keys are replaced by their kinds, such as `scalar`.
 struct Pattern: Hashable, Comparable {
   let text: String
 
@@ -68,7 +68,7 @@ struct Pattern: Hashable, Comparable {
   static func < (left: Pattern, right: Pattern) -> Bool { left.text < right.text }
 }
 
-/// The known failures: the number of types of a pattern that fail a law.
+/// The known failures: for each law and pattern, the number of types that fail.
 struct KnownFailures {
   struct Key: Hashable, Comparable {
     let law: String, pattern: String

@@ -32,7 +32,7 @@ extension Trial {
     return value
   }
 
-  /// The fields without objects. Objects are shared by all elements, and other laws cover them.
+  /// The fields whose types contain no objects. Objects are shared by all elements, and other laws cover them.
   static var compared: [(key: String, type: String)] {
     H.types.filter { type in !["Thing", "Being", "Bare"].contains { type.type.contains($0) } }
   }
@@ -41,7 +41,7 @@ extension Trial {
     _ expected: [Int: [String: Plain]], _ sides: Sides<H>, _ known: Bool, _ source: String,
     _ merge: (inout [H]) throws -> MergeReport
   ) {
-    // A document without a base removes nothing inside an element.
+    // If a document is merged without a base, nothing inside an element is removed.
     let keepsKeys = !known && (source == "json" || source == "value")
     var list = sides.local
     do {
@@ -51,7 +51,7 @@ extension Trial {
       let isRight = Set(expected.keys) == ids && ids.count == list.count
       let shown = "\(sides.ids) from \(source) became \(list.map(\.id)), expected \(expected.keys.sorted())"
       add(.listMerge, H.kind.name, isRight ? nil : shown)
-      // The order is the server's if nothing was moved locally.
+      // If nothing was moved locally, the result has the server's order.
       let here = sides.server.map(\.id).filter { ids.contains($0) }
       let order = list.map(\.id).filter { here.contains($0) }
       if sides.isOrderKept { add(.listMerge, H.kind.name, order == here ? nil : "the order of \(shown)") }
@@ -70,7 +70,7 @@ extension Trial {
           guard let wanted = fields[key], let value = found[id]?[key] else { continue }
           var same = value.unordered == wanted.unordered
           if keepsKeys, let here = sides.local.first(where: { $0.id == id })?.plainFields[key] {
-            // In nested lists it is undefined in which list an element is kept.
+            // In nested lists, the merge rules do not define which list keeps an element.
             guard !here.listsListsOfIdentities, !here.repeatsIdentity, !wanted.repeatsIdentity else { continue }
             same = try value.unplaced == Oracle().merged(here, wanted).unplaced
           }
@@ -82,7 +82,7 @@ extension Trial {
 
   // MARK: Without models
 
-  /// Values that are merged without their models: changes of a single side are used.
+  /// Merges archive values. Only one side changes each field, and the result must contain that side's change.
   private mutating func withoutModels(_ pool: [[H]]) {
     guard Self.compared.count == H.types.count else { return }
     var random = SeededRandom(seed: seed &+ 0x3A3A)
@@ -135,14 +135,14 @@ extension Holder {
     get throws { try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(self)) }
   }
 
-  /// Creates a copy of a value with a different field, from an archived tree.
+  /// Creates a copy of a value in which one field is decoded from an archived tree.
   fileprivate init(decoding value: Self, _ key: String, _ tree: ArchiveValue) throws {
     let whole = try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(value))
     self = try ArchiveDecoder().decode(Self.self, from: ArchiveEncoder().encode(whole.setting(key, tree)))
   }
 }
 
-/// Three lists of elements with the identities 1 to 6. The first version in the pool is the base's.
+/// Three lists whose elements have identities from 1 to 6. For each element, the first version in the pool is the base version.
 private struct Sides<H: Holder> {
   var base: [H] = [], local: [H] = [], server: [H] = []
   /// Whether the local list has the order of the base.
@@ -174,8 +174,8 @@ private struct Sides<H: Holder> {
     }
   }
 
-  /// The expected fields of each element by identity, without fields that both sides changed. An element that the server deleted
-  /// is kept if it was edited locally.
+  /// Returns the expected fields of each element, keyed by identity. Fields that both sides changed differently are left out. An
+  /// element that the server deleted is kept if it was edited locally.
   func expected(isBaseKnown: Bool, keepsUnlisted: Bool = false) -> [Int: [String: Plain]] {
     func byID(_ list: [H]) -> [Int: [String: Plain]] {
       Dictionary(uniqueKeysWithValues: list.map { ($0.id, $0.plainFields) })
@@ -194,7 +194,7 @@ private struct Sides<H: Holder> {
       case (let here?, nil):
         if keepsUnlisted || (isBaseKnown && old[id] != here) { result[id] = here }
       case (nil, let there?):
-        // An element that was deleted locally and edited by the server is a conflict, and stays deleted.
+        // If an element was deleted locally and edited by the server, there is a conflict, and the element stays deleted.
         if old[id] == nil { result[id] = there }
       case (nil, nil): break
       }

@@ -19,7 +19,7 @@ package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   }
 }
 
-/// Also available to generators of values that draw from a ``SeededRandom``.
+/// These methods are also available in generators that draw from a ``SeededRandom``.
 extension RandomNumberGenerator {
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 

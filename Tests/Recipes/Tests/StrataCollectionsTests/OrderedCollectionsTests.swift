@@ -23,7 +23,7 @@ struct OrderedCollectionsTests {
       #expect(try menu.copy() == menu, "seed \(seed)")
       #expect(try Menu(dictionary: menu.dictionaryValue) == menu, "seed \(seed)")
       #expect(try ArchiveUpgrader(Menu.self).upgrade(archive) == archive, "seed \(seed)")
-      // A tool decodes the archive without the model types, and encodes the value again.
+      // A tool can decode the archive without the model types and encode the value again.
       let value = try ArchiveDecoder().decodeValue(from: archive)
       #expect(try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(value)) == menu, "seed \(seed)")
       var merged = Menu()
@@ -161,7 +161,7 @@ struct OrderedCollectionsTests {
     ])
     try menu.mergeValues(
       fromJSON: Data(#"{"byDay": {"wednesday": {"id": 3, "name": "Pie"}, "tuesday": {"price": 8}}}"#.utf8))
-    // As in every dictionary of a document, entries whose keys are missing are kept, and new entries are appended.
+    // As in every dictionary, entries that the document lacks are kept, and new entries are appended.
     #expect(menu.byDay.keys == [.monday, .tuesday, .wednesday])
     #expect(menu.byDay[.tuesday] == Dish(id: 2, name: "Fish", price: 8))
     #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))

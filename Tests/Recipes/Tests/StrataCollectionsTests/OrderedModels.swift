@@ -37,7 +37,7 @@ struct Ledger: Equatable {
   var merging = MergeState()
 }
 
-/// Version 1 of `Menu`, with the collections of the standard library.
+/// Version 1 of `Menu`, which used the collections of the standard library.
 @Model(version: 1, name: "Menu")
 struct OldMenu: Equatable {
   var prices: [String: Int] = [:]
