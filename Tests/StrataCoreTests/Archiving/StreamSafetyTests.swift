@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Streams: recovery")
 struct StreamRecoveryTests {
-  /// A stream of six sessions, with the size after each.
+  /// Writes six sessions. Returns the bytes of the stream, and its size after each session.
   private func whole(_ stream: SessionStream) throws -> (bytes: Data, sizes: [Int]) {
     let sizes = try stream.sessions(6)
     return (try stream.bytes, sizes)
@@ -54,7 +54,7 @@ struct StreamRecoveryTests {
         try damaged.write(to: stream.url)
         do {
           try stream.session(50..<51, recovering: true)
-          // An unused bit after the end of the compressed data.
+          // The flipped bit is unused padding after the end of the compressed data.
           #expect(try stream.read().models == SessionStream.models(0..<51), "byte \(place)")
           harmless += 1
         } catch {
@@ -299,14 +299,14 @@ struct SalvageTests {
         let session = sizes.firstIndex { place < $0 } ?? 0
         let lost = SessionStream.models(session * 10..<session * 10 + 10)
         let others = SessionStream.models(0..<60).filter { !lost.contains($0) }
-        // A flipped byte in an end loses no model. A flipped unused byte loses nothing.
+        // Damage to an end member loses no models. Damage to an unused bit has no effect.
         #expect(models == others || models == SessionStream.models(0..<60), "byte \(place)")
         if models == others { #expect(gaps.count == 1, "byte \(place): \(gaps)") }
         if models == others, session < 5 { #expect(gaps.first?.modelCount == 10, "byte \(place): \(gaps)") }
         #expect(gaps.allSatisfy { $0.bytes.contains(place) || $0.bytes.isEmpty }, "byte \(place): \(gaps)")
         guard models == others else { continue }
         #expect(throws: ArchiveError.self, "byte \(place)") { try stream.read() }
-        // Nothing is acknowledged after damage.
+        // A writer appends nothing to a damaged stream.
         #expect(throws: ArchiveError.self, "byte \(place)") { try stream.session(60..<61) }
         #expect(try stream.bytes == damaged)
       }
@@ -418,7 +418,7 @@ struct SalvageTests {
           let report = try ArchiveSalvage.salvage(stream.url, to: output)
           let found = try ArchiveDecoder().decodeValue(from: Data(contentsOf: output))
           #expect(Self.isPart(found, of: value), "cut to \(length): \(found)")
-          // A checksum verifies nothing, because the only one is at the end.
+          // The only checksum is at the end of the file, so the salvaged values cannot be verified.
           #expect(report.outcome == (found == value ? .unverified : .partial), "cut to \(length)")
           counts.insert(found.objectValue?.count ?? 0)
         } catch let error as ArchiveError {
@@ -426,7 +426,7 @@ struct SalvageTests {
         }
       }
       #expect(counts == [1, 2, 3])
-      // A flipped byte cannot be located, so the whole file is rejected.
+      // Nothing shows which byte was flipped, so the whole file is rejected.
       var flipped = bytes
       flipped[bytes.count - 20] ^= 1
       try flipped.write(to: stream.url)

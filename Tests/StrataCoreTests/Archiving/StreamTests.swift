@@ -39,13 +39,13 @@ struct StreamTests {
     try await withStream { url in
       try write(0..<1000, to: url)
       #expect(try ArchiveSequence(Address.self, from: url).results.map { try $0.get() } == (0..<1000).map(address))
-      // Cut in the last member, in the end, or at the start.
+      // The remaining bytes contain no complete member, so `results` yields only an error.
       let whole = try Data(contentsOf: url)
       try whole.prefix(left).write(to: url)
       let results = Array(ArchiveSequence(Address.self, from: url).results)
       #expect(results.count == 1)
       #expect(throws: ArchiveError.self) { try results.last?.get() }
-      // Cut before the end member: all models are returned, then the error.
+      // If only the end member is missing, all models are returned before the error.
       let end = try #require(whole.indices.dropLast(2).last { whole[$0...].starts(with: [0x1F, 0x8B, 8]) })
       try whole[..<end].write(to: url)
       let cut = Array(ArchiveSequence(Address.self, from: url).results)

@@ -210,7 +210,7 @@ private struct Witness: Archivable {
 
   @Test("The iterator decodes a few members ahead, and stops when it is released")
   func ahead() async throws {
-    // Keeps the threads of Swift's pool free for decoding ahead.
+    // `readAhead` blocks its thread. On a separate thread, it leaves Swift's thread pool free for decoding ahead.
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try Self.readAhead() }) }
     }
@@ -224,13 +224,13 @@ private struct Witness: Archivable {
           ArchiveSequence(Witness.self, from: url, threads: 3).makeAsyncIterator()
         let first = try iterator?.next()
         #expect(first?.number == 0)
-        // The time limit of the test ends an endless loop.
+        // If too few members are decoded ahead, this loop runs until the time limit of the test.
         while decoded.withLock({ $0 }) < 20 { usleep(1000) }
         // After the first member, up to six more are queued.
         usleep(20_000)
         #expect(decoded.withLock { $0 } <= 80)
         iterator = nil
-        // A member that is being decoded is completed.
+        // If a member is already being decoded, its decoding is completed.
         usleep(300_000)
         let after = decoded.withLock { $0 }
         usleep(100_000)
@@ -252,7 +252,7 @@ private struct Witness: Archivable {
           while let model = try iterator.next() {
             #expect(model.number == count)
             let found = decoded.withLock { $0 }
-            // The first member shows the number of models per member.
+            // After the first model, `found` is the number of models in the first member.
             size = size ?? found
             #expect(found <= count + (size ?? 0))
             count += 1

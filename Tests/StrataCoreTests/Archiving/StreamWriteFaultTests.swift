@@ -24,10 +24,10 @@ private enum Beginning: CaseIterable, Sendable {
     try bytes.prefix(self == .recovered ? sizes[2] - 9 : sizes[1]).write(to: stream.url)
   }
 
-  /// The acknowledged models.
+  /// The models that were acknowledged before the session with faults.
   var old: [Address] { self == .created ? [] : SessionStream.models(0..<20) }
 
-  /// The models in the file after a session that wrote the given ones.
+  /// The models in the file after a session that wrote the given models.
   func content(after session: [Address]) -> [Address] {
     self == .grown || self == .recovered ? old + session : session
   }
@@ -42,12 +42,12 @@ private enum Beginning: CaseIterable, Sendable {
 
 @Suite("Streams: write errors")
 struct StreamWriteFaultTests {
-  /// Models of which ten fill a member.
+  /// Ten of these models fill a member.
   private static let models: [Address] = (0..<24).map { number in
     Address(street: "\(number) " + String(repeating: "street", count: 4800), country: "C\(number)")
   }
 
-  /// The models whose calls returned in an acknowledged session, or `nil` if no session was acknowledged.
+  /// Runs a session. Returns the models that `append` accepted, or `nil` if no session was acknowledged, and the last error.
   private static func run(
     _ application: Application, _ beginning: Beginning, _ stream: SessionStream
   ) -> (acknowledged: [Address]?, error: (any Error)?) {
@@ -73,7 +73,7 @@ struct StreamWriteFaultTests {
         return (accepted, last)
       } catch {
         last = error
-        // The content of the file is unknown in this case, so nothing is repeated.
+        // The content of the file is unknown in this case, so the session is not repeated.
         if isUnknown(error) { break }
       }
     }
@@ -136,7 +136,7 @@ struct StreamWriteFaultTests {
           guard plan.wasReached else { return false }
           count += 1
           let found = try Self.content(stream)
-          // Once a new file has its name, only a power failure can undo that.
+          // A failed sync does not remove a new file that already has its name. Only a power failure can undo the renaming.
           let isInPlace =
             acknowledged == nil
             && (call == .synchronize && [.created, .replaced].contains(beginning) || Self.isUnknown(error))
@@ -264,7 +264,7 @@ struct StreamWriteFaultTests {
   @Test("X-36: on several threads, a full disk loses no model that `append` accepted", arguments: [2, 4])
   func fullDiskOnThreads(threads: Int) throws {
     try SessionStream.with { stream in
-      // Enough members that some are written while models are appended.
+      // There are enough members that some are written while further models are appended.
       let models = (0..<12).flatMap { _ in Self.models }
       var errors = 0
       let plan = FaultPlan(.write, 1, [.isShort, .fails(ENOSPC), .fails(ENOSPC), .fails(ENOSPC)])

@@ -41,7 +41,7 @@ struct ByteBufferTests {
   func uniqueStrings() throws {
     for length in 3..<80 {
       let text = String(repeating: "abcdefghijklmnop", count: 5).prefix(length)
-      // The texts differ in one character each.
+      // Each text differs from the original in one character.
       var texts = (0..<length).map { place in
         String(text.enumerated().map { $0 == place ? "#" : $1 })
       }

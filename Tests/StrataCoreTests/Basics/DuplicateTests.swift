@@ -4,9 +4,9 @@ import Testing
 @testable import StrataCore
 import StrataTestSupport
 
-/// Duplicates in sets and keys, compared with the encodings of the single elements.
+/// Two elements or keys are duplicates if their canonical encodings are equal. A value that contains NaN has no duplicates.
 @Suite struct DuplicateTests {
-  /// Elements, some of them different encodings of the same value.
+  /// Some of these elements are different encodings of the same value.
   private static let elements: [[UInt8]] = [
     [0x00], [0x18, 0x00], [0x19, 0x00, 0x00], [0x17], [0x18, 0x17], [0x18, 0x18], [0x19, 0x00, 0x18],
     [0x19, 0x01, 0x00],
@@ -43,7 +43,7 @@ import StrataTestSupport
       let inSet = random.below(3) == 0
       for isMap in [false, true] {
         var body = HostileBody()
-        // Inside another set, cached hashes are kept.
+        // Inside another set, the decoder keeps cached hashes.
         if inSet { body.set(1) }
         if isMap { body.map(chosen.count) } else { body.set(chosen.count) }
         for element in chosen { body.repeat(Self.elements[element] + (isMap ? [0x01] : []), 1) }

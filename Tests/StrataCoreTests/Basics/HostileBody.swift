@@ -39,13 +39,13 @@ struct HostileBody {
     bytes += data
   }
 
-  /// A reference to an earlier string.
+  /// Writes a reference to an earlier string.
   mutating func reference(_ number: Int) {
     head(CBOR.Major.tag, Int(CBOR.Tag.stringReference))
     integer(number)
   }
 
-  /// A record of its own type.
+  /// Writes a record that defines its own type.
   mutating func record(_ mark: String, _ keys: [String]) {
     head(CBOR.Major.tag, Int(CBOR.Tag.inlineRecord))
     array(keys.count + 2)
@@ -65,7 +65,7 @@ struct HostileBody {
   }
 }
 
-/// Values that have equal hashes, or that equal nothing, not even themselves.
+/// Values whose hashes are equal, or that are not equal even to themselves.
 enum Lookalikes: String, CaseIterable, Codable, Sendable {
   case notANumber, decimal, data, url
 
@@ -74,7 +74,7 @@ enum Lookalikes: String, CaseIterable, Codable, Sendable {
     switch self {
     case .notANumber: body.raw(0xFB, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0)
     case .decimal:
-      // 10^37 + number. All of these are one double.
+      // The value is 10^37 + number. All of these values round to the same double.
       body.raw(0xC4, 0x82, 0x00)
       let digits = "1" + String(repeating: "0", count: 37)
       let mantissa = (UInt128(digits) ?? 0) + UInt128(number)

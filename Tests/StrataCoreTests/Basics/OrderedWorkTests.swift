@@ -87,7 +87,7 @@ import Testing
     }
     if threads > 1 { work.add(weight: 100_000) { 7 } }
     #expect(throws: Failure.self) { try work.first() }
-    // A worker may already have made the second attempt.
+    // If a worker has already made the second attempt, this call makes the third one and succeeds.
     #expect((try? work.first()) ?? (try? work.first()) == 3)
     work.removeFirst()
     #expect(try work.first() == (threads > 1 ? 7 : nil))

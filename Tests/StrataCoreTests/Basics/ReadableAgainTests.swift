@@ -36,7 +36,7 @@ import StrataTestSupport
     #expect(try ArchiveDecoder().decodeValue(from: archive) == value)
   }
 
-  /// A stream shares one allowance for small files among all its members.
+  /// A stream has one allowance for small files, which all of its members share.
   @Test(
     "X-33: a stream of highly repetitive values can be decoded", .tags(.long), arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
@@ -78,7 +78,7 @@ import StrataTestSupport
     let seed = UInt64.random(in: 0..<1 << 32)
     var random = SeededRandom(seed: seed)
     var refused: [ArchiveLimits.Limit: Int] = [:]
-    // Some seeds need more values until each limit has rejected one.
+    // With some seeds, it takes more than 400 values until each limit has rejected one.
     for number in 0..<4000 where number < 400 || refused.count < 6 {
       let value = Self.value(&random, 4)
       var limits = ArchiveLimits()
@@ -94,7 +94,7 @@ import StrataTestSupport
       do { archive = try ArchiveEncoder(limits: limits).encode(value) } catch let error as ArchiveError {
         guard let limit = error.limit else { throw error }
         refused[limit, default: 0] += 1
-        // The decoder would reject it as well.
+        // The decoder would reject the value as well.
         let archive = try ArchiveEncoder().encode(value)
         archiveError(.limitExceeded) { _ = try ArchiveDecoder(limits: limits).decodeValue(from: archive) }
         continue

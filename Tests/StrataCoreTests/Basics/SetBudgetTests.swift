@@ -8,7 +8,7 @@ import StrataTestSupport
 /// Sets and maps whose elements have equal hashes, are never equal, or are nested.
 @Suite struct SetBudgetTests {
   private static let count = 6_000
-  /// The number of elements at which a program's own types are rejected.
+  /// The number of elements at which a set or dictionary of a program's own types is rejected.
   private static let refusedCount = 20_000
 
   private static func write(_ kind: Lookalikes, asMap: Bool, count: Int = count, to body: inout HostileBody) {
@@ -124,7 +124,7 @@ import StrataTestSupport
     let several = Set([Double.nan, .nan, 1])
     let back = try ArchiveDecoder().decode(Set<Double>.self, from: ArchiveEncoder().encode(several))
     #expect(back.count == several.count)
-    // The order of an inner set is ignored.
+    // Two inner sets with the same elements are equal in any order, so they are duplicates.
     archiveError(.damaged) {
       _ = try read {
         $0.set(2)
@@ -190,13 +190,13 @@ import StrataTestSupport
     await #expect(processExitsWith: .success) { [nesting = nesting as Nesting] in
       Child.limit()
       var body = HostileBody()
-      // In one array, so that all of them are also inside a set.
+      // An outer set contains the array of all values, so that each value is also inside a set.
       body.set(1)
       let count = Effort.rounds(20, long: 80)
       body.array(count)
       for _ in 0..<count { nesting.write(500, to: &body) }
       let value = try ArchiveDecoder().decodeValue(from: body.archive())
-      // Their order isn't computed again at each level.
+      // The encoder computes the order of nested sets and keys once, and not again at each level.
       let again = try ArchiveEncoder().archive(Stamp(typeName: "Value")) { try $0.write(value) }
       #expect(try ArchiveDecoder().decodeValue(from: again) == value)
     }

@@ -120,7 +120,7 @@ import StrataTestSupport
       #expect(one == other)
       #expect(one.hashValue == other.hashValue, "\(one.kind)")
     }
-    // More parts than are hashed without caching, including records with shared storage and different keys.
+    // The value has so many parts that their hashes are cached. Its records share storage but have different keys.
     let values: [ArchiveValue] = [1, 2]
     let shapes = (0..<400).map { RecordShape(typeName: "R", modelVersion: 1, keys: ["a\($0)", "b"]) }
     let shared = ArchiveValue.array(shapes.map { .record(ModelRecord(shape: $0, values: values)) })

@@ -98,7 +98,7 @@ import StrataTestSupport
     #expect(error { $0.values = 1000 }?.limit == .values)
     #expect(error { $0.expandedBytes = 1000 }?.limit == .expandedBytes)
     var enough = ArchiveLimits()
-    // An array of 200 objects with two pairs each, plus one value per object.
+    // The array and its 200 objects count as 201 values. Each object adds two keys, two values and one more value.
     enough.values = 201 + 200 * 5
     enough.expandedBytes =
       199 * "a name that comes again".utf8.count + 199 * "name".utf8.count + 199 * "number".utf8.count
@@ -186,7 +186,7 @@ import StrataTestSupport
     }
     #expect(try spent { url(&$0, "a:") } == 14)
     #expect(try spent { url(&$0, "abc:") } == 18)
-    // Equal ones share their memory.
+    // Equal URLs share their memory.
     #expect(
       try spent {
         $0.array(100)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Bodies with other encodings than the library's, and hostile bodies.
+/// Bodies that the library would encode differently, and hostile bodies.
 @Suite struct BodyFormTests {
   private func read(_ hex: String, times: Int = 1, _ end: String = "") throws -> ArchiveValue {
     let text = "d90100" + String(repeating: hex, count: times) + end
@@ -91,7 +91,7 @@ extension Chain: EnumModel {
 }
 
 @Suite struct DepthTests {
-  /// A body that is written under a limit must be readable under it.
+  /// A body that is written with a limit must be readable with the same limit.
   @Test(arguments: [7, 8])
   func enumsCountTheSameOnBothSides(length: Int) throws {
     var limits = ArchiveLimits()

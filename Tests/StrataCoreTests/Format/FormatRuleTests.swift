@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The rules of Docs/Format.md for readers that the tests of damage and limits don't cover.
+/// Docs/Format.md has rules for readers. This suite tests those that the tests of damage and limits don't cover.
 @Suite("Format rules")
 struct FormatRuleTests {
   private static func bytes(_ hex: String) -> [UInt8] {
@@ -34,7 +34,7 @@ struct FormatRuleTests {
     archiveError(.damaged) { _ = try read(extra + extra) }
     archiveError(.damaged) { _ = try read(extra + other + extra) }
     for cut in 1..<other.count { archiveError(.damaged) { _ = try read(extra + other.prefix(cut)) } }
-    // The rest of a newer version's stamp is unknown, including a second stamp.
+    // The reader cannot interpret the rest of the extra field after the stamp of a newer format version.
     var newer = extra
     newer[4] = 2
     archiveError(.newerFormat) { _ = try read(newer + [0x42]) }
@@ -94,7 +94,7 @@ struct FormatRuleTests {
   @Test(
     "Tag 29 refers to an earlier object, and \"later\" to the current object or a later one",
     arguments: [
-      // Objects 0 and 1 contain a reference each, and the root is a reference.
+      // Each row has the contents of objects 0 and 1, the root, and whether the graph is valid.
       ("d81d00", "f6", "f6", false), ("d81d01", "f6", "f6", false), ("f6", "d81d00", "d81d01", true),
       ("f6", "d81d01", "f6", false), ("later00", "later01", "d81d00", true), ("later01", "f6", "f6", true),
       ("f6", "later00", "f6", false), ("f6", "f6", "later00", false), ("f6", "f6", "later01", false),
@@ -138,7 +138,8 @@ struct FormatRuleTests {
   @Test(
     "Keys and elements are duplicates exactly if their canonical encodings are equal",
     arguments: [
-      // é in NFC and in NFD; the integer 1, long, and as a bignum; 1 and 1.0; -1 and its bignum; two NaNs; 0.0 and -0.0.
+      // The first pairs are é in NFC and NFD, 1 in a longer encoding, 1 as a bignum, 1 and 1.0, -1 as a bignum, two NaNs,
+      // and 0.0 and -0.0.
       ("62c3a9", "6365cc81", true), ("01", "1801", false), ("01", "c24101", false), ("01", "fb3ff0000000000000", true),
       ("20", "c34100", false), ("fb7ff8000000000000", "fb7ff8000000000000", true),
       ("fb0000000000000000", "fb8000000000000000", true), ("63616263", "63616263", false),
@@ -173,7 +174,7 @@ struct FormatRuleTests {
       ("f6", 0), ("80", 1), ("8180", 2), ("d9010281 80", 2), ("a1 6161 80", 2), ("a0", 1), ("a180f6", 2),
       ("d9dfff 82 19e000 81 614e", 1), ("d9dfff 83 19e000 82 6161 614e 80", 2), ("c482 0001", 0),
       ("d81b82 69446174652e32303031 fb0000000000000000", 0),
-      // The array of objects is a level of its own. The root is outside of it.
+      // The array of a graph's objects counts as a level. The root is outside of that array.
       (graph + "81 d81c a0 f6", 2), (graph + "80 f6", 1), (graph + "80 80", 1), (graph + "80 8180", 2),
       ("81" + graph + "81 d81c a0 f6", 3),
     ])

@@ -131,7 +131,7 @@ struct MemberReaderTests {
     try withFile(Array(bytes.dropLast())) { (url: URL) throws in
       #expect(try MemberReader.endStamp(ofFile: url) == nil)
     }
-    // An end member whose counted members are missing from the file.
+    // The file contains only an end member. The members that it counts are missing.
     try withFile(Array(bytes.dropFirst(withoutEnd.count))) { (url: URL) throws in
       #expect(try MemberReader.endStamp(ofFile: url) == nil)
     }

@@ -61,12 +61,12 @@ private class Disc: Figure {
 @Model(version: 1, superclass: Disc.self)
 private final class Ring: Disc {
   var hole = 0
-  /// The key of the tag.
+  /// This field has the same key as the tag.
   var kind = "Ring"
   override init(id: Int, radius: Int) { super.init(id: id, radius: radius) }
 }
 
-/// A subclass that its superclass doesn't name.
+/// A subclass that `Figure.subclasses` does not list.
 @Model(version: 1, superclass: Figure.self)
 private final class Stray: Figure {
   override init(id: Int) { super.init(id: id) }
@@ -94,7 +94,7 @@ private final class Saw: Tool {
   override init() { super.init() }
 }
 
-/// A class that is an array in JSON, which has no place for a tag.
+/// A class whose JSON is an array, which has no place for a tag.
 @Model(version: 1)
 private class ListedPoint: JSONTagged {
   @Field(json: "[0]") var first = 1
@@ -124,7 +124,7 @@ struct HierarchyJSONTests {
     #expect(archiveError { try Shelter(star: hound).jsonData() }?.codingPath == [.key("star")])
     #expect(archiveError { try JSONAdapter<Shelter>().encodeValue(Shelter(star: hound)) }?.code == .notEncodable)
     #expect(archiveError { try JSONAdapter<[Pet]>().encode([hound]) }?.code == .notEncodable)
-    // At the root of a document the caller names the type.
+    // The caller knows the type of the root, so an untagged subclass is accepted there.
     #expect(try String(decoding: hound.jsonData(), as: UTF8.self).contains("Pug"))
     #expect(try String(decoding: (hound as Pet).jsonData(), as: UTF8.self).contains("Pug"))
     #expect(try Shelter(pets: [Pet(id: 2, name: "Tom")]).jsonData().count > 0)
@@ -301,7 +301,7 @@ struct HierarchyJSONTests {
     try canvas.mergeValues(fromJSON: Data(#"{"figures":[{"kind":"Ring","id":2,"hole":1},{"id":1,"radius":6}]}"#.utf8))
     #expect(canvas.figures.first === ring && ring.hole == 1)
     #expect((canvas.figures.last as? Disc)?.radius == 6)
-    // An object cannot change its class.
+    // A merge cannot change the class of an object.
     for json in [#"{"kind":"circle","radius":1}"#, #"{"kind":"Figure"}"#] {
       #expect(archiveError { try ring.mergeValues(fromJSON: Data(json.utf8)) } != nil, "\(json)")
     }

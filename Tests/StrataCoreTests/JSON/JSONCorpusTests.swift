@@ -5,9 +5,10 @@ import Testing
 
 @Suite("JSON corpus", .readsCorpus)
 struct JSONCorpusTests {
-  /// The documents that RFC 8259 leaves to the implementation, and whether this reader accepts them: the table in Docs/JSON.md.
+  /// The table in Docs/JSON.md. It lists the documents that RFC 8259 leaves to the implementation, and whether this reader
+  /// accepts them.
   static let choices: [String: Bool] = {
-    // Without the page the table is empty, and the tests fail.
+    // If the page is missing, the table is empty and the tests fail.
     let text = (try? Repository.text("Docs/JSON.md")) ?? ""
     var choices: [String: Bool] = [:]
     for line in text.split(separator: "\n") where line.hasPrefix("| `i_") {
@@ -79,7 +80,7 @@ struct JSONCorpusTests {
     for path in paths {
       let data = try Corpus.data(path)
       let text = try JSONWriter().write(JSONReader().read(data))
-      // Two responses of a real server have duplicate keys. The last value is kept.
+      // Two responses of a real server have duplicate keys. The reader keeps only the last value, so the texts differ.
       if path.contains("cassettes/test_scheduled_status-") {
         var reader = JSONReader()
         reader.duplicateKeys = .refuse
@@ -110,7 +111,7 @@ struct JSONCorpusTests {
 
 /// The tokens of valid JSON, parsed without the reader under test.
 private enum Tokens {
-  /// Punctuation and literals unchanged, strings with their quotes, and numbers as text, without white space.
+  /// Returns the text of each token without white space. Strings keep their quotes.
   static func all(in data: Data) throws -> [String] {
     var tokens: [String] = []
     let bytes = Array(data)
@@ -140,7 +141,7 @@ private enum Tokens {
     if left.count != right.count { differences.append("\(left.count) and \(right.count) tokens") }
     for (left, right) in zip(left, right) where left != right {
       if left.hasPrefix("\"") {
-        // Escapes may be spelled differently.
+        // Two texts may spell the same string with different escapes.
         let strings = try [left, right].map {
           try (JSONSerialization.jsonObject(with: Data("[\($0)]".utf8)) as? [String])?.first
         }

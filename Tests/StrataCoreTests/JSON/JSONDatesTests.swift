@@ -15,7 +15,7 @@ struct JSONDatesTests {
     ] as [(String, Double)])
   func reads(text: String, interval: Double) {
     if text.hasPrefix("0000") {
-      // 2001 years with 486 leap days.
+      // The years 0 to 2000 are 2001 years with 486 leap days.
       #expect(
         ISO8601.date(from: text)?.timeIntervalSinceReferenceDate == Double((2001 * 365 + 486) * -86_400))
     } else {
@@ -68,7 +68,7 @@ struct JSONDatesTests {
   @Test("Dates are formatted as Foundation formats them")
   func foundation() throws {
     for step in 0..<2000 {
-      // From 1600 to 9999. Foundation uses the Julian calendar for earlier dates.
+      // The dates range from 1600 to 9999, because Foundation uses the Julian calendar for earlier dates.
       let date = Date(timeIntervalSinceReferenceDate: Double(step) * 132_123_457 - 12_600_000_000)
       #expect(ISO8601.string(from: date) == date.formatted(.iso8601))
     }

@@ -47,7 +47,7 @@ private enum FormLevel: Int, Archivable, Codable { case low, middle, high }
 private struct Row {
   let text: String
   let expected: String
-  /// Whether the form may also be rejected.
+  /// Whether the reader may also reject the form.
   let may: Bool
 
   init(_ text: String, _ expected: String) {
@@ -56,13 +56,13 @@ private struct Row {
     self.expected = may || expected.hasPrefix("!") ? String(expected.dropFirst()) : expected
   }
 
-  /// The expected value of an optional of the type.
+  /// The expected result if the field is an optional of the type.
   var optional: String { text == "null" ? "null" : expected }
 
-  /// The expected value of a container of the type.
+  /// The expected result if a container of the given form contains the value.
   func inside(_ form: String) -> String { expected == "-" ? "-" : form.replacing("%", with: expected) }
 
-  /// The failures of all ways to read a model.
+  /// Reads a model in every way, and returns the failures.
   func problems<M: VersionedModel>(
     _ form: String, _ type: M.Type, _ json: String, _ expected: String, _ spell: (M) -> String
   ) -> [String] {
@@ -72,14 +72,14 @@ private struct Row {
       ("adapter", { try JSONAdapter<M>(unknownKeys: .refuse).decode(data) }),
     ]
     return ways.flatMap { way, read -> [String] in
-      // The table also lists the rejected forms.
+      // The table also lists rejected forms, so an error is a possible result.
       let one = try? read()
       let found = one.map { spell($0) } ?? "-"
       guard found == expected || found == "-" && may else {
         return ["\(form) from \(json) by \(way): \(found) and not \(expected)"]
       }
       guard let one else { return [] }
-      // The written form has the same meaning.
+      // The written JSON must decode to the same value.
       let again = try? M(fromJSON: one.jsonData())
       return again.map { spell($0) } == found ? [] : ["\(form) from \(json) is written otherwise"]
     }
@@ -89,7 +89,7 @@ private struct Row {
 /// A type of field, and the table's spelling of its values.
 private struct Column: Sendable {
   let name: String
-  /// The failures of all ways to read a row, or an empty array.
+  /// Reads a row in every way, and returns the failures.
   let problems: @Sendable (_ row: Row) -> [String]
 
   /// Creates a column of a type that is also Codable, and compares it with a Codable type that has a field of it.
@@ -135,7 +135,7 @@ private struct Column: Sendable {
       check("array of", [T].self, "[\(text), \(text)]", row.inside("[% %]")) {
         "[\($0.map(spell).joined(separator: " "))]"
       }
-      // Elements of arrays and objects have rows of their own.
+      // A nonempty array is not read as an array of `T` here, because its elements have rows of their own.
       if text == "[]" || !text.hasPrefix("[") {
         check("array of", [T].self, text, text == "[]" ? "[]" : "-") { "[\($0.map(spell).joined(separator: " "))]" }
       }
@@ -175,7 +175,7 @@ struct JSONFormTableTests {
 
   private static let table: [[String]] = {
     let file = Repository.root.appending(path: "Fixtures/json/forms.tsv")
-    // Without the table, the test that counts its rows fails.
+    // If the table is missing, the test that counts its rows fails.
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
   }()
@@ -222,7 +222,7 @@ extension ArchiveValue {
     case .object(let object):
       return "{\(object.entries.map { "\($0.key.utf8.spelled):\($0.value.spelled)" }.joined(separator: " "))}"
     default:
-      // A number is spelled by its written digits. A value that cannot be written isn't a JSON value.
+      // A number is spelled with the digits that the writer produces. A value that cannot be written isn't a JSON value.
       guard let data = try? JSONWriter().write(self) else { return "?" }
       return String(decoding: data, as: UTF8.self).digitsAndPowerOfNumber
     }

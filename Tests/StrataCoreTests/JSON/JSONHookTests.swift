@@ -22,7 +22,7 @@ private let model = ReversibleTransformer.model(adapter)
 private let models = ReversibleTransformer<ArchiveValue, [Counted?]>.models(adapter)
 private let chainedModel = ReversibleTransformer<ArchiveValue, ArchiveValue>(both: { $0 }).then(model)
 
-/// The same models in every form in which a field may decode them.
+/// Each field decodes the same kind of model in a different form.
 private struct Forms: DescribedModel, Equatable {
   var plain: [Counted] = []
   var valid: [Counted] = []

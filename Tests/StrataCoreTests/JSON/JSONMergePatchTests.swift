@@ -11,7 +11,7 @@ private struct Holder: DescribedModel, Equatable {
     make: { Holder(login: $0, city: $1) })
 }
 
-/// Fields that share objects with each other and with keys that only the server knows.
+/// The paths of these fields share objects with each other and with keys that only the server knows.
 private struct PatchedIssue: DescribedModel, Equatable {
   var title: String
   var milestone: String?
@@ -61,21 +61,21 @@ struct JSONMergePatchTests {
     #expect(try patch { $0.deep = nil } == ["milestone": ["meta": ["rank": .null]]])
     #expect(try patch { $0.quiet = nil } == ["quiet": ["level": .null]])
     #expect(try patch { $0.owner?.city = nil } == ["owner": ["home": ["city": .null]]])
-    // A field's value is removed as a whole.
+    // A model is removed as a whole. An emptied dictionary is removed key by key.
     #expect(try patch { $0.owner = nil } == ["owner": .null])
     #expect(try patch { $0.labels = [:] } == ["labels": ["a": .null]])
-    // If nothing existed, only the changed value is created.
+    // If the object that contains a field did not exist, the patch creates it with the changed value only.
     #expect(try patch { $0.numbers = [1] } == ["data": ["numbers": [1]]])
     #expect(try patch { _ in } == [:])
   }
 
-  /// Keys at every level of a document that no field reads.
+  /// At every level of the document, these are keys that no field reads.
   private static let others: ArchiveValue = [
     "id": 1, "milestone": ["id": 2, "meta": ["x": 3], "y": [1]], "quiet": ["x": .bool(true)],
     "owner": ["id": 4, "home": ["zip": "z"]], "data": ["more": .null],
   ]
 
-  /// The document without the fields of a model.
+  /// Removes the values of the model's fields from the document.
   private func rest(_ document: ArchiveValue) throws -> ArchiveValue {
     var document = document
     for path: [ArchiveError.PathComponent] in [
@@ -99,7 +99,7 @@ struct JSONMergePatchTests {
     let adapter = try JSONAdapter<PatchedIssue>()
     for _ in 0..<Effort.rounds(50, long: 1000) {
       let (old, new) = (PatchedIssue.random(&random), PatchedIssue.random(&random))
-      // An existing person has server keys. A missing one has none.
+      // An owner also has keys that only the server knows. Without an owner, these keys are missing too.
       var others = try #require(Self.others.objectValue)
       if old.owner == nil { others["owner"] = nil }
       let server = try JSONMergePatch.apply(adapter.encodeValue(old, nulls: .omit), to: .object(others))
@@ -113,7 +113,7 @@ struct JSONMergePatchTests {
 
   // MARK: Any document
 
-  /// A random value at a place of the document, whether or not a field reads it.
+  /// A random value for a place in the document, whether or not a field reads that place.
   private static func random(_ random: inout SeededRandom, depth: Int = 0) -> ArchiveValue {
     switch Int.random(in: 0..<(depth < 2 ? 8 : 6), using: &random) {
     case 0: return .null
@@ -174,7 +174,7 @@ struct JSONMergePatchTests {
     return .object(object)
   }
 
-  /// The expected document, computed by another algorithm: field by field, for each field whose value changed.
+  /// Computes the expected document with another algorithm, which applies the changed fields one by one.
   private static func expected(
     _ document: ArchiveValue, from old: ArchiveValue, to new: ArchiveValue, at paths: [[String]]
   ) -> ArchiveValue {
@@ -183,7 +183,7 @@ struct JSONMergePatchTests {
       let (before, after) = (value(at: path[...], in: old), value(at: path[...], in: new))
       if before == after { continue }
       if path == ["owner"], let before, let after, !before.isNull, !after.isNull {
-        // A nested model is a document of its own.
+        // A nested model is patched like a document of its own.
         document = setting(
           path[...], of: document,
           to: expected(document["owner"] ?? [:], from: before, to: after, at: [["login"], ["home", "city"]]))

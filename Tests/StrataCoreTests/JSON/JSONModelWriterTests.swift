@@ -78,7 +78,7 @@ struct JSONModelWriterTests {
     model.nested[0].date = Date(timeIntervalSinceReferenceDate: -1)
     #expect(try Everything(fromJSON: model.jsonData()) == model)
     #expect(try Everything(fromJSON: model.jsonData(isPretty: true)) == model)
-    // Reading text and reading a value agree.
+    // Reading the text and reading the parsed value give the same model.
     let value = try JSONReader().read(model.jsonData())
     #expect(try Everything(fromJSON: value) == model)
     #expect(try JSONWriter().write(value) == model.jsonData())
@@ -99,7 +99,7 @@ struct JSONModelWriterTests {
     ] as [(any Archivable & Sendable, String)])
   func forms(value: any Archivable & Sendable, expected: String) throws {
     #expect(try text(JSONWriter().write(value)) == expected)
-    // The archived value of the same model is written equally.
+    // The value that is decoded from an archive is written as the same text.
     #expect(
       try text(JSONWriter().write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)))) == expected)
   }

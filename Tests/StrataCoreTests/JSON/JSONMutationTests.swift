@@ -21,7 +21,7 @@ private func check(_ bytes: [UInt8]) {
     #expect(error.byteOffset.map { $0 <= bytes.count } == true, "\(bytes)")
     #expect(error.reason.hasPrefix("line "), "\(bytes)")
   } catch {
-    // Here Foundation rejects only numbers that exceed a double.
+    // The only other error comes from Foundation, which rejects numbers that exceed a double.
     #expect(!bytes.isEmpty)
   }
 }

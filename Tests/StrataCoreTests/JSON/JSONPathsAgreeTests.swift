@@ -63,7 +63,7 @@ private struct Annexed: DescribedModel, Equatable {
     make: { Annexed(note: $0, extra: $1, spare: $2, loose: $3, mark: $4) })
 }
 
-/// The result of one way: a value, or the code, path and type of an error.
+/// The result of one way to read: a value, or the code, path and type of an error.
 private enum Outcome<T: Equatable>: Equatable {
   case value(T)
   case error(ArchiveError.Code, String, String?)
@@ -75,7 +75,7 @@ private enum Outcome<T: Equatable>: Equatable {
   }
 }
 
-/// Reads a text into a model both ways and compares the results.
+/// Decodes a text directly and through a parsed value, and compares the results.
 private func compare<T: Archivable & Equatable>(
   _ type: T.Type, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -162,7 +162,7 @@ struct JSONPathsAgreeTests {
   @Test(
     "Nested paths, absent keys and nulls give the same result for text and for a parsed value", arguments: documents)
   func paths(text: String) {
-    // The model skips unknown keys, so duplicates are allowed. A value rejects them.
+    // The model skips unknown keys, so it accepts duplicates of them. The reader of a whole value rejects duplicates.
     if text.contains("unknown") {
       #expect(throws: Never.self) { try Filing(fromJSON: Data(text.utf8)) }
     } else {
@@ -270,7 +270,7 @@ struct JSONPathsAgreeTests {
     #expect(error?.code == .invalidJSON)
     #expect(error?.jsonPathDescription == path)
     #expect(error?.byteOffset != nil)
-    // A value keeps the last duplicate unless the reader is set to reject them.
+    // A parsed value has the last of several duplicates, unless the reader is set to reject duplicates.
     var reader = JSONReader()
     _ = try reader.read(Data(text.utf8))
     reader.duplicateKeys = .refuse
@@ -300,7 +300,7 @@ struct JSONPathsAgreeTests {
       for bit in 0..<8 {
         var changed = bytes
         changed[place] ^= 1 << bit
-        // Only UTF-8 can be passed on as text. Both ways reject the rest.
+        // `compare` takes a string, so it cannot test invalid UTF-8. Reading such bytes throws an error.
         if let text = String(validating: changed, as: UTF8.self), !text.contains(where: { $0 == "\0" }) {
           compare(Filing.self, text)
         } else {
@@ -329,7 +329,7 @@ struct JSONPathsAgreeTests {
   func deepest() throws {
     let levels = ArchiveLimits().depth / 2
     let text = String(repeating: "{\"nested\":[", count: levels) + String(repeating: "]}", count: levels)
-    // An empty object lacks the fields without defaults.
+    // The innermost object is empty, so it lacks the fields that have no default.
     let error = #expect(throws: ArchiveError.self) { try JSONReader().read(Everything.self, from: Data(text.utf8)) }
     #expect(error?.code == .missingValue)
     let inner = #""number":1,"labels":[]"#

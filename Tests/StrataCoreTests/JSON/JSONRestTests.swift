@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// Fields whose paths share objects and arrays with unread keys.
+/// The paths of these fields share objects and arrays with keys that no field reads.
 private struct Part: VersionedModel, Equatable {
   var title: String?
   var rank: Int?
@@ -60,7 +60,7 @@ struct JSONRestTests {
     for part in [part, archived] {
       let written = try adapter.encodeValue(part, nulls: .omit)
       #expect(try adapter.decode(written) == part, "\(text)")
-      // If nulls are omitted, a null that a field reads is not written, nor is an empty object.
+      // With `nulls: .omit`, the adapter writes neither a null that a field reads nor an empty object.
       let isSame = JSONMergePatch.patch(from: written, to: document)
       #expect(isSame == [:] || text.contains("null") || text.contains("{}"), "\(text): \(isSame)")
       #expect(try value(String(decoding: adapter.encode(part, nulls: .omit), as: UTF8.self)) == written)
@@ -199,7 +199,7 @@ struct JSONRestTests {
       try adapter.decode(value(#"{"a":1,"auth":2,"keys":3}"#), errors: .collectAll)
     }
     #expect(all?.all.map(\.codingPath) == [[.key("first")], [.key("token")], [.key("key")]])
-    // Keys next to a field can be captured. Null is the value of every field below it.
+    // Keys next to a field can be captured. If a container is null, every field inside it is null.
     for text in [#"{"auth":{"kind":"basic"}}"#, #"{"auth":null}"#, #"{"keys":[]}"#, #"{"keys":["k","l"]}"#] {
       #expect(throws: Never.self) { try adapter.decode(value(text)) }
     }
@@ -271,7 +271,7 @@ private struct Renamed: VersionedModel, Equatable {
 }
 
 extension ArchiveObject {
-  /// The object without the null of a field, which the adapter omits.
+  /// The object without `page` if its value is null. The adapter omits such a null.
   fileprivate var withoutNullPage: ArchiveObject {
     ArchiveObject(entries.filter { !($0.key == "page" && $0.value.isNull) })
   }

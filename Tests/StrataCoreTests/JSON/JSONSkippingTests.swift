@@ -27,7 +27,7 @@ private struct Table: DescribedModel {
 
 @Suite("JSON: a skipped value does not affect the following ones")
 struct JSONSkippingTests {
-  /// Breaks a rule in a nested model, and then has a value of the wrong type.
+  /// This JSON breaks a rule in a nested model, and then has a value of the wrong type.
   private static let both = #"{"inner": {"name": ""}, "count": "x"}"#
   private static let good = #"{"inner": {"name": "ok"}, "count": 1}"#
   private static let broken = #"{"inner": {"name": ""}, "count": 2}"#
@@ -49,7 +49,7 @@ struct JSONSkippingTests {
 
   private static let text2 = #"{"rows": [1, \#(both), \#(good), null, \#(broken), \#(good)]}"#
 
-  /// Every way from a document to a table with validation.
+  /// Every way to decode and validate a table from a document.
   private static let roads: [(name: String, read: @Sendable (Data) throws -> Table)] = [
     ("text", { try Table(fromJSON: $0) }),
     ("value", { try Table(fromJSON: JSONReader().read($0)) }),
@@ -138,7 +138,7 @@ private struct Beside: DescribedModel {
     Field("last", \.last), make: { Beside(first: $0, tables: $1, last: $2) })
 }
 
-/// Throws a limit error, like a reader at a value that is nested too deeply.
+/// The hook of this model throws a limit error, like a reader at a value that is nested too deeply.
 private struct Depth: DescribedModel, PostDecoding {
   var depth: Int
   static let fields = Fields(

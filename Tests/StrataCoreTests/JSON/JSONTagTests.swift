@@ -11,7 +11,7 @@ private struct Typed: DescribedModel, Equatable {
     make: { Typed(type: $0, x: $1, y: $2) })
 }
 
-/// Has a number at the tag's path.
+/// A model with a number at the tag's path.
 private struct Numbered: DescribedModel, Equatable {
   var type = 7
   var a = [1, 2]
@@ -20,7 +20,7 @@ private struct Numbered: DescribedModel, Equatable {
     make: { Numbered(type: $0, a: $1) })
 }
 
-/// Has an array at the key of the tag.
+/// A model with an array at the key of the tag.
 private struct Boxed: DescribedModel {
   var type = [1]
   static let fields = Fields(Boxed.self, name: "TagBoxed", version: 1, Field("type", \.type), make: { Boxed(type: $0) })
@@ -61,7 +61,7 @@ struct JSONTagTests {
     arguments: ["type", "y", "a", "a.b", "a.b.x", "y.kind", "type.kind", "a.b.x.kind"])
   func taken(_ path: String) throws {
     for model in [Typed(), Typed(type: "other")] {
-      // A null on the path is no place for a tag either, because the model would read a different value.
+      // A tag must not replace a null on its path either, because the model would then read a different value.
       let error = #expect(throws: ArchiveError.self) { try typed(path).encodeValue(model) }
       guard error?.code == .notEncodable else {
         Issue.record("\(path): \(String(describing: error))")

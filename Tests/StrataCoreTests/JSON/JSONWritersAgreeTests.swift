@@ -11,7 +11,7 @@ private struct Plain: DescribedModel {
     Plain.self, version: 1, Field("flag", \.flag), Field("note", \.note), make: { Plain(flag: $0, note: $1) })
 }
 
-/// The same JSON, but a value must be created to write it.
+/// A model with the same JSON. Because of its transformer, the writer must first create a value.
 private struct Mapped: DescribedModel {
   var flag: Bool
   var note: ArchiveValue
@@ -47,7 +47,7 @@ private enum Samples {
   static func number(_ text: String) -> ArchiveValue { NumberText(text).map { .number($0) } ?? .null }
 
   static let date = Date(timeIntervalSinceReferenceDate: 0.5)
-  /// Two dates with the same text.
+  /// Two different dates that have the same text in JSON.
   static let sameDates = [Date(timeIntervalSinceReferenceDate: 1e-11), Date(timeIntervalSinceReferenceDate: 2e-11)]
 
   static let scalars: [ArchiveValue] = [
@@ -90,7 +90,7 @@ private enum Samples {
     values.append(map([(.bool(true), "a"), ("true", "b")]))
     values.append(
       map([(.date(date), 1), (.url(Samples.url("a:b")), ["z": .null, "a": record]), (3, map([(.null, 1)]))]))
-    // Graphs: a shared object, a cycle, and a reference to no object.
+    // The first graph has a shared object, and the second one has a cycle.
     values.append(.graph(ObjectGraph(objects: [record], root: [.reference(0), .reference(0)])))
     values.append(.graph(ObjectGraph(objects: [["next": .reference(0)]], root: .reference(0))))
     return values
@@ -99,12 +99,12 @@ private enum Samples {
 
 @Suite("JSON: all writers produce the same output")
 struct JSONWritersAgreeTests {
-  /// The value as an archive contains it, with sorted sets and maps.
+  /// Encodes and decodes the value, which sorts its sets and maps.
   private func canonical(_ value: ArchiveValue) throws -> ArchiveValue {
     try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))
   }
 
-  /// The reader decodes most decimals as doubles.
+  /// Replaces decimals with doubles, because the reader decodes most decimals as doubles.
   private func withoutDecimals(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .decimal(let number): .double(Double(number.description) ?? .nan)
@@ -210,7 +210,7 @@ struct JSONWritersAgreeTests {
     }
     let model = Keeping(UnknownFields(ArchiveObject([.init(key: "extra", value: [1, 2])])))
     #expect(Written { try model.jsonData() } == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
-    // An adapter has its own setting for unknown keys.
+    // An adapter writes the unknown fields of a model only if it captures unknown keys.
     #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"meta":{"id":1}}"#))
     #expect(
       Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) }

@@ -14,7 +14,7 @@ private final class Node: DescribedModel {
 
 @Suite("Merging: objects reachable by many paths")
 struct DiamondMergeTests {
-  /// Each object refers to the next one twice, so the last one has 2^600 paths.
+  /// Each object refers to the next one twice, so there are about 2^600 paths to the last of 600 objects.
   private func diamonds(_ count: Int) -> Node? {
     var node: Node?
     for id in (1...count).reversed() { node = Node(id, node, node) }

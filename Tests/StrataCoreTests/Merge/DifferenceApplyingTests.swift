@@ -65,7 +65,8 @@ struct DifferenceApplyingTests {
     Array((0..<8).shuffled(using: &random).prefix(Int.random(in: 0...6, using: &random)))
   }
 
-  /// An oracle that only looks at identifiers: an element of the third value that was not removed occurs once.
+  /// The expected result follows from the identifiers alone. It has each element of the third value that the difference does not
+  /// remove, and each element that the difference adds.
   @Test(
     "Applying a difference to a third value neither loses nor duplicates elements", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 8))

@@ -109,11 +109,11 @@ struct ListMergeTests {
     #expect(error?.code == .mergeFailed && items == before)
     error = #expect(throws: ArchiveError.self) { try items.mergeValues(from: server, by: "nope") }
     #expect(error?.code == .unknownKey)
-    // Elements with the same key are distinguished by their number of occurrence.
+    // Elements with the same key are matched in the order in which they occur.
     var twice = [item(1, "a"), item(1, "b")]
     try twice.mergeValues(from: [item(1, "c"), item(1, "b")])
     #expect(twice.map(\.name) == ["c", "b"])
-    // With another key, which is text.
+    // Elements can also be matched by another key, whose values are text here.
     var named = [item(1, "a long name"), item(2, "b")]
     try named.mergeValues(from: [item(4, "b"), item(3, "a long name")], by: "name")
     #expect(named.map(\.id) == [4, 3])

@@ -34,7 +34,7 @@ struct MatchingTests {
     try local.merge(.json(json(#"{"captain": {"id": 2, "name": "Bob B."}}"#)), base: knowsBase ? crew() : nil)
     #expect(local.captain === bob && bob.name == "Bob B." && bob.mail == "bob@x" && bob.boss === ada)
     #expect(ada.name == "Ada" && ada.crew === local && bob.crew === local)
-    // An object without a local counterpart.
+    // An incoming object without a local counterpart becomes a new object.
     try local.mergeValues(fromJSON: json(#"{"captain": {"id": 7, "name": "Eve", "boss": {"id": 2}}}"#))
     #expect(local.captain?.id == 7 && local.captain?.boss === bob && bob.name == "Bob B.")
   }
@@ -95,7 +95,7 @@ struct MatchingTests {
     #expect(local.guest?.name == "Guest")
     try local.mergeValues(fromJSON: json(#"{"guest": null}"#))
     #expect(local.guest == nil)
-    // Only a weak reference would refer to the new object.
+    // Only a weak reference would refer to the new crew, so the merge does not create it.
     let sailor = Sailor(id: 1, name: "Ada")
     let report = try sailor.mergeValues(fromJSON: json(#"{"crew": {"name": "new"}, "boss": {"id": 2, "name": "Bob"}}"#))
     #expect(sailor.crew == nil && sailor.boss?.name == "Bob")

@@ -3,11 +3,11 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A local edit: a different value for a key, or none.
+/// A local edit. It sets the value at a path, or removes it if `value` is `nil`.
 private struct Edit {
   let path: [String]
   let value: ArchiveValue?
-  /// The value that was appended to the elements.
+  /// The element that the edit appends to an array.
   var appended: ArchiveValue?
 }
 
@@ -44,9 +44,9 @@ struct MergeCorpusTests {
     (MergeOptions(policies: ["labels": .byID("id"), "assignees": .byID("id"), "*.labels": .byID("name")]), false),
   ]
 
-  /// Edits of the value at a path that differ from the server's value.
+  /// Possible edits of the value at a path. An edit that sets the server's value is left out.
   private func edits(at path: [String], _ base: ArchiveValue, _ server: ArchiveValue) -> [Edit] {
-    // Only objects of the base can be edited inside.
+    // A key can be edited only in an object that the base contains.
     guard case .object? = base.at(path.dropLast()) else { return [] }
     let old = base.at(path)
     var edits = [Edit(path: path, value: Self.mark)]
@@ -73,7 +73,7 @@ struct MergeCorpusTests {
     guard !edits.contains(where: { path.starts(with: $0.path) }) else { return }
     let inside = edits.contains { $0.path.starts(with: path) }
     guard inside, case .object(let own)? = merged, case .object(let other)? = server else {
-      // An edit inside a value that the server removed or replaced is in the report.
+      // The server may have removed or replaced a value that has an edit inside. The report then lists the edit.
       if !inside { #expect(merged == server, note) }
       return
     }
@@ -136,7 +136,7 @@ struct MergeCorpusTests {
       for _ in 0..<8 {
         var chosen: [Edit] = []
         for place in places where random.below(max(2, places.count / 8)) == 0 {
-          // An edit inside another edit would be part of it.
+          // An edit inside another edit would be part of that edit.
           guard !chosen.contains(where: { areRelated($0.path, place) }) else { continue }
           if let edit = edits(at: place, base, server).randomElement(using: &random) { chosen.append(edit) }
         }
@@ -145,7 +145,7 @@ struct MergeCorpusTests {
         let note: Comment = "seed \(seed), \(chosen.map(\.path))"
         expectServer(merged, server, [], chosen, note)
         for edit in chosen { expectAccount(edit, merged, report, note) }
-        // Without rules the local value is kept.
+        // Without policies, a conflict keeps the local value.
         for edit in chosen where edit.appended == nil { #expect(merged.at(edit.path) == edit.value, note) }
         let patch = JSONPatch(from: local, to: merged)
         #expect(try patch.applied(to: local) == merged && JSONPatch(json: patch.json) == patch, note)

@@ -17,7 +17,7 @@ private struct Lot: DescribedModel, PostDecoding, Validating {
 
   mutating func didDecode(from source: DecodingSource) { label = "\(source) \(name)" }
 
-  // Like the implementation that `@Model` generates.
+  // `@Model` generates the same implementation.
   mutating func adoptFields(of other: Lot) {
     let selection = selection
     self = other
@@ -143,9 +143,9 @@ struct MergeHookTests {
     #expect(try count { try counted.mergeValues(fromJSON: Data(#"{"title": "b"}"#.utf8)) } == 1)
     #expect(counted.title == "b")
     let patch = Data(#"{"title": "c"}"#.utf8)
-    // A merge patch needs the object's JSON.
+    // A merge patch also needs the object's JSON, so the object may be encoded twice.
     #expect(try count { try counted.merge(.mergePatch(patch)) } <= 2)
-    // The server's object is encoded as well.
+    // This merge also encodes the server's object.
     let server = Counted(id: 1, title: "d")
     #expect(try count { try counted.mergeValues(from: server) } == 2)
     #expect(counted.title == "d")

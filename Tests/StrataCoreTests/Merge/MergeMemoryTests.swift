@@ -27,7 +27,7 @@ import Testing
 
   // MARK: Conflicts of an older version
 
-  /// Objects that refer to each other are not a tree.
+  /// A conflict about an object in a cycle is kept when the model gets a new version.
   @Test(arguments: [2, 500])
   func conflictsOfACycleStay(_ count: Int) throws {
     func crew(_ name: String) -> Crew1 {
@@ -84,7 +84,8 @@ import Testing
     #expect(opened.mergeConflicts.map(\.server) == ["A", "B"])
   }
 
-  /// Resolving a conflict whose path names several elements changes none of them, and resolves only that conflict.
+  /// A conflict whose path names several elements can only be resolved with `.local`. This changes no element and resolves only
+  /// that conflict.
   @Test func conflictsOfOnePathAreResolvedOneByOne() throws {
     var doc = try Self.conflicted()
     let conflicts = doc.mergeConflicts
@@ -98,7 +99,7 @@ import Testing
     #expect(doc.parts.map(\.n) == ["mine a", "B"] && doc.mergeConflicts == [conflicts[0]])
   }
 
-  /// A dictionary with integer keys that was emptied locally.
+  /// A conflict in a dictionary with integer keys can be resolved even if the dictionary was emptied locally.
   @Test func conflictsOfAnEmptyMapAreResolved() throws {
     var doc = try Doc1(fromJSON: Data(#"{"title":"t","scores":{"1":"a"}}"#.utf8))
     doc.scores = [:]
@@ -109,7 +110,7 @@ import Testing
 
   // MARK: Lists
 
-  /// The merge state of an element is kept by every way to merge a list.
+  /// Every way to merge a list keeps the merge state of its elements.
   @Test func listsKeepWhatElementsRemember() throws {
     var items = [try Item(fromJSON: Data(#"{"id":1,"title":"a"}"#.utf8))]
     items[0].title = "mine"
@@ -137,7 +138,7 @@ import Testing
     #expect(things.all.map(\.name) == ["y"] && other.all.map(\.name) == ["y"])
   }
 
-  /// Only some elements have an identity.
+  /// A merge matches the elements of a list even if only some of them have an identity.
   @Test func elementsWithAndWithoutIdentities() throws {
     let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"id":1,"name":"a"},{"name":"y"}]}"#.utf8))
     let (x, one, y) = (things.all[0], things.all[1], things.all[2])
@@ -254,7 +255,7 @@ import Testing
     Data(#"{"captain":{"id":\#(id),"name":"c\#(id)","cabin":{"no":\#(cabin)}}}"#.utf8)
   }
 
-  /// The server's object is used with everything inside it.
+  /// Resolving a conflict with the server's object also takes everything inside that object.
   @Test func resolvingTakesTheWholeObject() throws {
     let ship = try Ship(fromJSON: Self.ship(1, 1))
     ship.captain = Mate(2, "Bob", Cabin(2))
@@ -268,7 +269,7 @@ import Testing
     }
   }
 
-  /// No side has the whole object of the base, so it cannot be restored.
+  /// Neither side has the base's object with its contents, so the conflict cannot be resolved with the base.
   @Test func resolvingMakesNoObjectWithoutItsInside() throws {
     let ship = try Ship(fromJSON: Self.ship(1, 1))
     let bob = Mate(2, "Bob", Cabin(2))
@@ -280,7 +281,7 @@ import Testing
     #expect(ship.captain === bob && ship.mergeConflicts == [conflict])
   }
 
-  /// Values without objects are resolved without the base, which may be unreadable.
+  /// A conflict about values without objects can be resolved without the base, which may be unreadable.
   @Test func resolvingValuesNeedsNoBase() throws {
     func part(_ n: ArchiveValue) -> ArchiveValue {
       .record(ModelRecord(typeName: "MemoryPart", modelVersion: 1, fields: [("id", 1), ("n", n)]))
@@ -299,7 +300,7 @@ import Testing
 
   // MARK: Size
 
-  /// The stack does not grow with the length of a conflict's path.
+  /// The use of the stack does not depend on the length of a conflict's path.
   @Test(.tags(.long)) func conflictsAtTheEndOfAChain() throws {
     let count = Effort.rounds(1500, long: 3000)
     let list = Chain1("t", .chain(count, "a"), MergeState())

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-/// The result of a three-way merge of one key, and its outcome.
+/// Merges one key three ways, and returns its value and outcome.
 private func merge(
   _ policy: MergePolicy, _ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?,
   isBaseKnown: Bool = true
@@ -175,7 +175,7 @@ struct MergePolicyTests {
     #expect(try merge(.append, "ab", "xb", "abc").outcome == .conflict)
     #expect(try merge(.append, 1, 2, 3).outcome == .conflict)
     #expect(try merge(.append, nil, "ab\nc", "ab\nd", isBaseKnown: false).value == "ab\ndc")
-    // A common beginning of words is not counted as text that both sides have added.
+    // If two words only start with the same letters, these don't count as text that both sides have added.
     #expect(try merge(.append, nil, "abc", "abd", isBaseKnown: false).value == "abdabc")
   }
 

@@ -86,7 +86,7 @@ struct MergeReplayTests {
     texts: [WritableKeyPath<M, String?>], dates: [WritableKeyPath<M, Date?>],
     edit: (inout M) -> Void, isThere: (M) -> Bool, undo: (inout M) -> Void
   ) throws {
-    // The server's state up to each response. A response may be a part of it.
+    // The server's state after each response. A response may contain only a part of the state.
     var said = try #require(documents[0].objectValue)
     let servers = try documents.map { document in
       for entry in try #require(document.objectValue).entries { said[entry.key] = entry.value }
@@ -107,7 +107,7 @@ struct MergeReplayTests {
       try model.merge(.json(document))
       #expect(edited.allSatisfy { model[keyPath: $0] == "edited here" } && isThere(model))
       #expect(contested.allSatisfy { model[keyPath: $0] == mark } && model.mergeConflicts.count == contested.count)
-      // The same response again changes nothing.
+      // Merging the same response again changes nothing.
       #expect(try model.merge(.json(document)).isEmpty && model.mergeConflicts.count == contested.count)
       let opened = try archived(model)
       #expect(opened == model && opened.mergeConflicts == model.mergeConflicts)

@@ -49,7 +49,7 @@ private struct TrackedBox: Equatable {
   var merging = MergeState()
 }
 
-/// A part of a task, as another endpoint of the server returns it.
+/// The part of a task that another endpoint of the server returns.
 @Model(version: 1)
 private struct TaskSummary: Equatable {
   let id: Int
@@ -97,7 +97,7 @@ struct MergeShapeTests {
     #expect(conflicts.map(\.path.description).sorted() == ["byNumber[1].city", "byNumber[2]"])
     for conflict in conflicts { try mine.resolve(conflict, with: .server) }
     #expect(mine.byNumber == theirs.byNumber)
-    // Emptied on one side.
+    // One side has emptied the dictionary.
     var emptied = base
     emptied.byNumber = [:]
     try emptied.merge(.model(base), base: base)
@@ -139,7 +139,7 @@ struct MergeShapeTests {
     let report = try local.merge(.model(server), base: base)
     #expect(local.place?.street == "mine" && report.conflicts.map(\.path.description) == ["place.street"])
     #expect(try same.merge(.model(server), base: base).entries.isEmpty)
-    // Removed on one side and edited on the other.
+    // One side has removed the place, and the other side has edited it.
     let known = MixedBag(place: bern)
     var removed = known, edited = known
     removed.place = nil
@@ -204,7 +204,7 @@ struct MergeShapeTests {
     }
     let puppy = try merged(Puppy(name: "a", breed: "Boxer", weeks: 1), Puppy(name: "a", breed: "Pug", weeks: 0))
     #expect(puppy?.name == "mine" && puppy?.breed == "Boxer")
-    // The server, the base or both are of the superclass.
+    // The server's object, the base or both are instances of the superclass.
     #expect(try merged(Animal(name: "a"), Animal(name: "a"))?.name == "mine")
     #expect(try merged(Animal(name: "a"), Dog(name: "a", breed: "Pug"))?.name == "mine")
     let dog = try merged(Dog(name: "a", breed: "Boxer"), Animal(name: "a"))
@@ -274,7 +274,7 @@ struct RememberedConflictTests {
     task.title = "mine"
     try task.merge(.json(self.task("theirs")))
     #expect(task.mergeConflicts.map(\.server) == ["theirs"])
-    // The same response again, other changes, a part without the key, and a different model don't resolve it.
+    // The conflict remains after merging the same response, other changes, a part without the key, and a different model.
     try task.merge(.json(self.task("theirs")))
     try task.merge(.json(self.task("theirs", 5)))
     try task.mergeValues(fromJSON: Data(#"{"stars": 6}"#.utf8))
@@ -286,10 +286,10 @@ struct RememberedConflictTests {
     // A new value from the server replaces the conflict.
     try task.merge(.json(self.task("theirs too", 7)))
     #expect(task.mergeConflicts.map(\.server) == ["theirs too"] && task.title == "mine")
-    // The server accepted the edit.
+    // The server has accepted the edit, so both sides agree.
     try agreed.merge(.json(self.task("mine", 7)))
     #expect(agreed.mergeConflicts.isEmpty && agreed.title == "mine")
-    // A rule resolves it.
+    // A policy resolves the conflict.
     try ruled.merge(.json(self.task("new", 7)), options: MergeOptions(policy: .serverWins))
     #expect(ruled.mergeConflicts.isEmpty && ruled.title == "new")
   }

@@ -55,7 +55,7 @@ struct MergeStateTests {
     #expect(conflict.path.description == "title" && conflict.server == "theirs" && conflict.base == "a")
     try opened.resolve(conflict, with: .server)
     #expect(opened.title == "theirs" && opened.mergeConflicts.isEmpty)
-    // An archive of version 1 that contains a base of version 1.
+    // The model and its base are both archived as version 1.
     let base = ModelRecord(
       typeName: "TrackedTask", modelVersion: 1, fields: [("id", 1), ("summary", "a"), ("stars", 0), ("steps", [])])
     let old = ModelRecord(

@@ -101,7 +101,7 @@ struct MergeTests {
     #expect(ticket.secret == "mine")
     #expect(ticket.total == 8)
     #expect(ticket.labels == [Label(id: 2, name: "zwei", local: true), Label(id: 3, name: "three", local: false)])
-    // MG-11: a different label than before, so the fields that JSON lacks are not kept.
+    // MG-11: `main` is now a different label, so the fields that JSON lacks are not kept.
     #expect(ticket.main == Label(id: 7, name: "seven", local: false))
     #expect(report.changedKeys == ["body", "labels", "main", "total"])
   }

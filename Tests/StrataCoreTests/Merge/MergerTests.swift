@@ -78,7 +78,7 @@ struct MergerTests {
       let (merged, report) = try merger.merge(server, into: base, base: base)
       #expect(merged == (unlisted == nil ? ["in": ["c": 2]] : ["a": 1, "in": ["b": 1, "c": 2]]))
       #expect(report.entries.count == (unlisted == nil ? 3 : 1))
-      // Edited locally and removed by the server.
+      // The key was edited locally, and the server does not list it.
       let edited = try merger.merge(server, into: ["a": 5, "in": ["b": 1, "c": 1]], base: base)
       #expect(edited.value["a"] == 5 && edited.report.conflicts.count == (unlisted == nil ? 1 : 0))
     }
@@ -110,10 +110,10 @@ struct MergerTests {
         ])
       #expect(merged.recordValue?.keys == local.recordValue?.keys)
     }
-    // A value with absent keys equals itself.
+    // Merging a value with absent keys into itself changes nothing.
     let again = try Merger(models: [MergerBox.self]).merge(server, into: server, base: nil)
     #expect(again.value["parts"] == server["parts"] && again.report.changedKeys == [])
-    // An older version that a hook upgrades.
+    // A hook upgrades this record of an older version.
     let old = ArchiveValue.record(
       ModelRecord(
         typeName: "MergerBox", modelVersion: 1,
@@ -126,7 +126,7 @@ struct MergerTests {
       ModelRecord(typeName: "MergerPart", modelVersion: 2, fields: [("id", 1), ("name", "a"), ("kind", "blue")]))
     let kept = try Merger(models: [MergerBox.self]).merge(part([("id", 1), ("name", "b")]), into: strange).value
     #expect(kept["kind"] == "blue" && kept["name"] == "b")
-    // A new record that lacks a key without a default.
+    // The new record lacks a key that has no default.
     let wrong = ArchiveValue.record(
       ModelRecord(typeName: "MergerBox", modelVersion: 1, fields: [("parts", .array([part([("id", 4)])]))]))
     let error = #expect(throws: ArchiveError.self) { try Merger(models: [MergerBox.self]).merge(wrong, into: local) }
@@ -173,7 +173,7 @@ struct MergerTests {
     #expect(conflict.report.conflicts.map(\.path.description) == ["m[1]"])
     let named = try merge(base, local, map([1: "theirs"]), MergeOptions(policies: ["m[*]": .serverWins]))
     #expect(named.report.conflicts.isEmpty && named.value?.kind == "map")
-    // One side was emptied. An empty dictionary has no keys that could show its type.
+    // One side is empty. It may be a map or an object, because an empty dictionary has no keys that show its type.
     for empty: ArchiveValue in [.map([]), [:]] {
       #expect(try merge(base, base, empty).value == empty && merge(base, empty, base).value == empty)
       #expect(try merge(empty, empty, base).value == base && merge(empty, base, empty).value == base)

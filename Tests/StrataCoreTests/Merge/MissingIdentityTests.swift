@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// An element whose identity the program invents.
+/// An element whose identity is created by the program and not by the server.
 @Model(version: 1)
 private struct Line: Hashable {
   var id = UUID()
@@ -307,7 +307,7 @@ struct MissingIdentityTests {
     var table = Table(
       bySpot: [one: Line(text: "a"), two: Line(text: "b")], byName: ["1": Line(text: "a"), "2": Line(text: "b")])
     let before = table
-    // Swaps the values of the keys.
+    // The other table has the values of the two keys swapped.
     let other = Table(
       bySpot: [one: Line(text: "b"), two: Line(text: "a")], byName: ["1": Line(text: "b"), "2": Line(text: "a")])
     let json = try String(decoding: other.jsonData(), as: UTF8.self).replacing(/"id":"[^"]*",/, with: "")

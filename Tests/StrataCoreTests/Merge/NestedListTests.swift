@@ -161,7 +161,7 @@ struct NestedListTests {
     taken.rows[1][0].note = "mine"
     try taken.merge(.model(server), base: board, options: MergeOptions(conflicts: .takeServer))
     #expect(taken.rows == server.rows)
-    // An element that was removed locally and edited by the server.
+    // An element was removed locally and edited by the server.
     var removed = board
     removed.rows = [board.rows[0]]
     server = board

@@ -121,7 +121,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
       FieldKindCase([String: Int].self, "recursive", samples: objects),
       FieldKindCase([Int: [Piece]].self, "recursive", "byID(id)", "byID(id,keep)", samples: objects),
       FieldKindCase(Set<Piece>.self, "union", "addWins", "byID(id)", "byID(id,keep)", samples: sets),
-      // Without samples, because a different id would make it a different piece.
+      // This type has no samples, because a different id would make it a different piece.
       FieldKindCase(Piece.self, "recursive"),
       FieldKindCase(Outline.self, samples: records("Outline", "round")),
     ]
@@ -147,7 +147,7 @@ struct PolicyDeclarationTests {
           #expect(error.code == .invalidSchema && error.key == "field" && error.typeName == "Sheet")
         }
       }
-      // The reason names the inner policy.
+      // The error's reason names the inner policy.
       if !fits { #expect(kind.problem(policy.ifPresent)?.reason.contains("the policy \(policy) ") == true) }
     }
     for policy in FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
@@ -162,7 +162,7 @@ struct PolicyDeclarationTests {
     "A rejected policy only produces conflicts, and an accepted policy resolves at least one change",
     arguments: FieldKindCase.all.filter { !$0.samples.isEmpty })
   func evidence(_ kind: FieldKindCase) throws {
-    // Arrays of any elements can be merged by identity. Elements without the key are matched by content.
+    // `byID` is left out. It resolves changes of any array, because it matches elements without the key by content.
     for policy in FieldKindCase.special where !policy.description.hasPrefix("byID") {
       let decides = try kind.samples.contains { values in
         let merger = Merger(options: MergeOptions(policies: ["v": policy]), models: [Piece.self, Outline.self])
@@ -256,7 +256,7 @@ struct PolicyDeclarationTests {
       identity?.reason
         == "the merge rules use the identity number, which Ruled does not declare; its keys are tags, text")
     #expect(identity?.code == .invalidSchema && identity?.typeName == "Ruled" && identity?.key == nil)
-    // Each part must fit at least one field.
+    // Each part of the default policy must fit at least one field.
     #expect(
       check(number, text)?.reason
         == "the default policy union applies only to arrays and sets, but no field that uses the default "
@@ -309,7 +309,7 @@ struct PolicyDeclarationTests {
     }
   }
 
-  /// A model that contains itself and a model that contains it.
+  /// A recursive model. It also contains a `Rope`, which contains knots in turn.
   private struct Knot: DescribedModel, Equatable {
     var id: Int
     var knots: [Knot] = []

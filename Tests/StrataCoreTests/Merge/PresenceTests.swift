@@ -65,7 +65,7 @@ struct PresenceTests {
     #expect(local.parcel == .box(weight: 2, note: "p", to: thun))
     try local.merge(.json(json(#"{"parcel": {"box": {"note": null}}}"#)), base: nil)
     #expect(local.parcel == .box(weight: 2, note: nil, to: thun))
-    // A different case replaces the local one, unless that was edited.
+    // A different case replaces the local case, unless the local case was edited.
     var fresh = Household()
     try fresh.mergeValues(fromJSON: json(#"{"parcel": {"box": {"weight": 4}}}"#))
     #expect(fresh.parcel == .box(weight: 4, note: nil, to: nil))
@@ -176,7 +176,7 @@ struct PresenceTests {
     let report = try edited.mergeValues(from: server)
     #expect(report.conflicts.map(\.path.description) == ["cache"] && edited.cache == "full")
     #expect(edited.mergeConflicts.map(\.path.description) == ["cache"])
-    // The archive contains nothing of the field, neither in the base nor in a conflict.
+    // The archive contains no value of the excluded field, neither in the base nor in a conflict.
     let data = try ArchiveEncoder(compression: .none).encode(edited)
     #expect(data.range(of: Data("server's".utf8)) == nil && data.range(of: Data("full".utf8)) == nil)
     var archived = try ArchiveDecoder().decode(Household.self, from: data)

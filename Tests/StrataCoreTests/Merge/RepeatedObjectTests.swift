@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A page of comments. Each names its author in full, like most servers.
+/// A page of comments. Each comment contains its whole author, as in the responses of most servers.
 @Model(version: 1)
 final class Discussion {
   var comments: [Remark] = []
@@ -14,7 +14,7 @@ final class Discussion {
 final class Remark {
   let id: Int
   var author: Writer?
-  /// A person whom a document may leave out.
+  /// A document may leave out this person.
   var editor: Writer?
   init(id: Int, author: Writer? = nil, editor: Writer? = nil) {
     (self.id, self.author, self.editor) = (id, author, editor)
@@ -59,7 +59,7 @@ final class Attendee: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// An object that merges one key with its own code.
+/// An object whose own code merges one key.
 @Model(version: 1)
 final class Stock: KeyMerging {
   let id: Int
@@ -89,7 +89,7 @@ struct RepeatedObjectTests {
     return thread
   }
 
-  /// All 20,000 comments refer to one author. Comparing all mentions for each of them would take 400 million steps.
+  /// All 20,000 comments refer to one author. Comparing each mention with all others would take 400 million steps.
   @Test(
     "MG-13: an author referenced by 20,000 comments is merged once", .tags(.long), arguments: [true, false],
     [true, false])
@@ -188,7 +188,7 @@ struct RepeatedObjectTests {
     local.sailors[1].name = "edited"
     let options = MergeOptions(policies: ["captain.name": .localWins, "sailors[*].name": .serverWins])
     try local.merge(.model(server), base: crew(), options: options)
-    // The captain is also a sailor. The last of two policies for one value applies.
+    // The captain is also a sailor, so two policies apply to the captain's name. The last one wins.
     #expect(local.sailors.map(\.name) == ["theirs", "theirs"])
     let other = crew()
     other.sailors[0].name = "mine"

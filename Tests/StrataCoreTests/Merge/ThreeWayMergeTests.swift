@@ -87,7 +87,7 @@ struct ThreeWayMergeTests {
     let report = try local.merge(.model(server), base: base, options: options)
     #expect(local.steps.map(\.id) == expected)
     #expect(report.entries.contains { $0.path.description == "steps[id=3]" })
-    // Removed locally and edited by the server: a conflict.
+    // If an element was removed locally and edited by the server, it is a conflict.
     var removed = base
     removed.steps.removeAll { $0.id == 3 }
     server = base

@@ -40,7 +40,7 @@ private struct Strict: DescribedModel, Equatable {
     make: { Strict(id: $0, colours: $1) })
 }
 
-/// The same model with more cases.
+/// A newer version of the model, whose enums have more cases.
 private enum NewColour: String, Archivable { case red, green, blue }
 private enum NewTone: String, Codable { case high, low, middle }
 private struct NewPalette: DescribedModel {
@@ -83,7 +83,7 @@ struct UnknownCaseContainerTests {
       list: [.green], named: ["a": .red, "b": .red, "c": .red], nested: ["x": ["a": .green], "y": ["a": .red]],
       maybe: [.green], tones: [.high])
     for base in [nil, local] {
-      // A merge has no rule for elements of a Codable enum.
+      // A merge has no rule for unknown cases of a Codable enum, so this list has none.
       var new = Self.new
       new.tones = [.low]
       for source in [MergeSource.json(try new.jsonData()), .archive(try ArchiveEncoder().encode(new))] {
@@ -93,7 +93,7 @@ struct UnknownCaseContainerTests {
         #expect(merged.set == [.green])
         #expect(merged.named["a"] == .red)
         #expect(merged.named["b"] == .green)
-        // A document adds an entry to a dictionary unless the base has its key.
+        // The document lacks this key. The merge removes the local entry only if the base has the key.
         #expect(merged.named["c"] == (base == nil ? .red : nil))
         #expect(merged.counts == [.red: 2])
         #expect(merged.rows == Self.read.rows)

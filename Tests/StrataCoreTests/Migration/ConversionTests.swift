@@ -103,7 +103,7 @@ struct ConversionTests {
       let number = Double(bitPattern: state ^ state >> 17)
       guard number.isFinite else { continue }
       #expect(try converted(.string(number.description), .toDouble) == .double(number), "seed \(seed)")
-      // The same number with another digit is a different number.
+      // The appended digits make a different number, which no double equals.
       let parts = number.description.split(separator: "e", maxSplits: 1)
       let mantissa = parts[0].contains(".") ? parts[0] : parts[0] + "."
       let text = mantissa + "00000000000000000001" + (parts.count > 1 ? "e" + parts[1] : "")

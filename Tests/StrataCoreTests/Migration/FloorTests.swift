@@ -4,7 +4,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Programs with three versions of one model. The names are the same.
+/// Three programs declare different versions of one model under the same name.
 private enum Old {
   @Model(version: 2, name: "Note")
   struct Note: Equatable {
@@ -20,7 +20,7 @@ private enum Middle {
     var unknownFields = UnknownFields()
   }
 
-  /// The same, without the unknown keys.
+  /// The same model, except that it does not keep unknown keys.
   @Model(version: 3, name: "Note")
   struct Forgetful: Equatable { var title = "" }
 
@@ -50,7 +50,7 @@ private enum New {
       .step(from: 2, to: 3), .step(from: 3, to: 4, .setDefault("stars", 7)), .step(from: 4, to: 5))
   }
 
-  /// The same, which older programs may read and not write.
+  /// The same model, except that older programs may read but not write it.
   @Model(version: 5, name: "Note", oldestReader: 3)
   struct ReadOnly: Equatable {
     var title = ""
@@ -80,7 +80,7 @@ struct FloorTests {
     try ArchiveDecoder().decode(from: data)
   }
 
-  /// A model as the newer program writes it, with values other than those of its steps.
+  /// A note of the newer program. Its values differ from those that the migration steps set.
   private var note: New.Note {
     var note = New.Note(title: "new", stars: 3)
     note.tags = ["a", "b"]
@@ -100,7 +100,7 @@ struct FloorTests {
     var report = DecodingReport()
     #expect(try ArchiveDecoder().decode(New.Note.self, from: saved, report: &report) == expected)
     #expect(report.upgrades.isEmpty)
-    // And again, as what it saved keeps its floors.
+    // The older program can also open the file that it saved, because the file keeps its floors.
     var again = try decode(Middle.Note.self, saved)
     again.title = "new"
     #expect(try decode(New.Note.self, encode(again)) == note)
@@ -185,7 +185,7 @@ struct FloorTests {
     #expect(old.title == "new")
     let error = #expect(throws: ArchiveError.self) { try encode(old) }
     #expect(error?.code == .newerModel && error?.reason.contains("which version 3 can read but not save") == true)
-    // A new object is one of the older version.
+    // The older program saves a new object under its own version.
     #expect(try decode(New.ReadOnly.self, encode(Middle.Note(title: old.title))).title == "new")
   }
 

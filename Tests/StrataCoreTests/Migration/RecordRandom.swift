@@ -1,7 +1,7 @@
 import StrataCore
 import StrataTestSupport
 
-/// Random records of the upgraded models: of every version, with former keys and cases, and with mistakes.
+/// Generates records of the upgraded models. They have random versions, former keys and cases, and mistakes.
 struct RecordRandom: RandomNumberGenerator {
   private var random: SeededRandom
   /// Whether all values are valid. An unreadable base would not be upgraded.

@@ -282,7 +282,7 @@ struct StepSourceTests {
     _ = try ArchiveDecoder().decode(Changed.Holder.self, from: data, report: &report)
     #expect(report.unusedKeys.map(\.description) == ["Outer.id", "Outer.rides"])
 
-    // An archive file keeps a copy of the file before it replaces the file.
+    // An `ArchiveFile` makes a copy of the previous file before it replaces it.
     try withFolder { (folder: URL) throws in
       let url = folder.appending(path: "outer.strata")
       try data.write(to: url)

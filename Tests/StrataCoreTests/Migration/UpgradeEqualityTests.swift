@@ -7,7 +7,7 @@ import Testing
 struct UpgradeEqualityTests {
   private static let subclasses: [any VersionedModel.Type] = [Harbour.self]
 
-  /// Compares an upgraded archive with a decoded and encoded one.
+  /// Compares an upgraded archive with an archive that was decoded and encoded again.
   private func compare<T: Archivable, R: Archivable & SendableMetatype>(
     _ type: T.Type, root: R.Type, _ data: Data, _ comment: Comment
   ) throws -> Bool {
@@ -37,7 +37,7 @@ struct UpgradeEqualityTests {
     }
   }
 
-  /// The former names in a value, which the current models would not write. An upgraded archive must decode without aliases.
+  /// The former names in a value. The current models don't write them, and an upgraded archive must decode without aliases.
   /// Remembered conflicts are left out, because they stay as they were recorded.
   private static func formerNames(in value: ArchiveValue) -> [String] {
     switch value {
@@ -131,7 +131,7 @@ struct UpgradeEqualityTests {
     let today = try #require(ware.merging.base)
     #expect(today.typeName == "Ware" && today.modelVersion == 3)
     #expect(today["channel"] == "mail" && today["title"] == "t" && today["label"] == nil)
-    // A base that cannot be upgraded is kept. The error follows in the next merge.
+    // A base that cannot be upgraded is kept. The next merge throws the error.
     let lost = ModelRecord(typeName: "Item", modelVersion: 9, fields: [("label", "t")])
     let kept = ArchiveValue.object(
       ArchiveObject([.init(key: "base", value: .record(lost)), .init(key: "conflicts", value: [])]))

@@ -33,7 +33,7 @@ struct GzipDamageTests {
         #expect(error is ArchiveError)
       }
     }
-    // Only the padding bits of the deflate data, or of a stored block's header, may be unused.
+    // A flipped bit has no effect only in the padding of the deflate data or of a stored block's header.
     #expect(silent < 14)
   }
 

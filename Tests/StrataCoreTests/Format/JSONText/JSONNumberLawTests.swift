@@ -67,7 +67,7 @@ struct JSONNumberLawTests {
     switch random.below(4) {
     case 0: return random.oneOf(Self.edges) &+ UInt128(random.below(3)) &- 1
     case 1: return UInt128.random(in: 0...UInt128.max, using: &random) >> UInt128(random.below(128))
-    // 16 and 17 digits, like coordinates.
+    // Coordinates often have 16 or 17 digits.
     case 2: return UInt128.random(in: 1_000_000_000_000_000..<100_000_000_000_000_000, using: &random)
     // The digits of a printed double.
     default:
@@ -158,7 +158,7 @@ struct JSONNumberLawTests {
         isNegative: random.isOnce(in: 2), mantissa: significand(), exponent: random.below(256) - 128)
       guard let decimal = parts.decimal else { continue }
       let other = Decimal(random.below(2_000) - 1_000) / Decimal(1 + random.below(100))
-      // Foundation's arithmetic traps at the ends of its range.
+      // Foundation's decimal arithmetic traps near the limits of its range.
       let isMiddling = parts.exponent.magnitude <= 60
       for result in [decimal] + (isMiddling ? [decimal + other, decimal * other, other - 1] : []) where result.isFinite
       {

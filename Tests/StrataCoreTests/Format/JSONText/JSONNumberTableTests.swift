@@ -72,7 +72,7 @@ private struct Row: Sendable {
   ]
   static let keys = integers + ["double", "float", "decimal"]
 
-  /// Whether the field of the key may have the value. `nil` means that the number is rejected.
+  /// Whether the table allows the value for the field with this key. `nil` means that the field rejects the number.
   func allows(_ found: String?, _ key: String, whole: Bool) -> Bool {
     if let place = Self.integers.firstIndex(of: key) {
       return columns[whole ? place + Self.integers.count : place] == found ?? "-"
@@ -93,7 +93,7 @@ private struct Row: Sendable {
 struct JSONNumberTableTests {
   private static let rows: [Row] = {
     let file = Repository.root.appending(path: "Fixtures/json/numbers.tsv")
-    // Without the table, the test that counts its rows fails.
+    // If the table is missing, the test that counts its rows fails.
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").map(Row.init)
   }()
@@ -112,7 +112,7 @@ struct JSONNumberTableTests {
     for row in Effort.sample(60, of: rows) {
       let number = quoted ? "\"\(row.text)\"" : row.text
       for key in Row.keys {
-        // The table also lists the numbers that a field rejects.
+        // The table also lists the numbers that a field rejects, so an error is a possible result.
         let found = (try? read(Data("{\"\(key)\": \(number)}".utf8)))?.spelled
         #expect(row.allows(found, key, whole: whole), "\(name): \(key) of \(number) is \(found ?? "refused")")
       }
@@ -144,7 +144,7 @@ struct JSONNumberTableTests {
     let adapter = try JSONAdapter<Numbers>()
     for row in Effort.sample(60, of: Self.rows) {
       for key in Row.keys {
-        // A rejected number is not written.
+        // If the field rejects the number, there is nothing to write.
         guard let numbers = try? adapter.decode(Data("{\"\(key)\": \(row.text)}".utf8)) else { continue }
         let spelled = numbers.spelled
         let again = try adapter.decode(adapter.encode(numbers)).spelled

@@ -124,7 +124,7 @@ struct JSONReaderTests {
       #expect(try read("\(bits)") == .integer(bits))
       let wide = WideInteger(isNegative: bits % 2 == 0, magnitude: UInt128(bits) << 64 | UInt128(random.next()))
       #expect(try JSONReader().read(JSONWriter().write(.wideInteger(wide))) == .wideInteger(wide))
-      // Short decimal fractions are converted without the text conversion.
+      // The reader converts short decimal fractions on a fast path that does not use the conversion from text.
       let text = "\(random.next() % 1_000_000_000).\(random.next() % 1_000_000)e\(Int(random.next() % 44) - 22)"
       #expect(try read(text) == .double(try #require(Double(text))))
     }
@@ -163,7 +163,7 @@ struct JSONReaderTests {
 
   @Test("Duplicate keys are detected in objects of every size", arguments: 2...70)
   func keysStandingTwice(count: Int) throws {
-    // Keys of equal length that differ in one or two bytes, also with escapes and non-ASCII characters.
+    // The keys have equal lengths and differ in one or two bytes. Some contain escapes or non-ASCII characters.
     for style in ["a%02dbcdefgh%02d", "%d%d", "\\u0061%d.%d", "é%d.%d"] {
       let keys = (0..<count).map { String(format: style, $0 / 7, $0 % 7) }
       let members = keys.enumerated().map { "\"\($1)\": \($0)" }

@@ -87,7 +87,7 @@ struct JSONSameTextTests {
     #expect(error?.all.map(\.pathDescription) == ["id", "inner.name"])
   }
 
-  /// The input of an error. Errors of transformers have the transformer's input type.
+  /// The input of an error as a value. If a transformer throws the error, the input has the transformer's input type.
   private func refused(_ error: ArchiveError?) -> ArchiveValue? {
     error?.input as? ArchiveValue ?? (error?.input as? String).map { .string($0) }
   }
@@ -136,7 +136,7 @@ struct JSONSameTextTests {
     #expect(try JSONAdapter<ArchiveValue>().decode(data(text)).objectValue?.count == 2)
     let keyed = "{\"id\": 1, \"caf\u{E9}\": 1, \"cafe\u{301}\": 2}"
     for (name, read) in ways(keyed) { #expect(throws: Never.self, "\(name)") { try read() } }
-    // A Swift dictionary has only one place for both keys.
+    // Swift compares both keys as equal, so a dictionary cannot contain both.
     for read in [
       { _ = try JSONReader().read([String: Int].self, from: data(text)) },
       { _ = try JSONAdapter<[String: Int]>().decode(data(text)) },

@@ -77,7 +77,7 @@ struct JSONWriterTests {
     #expect(error?.pathDescription == #"x[1].1.b[1]"#)
   }
 
-  // Not a test argument, because Foundation traps when it describes such a date.
+  // The dates are not test arguments, because Foundation traps when it describes such a date.
   @Test("A date that is not finite or out of range throws an error")
   func noDate() {
     for interval in [Double.nan, .infinity, -.infinity, 1e300] {

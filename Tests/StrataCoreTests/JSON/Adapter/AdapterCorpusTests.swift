@@ -20,7 +20,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
       let adapter = try JSONAdapter<M>()
       let model = try adapter.decode(json)
       let written = try adapter.encodeValue(model, nulls: .omit)
-      // Fields that are only read are taken from the document.
+      // The adapter does not write read-only fields, so their values are taken from the document.
       let all = JSONMergePatch.apply(written, to: json)
       guard same(try adapter.decode(all), model) else { throw Difference.found }
       return written
@@ -34,7 +34,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
 
 private enum Difference: Error { case found }
 
-/// Calls `found` for each object in a value that has certain keys.
+/// Searches a value, and calls `found` for each object that has all of the given keys.
 private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (ArchiveValue) throws -> Void) rethrows {
   switch value {
   case .object(let object):
@@ -148,7 +148,7 @@ struct MergeSequenceTests {
     let adapter = try JSONAdapter<M>()
     var model = try adapter.decode(steps[0])
     var said = try #require(steps[0].objectValue)
-    // The server's lists are complete.
+    // The server's lists are complete, so elements that they don't list are removed.
     let options = MergeOptions(unlisted: .remove)
     for step in steps.dropFirst() {
       let report = try adapter.merge(.json(step), into: &model, options: options)

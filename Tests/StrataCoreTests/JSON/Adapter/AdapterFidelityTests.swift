@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// The object of the article on mapping with key-value coding. A boolean must stay a boolean.
+/// The example object of an article about mapping with key-value coding. Its boolean must stay a boolean.
 @Model(version: 1)
 private struct Subject: Equatable {
   var canUpdate: Bool

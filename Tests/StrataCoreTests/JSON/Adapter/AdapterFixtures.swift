@@ -25,7 +25,7 @@ extension ReversibleTransformer where Input == String, Output == Int {
   }
 }
 
-/// A place that is combined from two paths.
+/// A coordinate that is read from two paths.
 struct Coordinate: Equatable, Sendable, Codable {
   var latitude: Double
   var longitude: Double

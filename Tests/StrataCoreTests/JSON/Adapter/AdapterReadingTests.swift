@@ -107,7 +107,7 @@ struct AdapterReadingTests {
     let value = try adapter.decode(json(#"{"a": {"b": 1}, "c": null}"#))
     #expect(value.anything == ["a.b": 1, "c": .null])
     #expect(try text(adapter.encodeValue(value)) == #"{"a":{"b":1},"c":null}"#)
-    // These keys are archived, so their spelling is kept.
+    // An archive contains the keys of this object, so they keep the spelling of the paths.
     let special = try JSONAdapter<Exact>(["anything": .paths("a=b]", #"c\.d\[0]"#)])
     let found = try special.decode(json(#"{"a=b]": 1, "c.d[0]": 2}"#))
     #expect(found.anything == ["a=b]": 1, #"c\.d\[0]"#: 2])
@@ -231,7 +231,7 @@ struct AdapterReadingTests {
   func exactness(document: String, key: String) throws {
     let error = archiveError { try JSONAdapter<Exact>().decode(json(document)) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key(key)])
-    // The error's input has the value, but its text does not.
+    // The input of the error is the value, but the description of the error does not contain it.
     #expect(try error?.input as? ArchiveValue == json(document)[key])
     #expect(error?.description.contains("Potentially") == false)
   }
@@ -322,7 +322,7 @@ struct AdapterReadingTests {
     let read = try adapter.decode(document)
     #expect(read.id == 4 && read.names == ["a", "b"] && read.dotted == "d" && read.type == "t" && read.raw == document)
     #expect(try text(adapter.encodeValue(read)) == #"{"id":4,"dotted.key":"d","@type":"t"}"#)
-    // Null counts as present.
+    // A key whose value is null counts as present.
     #expect(try adapter.decode(json(#"{"id": null, "_id": 4}"#)).id == nil)
     #expect(try adapter.decode(json(#"{"meta": {"id": 9}}"#)).id == 9)
     let error = archiveError { try adapter.decode(json(#"{"labels": [{"name": "a"}, {}]}"#)) }

@@ -94,7 +94,7 @@ struct AdapterWritingTests {
     let plant = Plant(name: "x", note: "", child: nil)
     #expect(try text(adapter.encodeValue(plant)) == #"{"n":"x","a":{"b":{"c":null},"child":null}}"#)
     #expect(try text(adapter.encodeValue(plant, nulls: .omit)) == #"{"n":"x"}"#)
-    // An object without written fields creates no container.
+    // The only field in the object `b` is omitted, so `b` is not created.
     let child = Plant(name: "x", note: "", child: Branch())
     #expect(try text(adapter.encodeValue(child, nulls: .omit)) == #"{"n":"x","a":{"child":{"numbers":[]}}}"#)
   }
@@ -202,7 +202,7 @@ struct AdapterWritingTests {
       ArchiveValue.object(merged.unknownFields.object) == [
         "later": ["a": [1, .null]], "user": ["id": 3], "x": 4, "y": 5,
       ])
-    // Another adapter doesn't write them.
+    // An adapter that does not capture unknown keys does not write the captured ones.
     #expect(try #require(adapter).encodeValue(ticket)["later"] == nil)
 
     let refusing = try JSONAdapter<Report>(unknownKeys: .refuse)

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// Models for documents of real servers, as an app would write them.
+// These models decode documents of real servers. An app would declare them in the same way.
 
 @Model(version: 1)
 struct GitHubUser: Equatable {
@@ -47,7 +47,7 @@ struct GitHubIssue: Equatable {
   var id: Int
   var number: Int
   var title: String
-  /// Absent in the event of an unpinned issue.
+  /// The event of an unpinned issue does not contain this key.
   var state: IssueState?
   @Field(json: "state_reason") var stateReason: String?
   var body: String?
@@ -87,7 +87,7 @@ struct GitHubRepository: Equatable {
 }
 
 extension ReversibleTransformer where Input == ArchiveValue, Output == Date {
-  /// GitHub's push events contain seconds, and all other events text.
+  /// GitHub's push events contain a date as seconds. All other events contain it as text.
   static var dateOfEitherForm: Self {
     Self(
       { value in

@@ -91,7 +91,7 @@ struct MappingTests {
   func conflicts(paths: [String: ValuePath]) throws {
     let fields = paths.mapValues { JSONField.path($0) }
     #expect(archiveError { try JSONAdapter(JSONMapping<Page>(fields)) }?.code == .invalidMapping)
-    // Fields that are only read cannot conflict.
+    // Read-only fields cannot conflict.
     _ = try JSONAdapter(JSONMapping<Page>(fields.mapValues { .readOnly($0) }))
   }
 

@@ -168,7 +168,7 @@ struct VariantTests {
     #expect(archiveError { try cluster(.skip, .fail).decodeArray(document) }?.codingPath == [.index(2)])
     #expect(archiveError { try cluster(.fail, .skip).decodeArray(document) }?.codingPath == [.index(1)])
     #expect(try cluster(.skip, .fallback("circle")).decodeArray(document).count == 3)
-    // Three nested clusters, each of which applies its own setting.
+    // Each of three nested clusters applies its own setting.
     let wrapped = try json(#"[{"outer": "in", "type": "round", "kind": "oval"}, {"outer": "in", "type": "blob"}]"#)
     for unknown in [JSONCluster<any Shape>.Unknown.skip, .fail] {
       let inner = try cluster(unknown, .skip)

@@ -66,7 +66,7 @@ struct CodableLimitTests {
     }
   }
 
-  /// Decodes its keys in a different order.
+  /// Decodes its keys in an order that differs from the encoded one.
   struct Reader: Decodable {
     var found: [Int?] = []
 
@@ -83,7 +83,7 @@ struct CodableLimitTests {
     arguments: Effort.isLong ? [0, 1, 2, 31, 127, 128, 129, 5000, 10_000] : [0, 1, 2, 31, 127, 128, 129, 500],
     [false, true])
   func keys(count: Int, hasOthers: Bool) throws {
-    // A type without a coding of its own in archives, so that keys are found as in any Codable type.
+    // This type is Codable but not Archivable, so that its keys are found as in any Codable type.
     struct Number: Codable { var value: Int }
     var dictionary = Dictionary(uniqueKeysWithValues: (0..<count).map { ("key \($0)", Number(value: $0)) })
     if hasOthers { dictionary["e\u{301}"] = Number(value: 1) }
@@ -103,7 +103,8 @@ struct CodableLimitTests {
   @Test("A repeated long string is written each time, the same as through ArchiveValue", .tags(.long))
   func sharedTexts() throws {
     struct Line: Codable { var text: String }
-    // Texts too long for references to each other, and larger in total than the size up to which shared parts are ignored.
+    // The texts are too long to be written as references to each other. Their total size is so large that shared parts are not
+    // ignored.
     let lines = Array(
       repeating: Line(text: String(repeating: "long ", count: 30_000)), count: Effort.rounds(20, long: 600))
     let encoder = ArchiveEncoder(compression: .none)

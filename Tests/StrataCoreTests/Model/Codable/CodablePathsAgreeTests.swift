@@ -89,7 +89,7 @@ struct CodablePathsAgreeTests {
     }
   }
 
-  /// A model with a Codable field between other fields, whose texts refer to each other.
+  /// A model with a Codable field between two other fields. The texts of all three fields refer to each other in an archive.
   struct Album: VersionedModel, Equatable {
     struct Track: Codable, Equatable, Sendable {
       var title: String

@@ -29,7 +29,7 @@ struct CodableProbe: Decodable {
       default: note("\(CodableOutcome { Self.read(try decoder.singleValueContainer()) })")
       }
     }
-    // An error of the type itself also fails the types around it.
+    // If the type itself throws an error, decoding the types around it fails as well.
     if dice.below(12) == 0 { throw CodableScript.Refusal() }
     if dice.below(20) == 0 { _ = try decoder.singleValueContainer().decode(Int.self) }
   }

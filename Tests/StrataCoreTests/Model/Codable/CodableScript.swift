@@ -125,7 +125,7 @@ struct CodableScript: Encodable {
   }
 }
 
-/// Values of many types, with and without a coding of their own in archives.
+/// Values of many types. Some are Archivable, and others are only Codable.
 enum ScriptValue {
   enum Mood: String, Codable, CaseIterable { case good, bad }
   enum Shape: Codable, Hashable {
@@ -176,7 +176,7 @@ enum ScriptValue {
       Untyped(value: value)
     }
   }
-  /// A class without a coding of its own in archives, and a subclass with one.
+  /// A class that is not Archivable, and a subclass that is.
   class Unknown: Encodable { func encode(to encoder: any Encoder) throws {} }
   final class Known: Unknown, Archivable {
     func write(to writer: inout ArchiveWriter) throws { writer.write("known") }

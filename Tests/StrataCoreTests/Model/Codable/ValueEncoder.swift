@@ -1,12 +1,12 @@
 @testable import StrataCore
 
-/// Encodes a Codable type as a value, like the library's encoder but in a simple way, with a node per place.
+/// Encodes a Codable type as a value, like the library's encoder but in a simple way. Each place has a node.
 struct ValueEncoder: Encoder {
   let node: Node
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// A place that a container fills. Several containers for one place share it.
+  /// A place that a container fills. Several containers for the same place share its node.
   final class Node {
     enum Content {
       case empty

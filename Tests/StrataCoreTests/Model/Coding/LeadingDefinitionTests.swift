@@ -57,7 +57,7 @@ struct LeadingDefinitionTests {
 
   @Test("A definition in another encoding, or of another shape, decodes the same as with the parser")
   func otherForms() throws {
-    // Nothing refers to the mark, so it may have different bytes.
+    // No record refers to the mark of this definition, so the mark may have different bytes.
     let berth = Berth(marks: ["id", "name", "draught"])
     let body = Array(try ArchiveEncoder().encodeBody(berth))
     let others = [
@@ -72,7 +72,7 @@ struct LeadingDefinitionTests {
       #expect(try Self.decoder.decodeBody(Berth.self, from: Data(other)) == berth)
       #expect(try Self.parsed(Berth.self, other) == berth)
     }
-    // One changed byte in each key, in the type name and in the version.
+    // One byte is changed in each key and in the version.
     for (key, name) in zip(["id", "name", "draught", "Berth@3"], ["ie", "nome", "draughs", "Berth@2"]) {
       let other = try Self.replacing(Self.text(key), with: Self.text(name), in: body)
       let isRead = (try? Self.decoder.decodeBody(Berth.self, from: Data(other))) != nil
@@ -113,7 +113,7 @@ struct LeadingDefinitionTests {
   @Test("A body decodes to the same values with or without references", arguments: 0..<40 as Range<UInt64>)
   func withoutReferences(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    // Distinct strings, and in every other body a duplicate.
+    // The strings are distinct, except for one duplicate in every other body.
     var texts = (0..<random.below(60)).map { "text \($0) \(random.below(1000))" }
     if seed.isMultiple(of: 2), let first = texts.first { texts.append(first) }
     let uuids = (0..<random.below(4)).map { UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, UInt8($0))) }
