@@ -245,7 +245,7 @@ struct CodingKeysTests {
         "\"a\", json: \"x\", default: { 1 }", "\"b\", json: \"_b\", default: { 2 }",
         "\"c\", json: \"z\", default: { 3 }",
       ])
-    // A stored property with that name.
+    // Here `_a` is a stored property.
     #expect(
       fields("var _a = 1\nvar a = 2\nenum CodingKeys: String, CodingKey { case _a = \"x\" }") == [
         "\"_a\", json: \"x\", default: { 1 }", "\"a\", json: .none, default: { 2 }",

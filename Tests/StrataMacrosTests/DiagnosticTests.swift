@@ -205,7 +205,7 @@ struct Mistake: Sendable {
       "the superclass 'Animal' is a model, so 'Dog' must inherit its fields; write @Model(version: …, superclass: "
       + "Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", below) == ["2:18 \(missing)"])
-    // A superclass that conforms by hand.
+    // The superclass declares its conformance by hand.
     let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: ["_StrataBaseClass"])]
     let message =
       "if the superclass 'Animal' is a model, 'Dog' must inherit its fields; write @Model(version: …, superclass: "

@@ -24,7 +24,7 @@ struct CheckTests {
     try store.close()
   }
 
-  /// The whole content of a store. Each value is its beginning, and the length and checksum of the whole value, because long texts
+  /// The whole content of a store. Each value is represented by its beginning, its length and its checksum, because long texts
   /// take long to hash and to search.
   static func dump(_ url: URL) throws -> [String: [String]] {
     let store = try SnapshotStore(url: url)
@@ -114,7 +114,7 @@ struct CheckTests {
         #expect(try await copy.value(String.self, for: "m") == "marker")
         #expect(try await copy.check(.full).isClean)
         #expect(try await copy.revision(at: backup.sequence) != nil)
-        // An open backup is a store, and has a journal.
+        // An open backup is a store with a journal, so it cannot be overwritten.
         await storeErrorAsync(.invalid) { try await store.backup(to: file) }
         try copy.close()
       }

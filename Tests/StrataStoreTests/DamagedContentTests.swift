@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Saving to a damaged store")
 struct DamagedContentTests {
-  /// So long that a row has a blob of its own.
+  /// Returns an array that is long enough to be stored in a blob of its own.
   private static func numbers(_ number: Int) -> [Int] { (0..<1000).map { $0 * 7919 + number } }
 
   @Test(
@@ -43,7 +43,7 @@ struct DamagedContentTests {
       let store = try SnapshotStore(url: url)
       try store.write { transaction throws in
         try transaction.save(Self.numbers(1), as: "n")
-        // So different from the first one that it is no delta.
+        // This value is so different from the first one that it is not stored as a delta.
         try transaction.save((0..<1000).map { $0 &* 0x5DEE_CE66D ^ 0xBEEF }, as: "n")
       }
       try Database.change(url) {
@@ -143,7 +143,7 @@ struct DamagedContentTests {
       #expect(try store.read { try $0.value(Int.self, for: "n", at: .time(start + 25)) } == 2)
       try Database.change(url) {
         try $0.execute("UPDATE labels SET revision = (SELECT head FROM keys WHERE name = 'm')")
-        // The second revision would be the first one that is later.
+        // Without the check, the second revision would be the first one that is later than the requested time.
         try $0.execute("UPDATE revisions SET time = time + 1000000 WHERE seq = 2")
       }
       storeError(.damaged) { try store.read { try $0.value(Int.self, for: "n", at: .label("l")) } }

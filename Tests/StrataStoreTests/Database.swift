@@ -18,7 +18,7 @@ struct Database {
 
   func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
 
-  /// Gives a row that has a blob another number, and the checksum that belongs to it (Docs/StoreFormat.md).
+  /// Changes the sequence number of a row that has a blob, and updates the row's checksum (Docs/StoreFormat.md).
   func renumber(_ id: Int64, _ seq: Int64) throws {
     let row = try Row.fetchOne(
       db, sql: "SELECT id, key, time, definition, kind, blob FROM revisions WHERE id = ?", arguments: [id])
@@ -33,7 +33,7 @@ struct Database {
     try db.execute(sql: "UPDATE revisions SET seq = ?, crc = ? WHERE id = ?", arguments: [seq, crc, id])
   }
 
-  /// The pages of a table without those of overflows.
+  /// The leaf pages of a table, without overflow pages.
   func pages(of table: String) throws -> [Int] {
     try Int.fetchAll(
       db, sql: "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", arguments: [table])
@@ -46,7 +46,7 @@ struct Database {
     try bytes.write(to: url)
   }
 
-  /// Changes something about a column of the only row of a table.
+  /// Damages a column in the only row of a table.
   func damage(_ table: String, _ column: String, _ random: inout SeededRandom) throws {
     switch try DatabaseValue.fetchOne(db, sql: "SELECT \(column) FROM \(table)")?.storage {
     case .blob(var bytes)?:
@@ -88,7 +88,7 @@ struct Database {
       """)
   }
 
-  /// The size of the content of all revisions in bytes, or of deltas alone.
+  /// The size in bytes of the content of all revisions, or only of the deltas.
   func contentSize(deltas: Bool = false) throws -> Int {
     let own = try number(
       "SELECT sum(length(content)) FROM revisions" + (deltas ? " WHERE base IS NOT NULL" : ""))

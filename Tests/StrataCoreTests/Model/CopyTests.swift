@@ -5,7 +5,7 @@ private struct Draft: DescribedModel, PostDecoding, Equatable {
   let id: Int
   var title: String
   var length = 0
-  /// Not a field.
+  /// This property is not a field.
   var selection = 0
   static let fields = Fields(
     Draft.self, version: 1, Field("id", \.id), Field("title", \.title),

@@ -61,7 +61,7 @@ struct PredefinedTransformerTests {
     #expect(try light.transform("walk") == .green && light.transform("stop") == .red)
     #expect(try light.reverse(.green) == "go")
     #expect(input { try light.transform("blue") } as? String == "blue")
-    // Any hashable key, such as an array.
+    // Keys can have any hashable type, such as an array.
     let counts = ReversibleTransformer<[String], Int>.values(
       [["zero"]: 0, ["one"]: 1], unknown: .use(-1), unknownReverse: .use(["many"]))
     #expect(try counts.transform(["zero"]) == 0 && counts.transform([]) == -1)

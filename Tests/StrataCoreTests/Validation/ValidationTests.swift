@@ -205,7 +205,7 @@ struct ValidationTests {
     #expect(failures { try entry.validate() } == ["id: must be in the range 1..."])
     #expect(entry.stars == -2)
     #expect(goodEntry.isValid)
-    // A model without its own rules.
+    // `Box` has no rules of its own.
     #expect(failures { try Box(tag: EntryTag(name: "")).validated() } == ["tag.name: must not be empty"])
   }
 
@@ -326,7 +326,7 @@ private struct Box: DescribedModel {
   static let fields = Fields(Box.self, version: 1, Field("tag", \.tag), make: { Box(tag: $0) })
 }
 
-/// Models in every kind of container.
+/// Contains models in every kind of container.
 private struct Crate: DescribedModel {
   var byName: [String: EntryTag]
   var byNumber: [Int: EntryTag]

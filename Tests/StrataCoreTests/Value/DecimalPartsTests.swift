@@ -45,7 +45,7 @@ struct DecimalPartsTests {
       let parsed = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
       let made = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent).decimal
       guard let made else {
-        // A number with too many digits or a too large exponent is rejected, not rounded.
+        // A number with too many digits or too large an exponent is rejected, not rounded.
         #expect(exponent > 127 || exponent < -128 || parsed == nil, "\(text)")
         continue
       }

@@ -32,7 +32,7 @@ struct DoubleDigitsTests {
       // The distance to the neighbors changes at a power of two.
       try check(-Double(bitPattern: exponent << 52 | fraction % 8))
       try check(Double(bitPattern: exponent << 52 - fraction % 8))
-      // Few binary places, with digits halfway between two numbers of 17 digits.
+      // A number with few binary places can lie halfway between two numbers of 17 digits.
       try check(Double(fraction) / Double(1 << random.below(10)))
       let decimal = UInt64.random(in: 1..<100_000_000_000_000_000, using: &random)
       try check(#require(Double("\(decimal)e\(-random.below(21))")))
@@ -71,7 +71,7 @@ struct DoubleDigitsTests {
     }
     for _ in 0..<Effort.rounds(2_000, long: 100_000) {
       try check(UInt64.random(in: 0...UInt64.max, using: &random) >> UInt64(random.below(64)), random.below(60) - 30)
-      // Halfway between two doubles, and next to it.
+      // Checks the number halfway between two doubles, and its neighbors.
       let midway = (UInt64.random(in: 1 << 52..<1 << 53, using: &random) * 2 + 1) << UInt64(random.below(9))
       for significand in [midway - 1, midway, midway + 1] { try check(significand, random.below(3)) }
     }

@@ -40,7 +40,7 @@ struct EqualityTests {
 
   @Test("Equality is symmetric and transitive, and equal values have equal hashes")
   func equivalence() {
-    // The index of the first equal value for each value.
+    // For each value, the index of the first value that equals it.
     let classes = Self.values.map { value in Self.values.firstIndex(of: value) ?? -1 }
     for (place, one) in Self.values.enumerated() {
       for (other, two) in Self.values.enumerated() {

@@ -9,7 +9,7 @@ import Testing
   private static let address = ArchiveValue.record(
     ModelRecord(typeName: "Address", modelVersion: 0, fields: [("street", "a")]))
 
-  /// A value at every place where a value can be, with the path component of the place.
+  /// Functions that put a value at every place where one can be, each with the path component of the place.
   private static let places: [(String, @Sendable (ArchiveValue) -> ArchiveValue, ArchiveError.PathComponent?)] = [
     ("array", { [1, $0] }, .index(1)),
     ("set", { .set([1, $0]) }, .index(1)),

@@ -37,7 +37,7 @@ import Testing
     var deep: ArchiveValue = .null
     for _ in 0..<100_000 { deep = [deep] }
     #expect("\(deep)".count < 300)
-    // Released level by level, because releasing so deep a value recursively would overflow the stack.
+    // Releases the value level by level, because releasing such a deep value recursively would overflow the stack.
     while case .array(let elements) = deep, let first = elements.first { deep = first }
     let long = ArchiveValue.array(Array(repeating: .string(String(repeating: "x", count: 100_000)), count: 1000))
     #expect("\(long)".utf8.count < 1 << 21)
@@ -78,7 +78,7 @@ import Testing
     ]
     for start in starts {
       for path in paths {
-        // Replaces the value in the way by an object up to `made` times, then refuses.
+        // The closure replaces a value that blocks the path with an object, up to `made` times, and then refuses.
         for made in 0..<4 {
           var (value, left) = (start, made)
           do {
@@ -113,7 +113,7 @@ import Testing
       }
     }
     var value: ArchiveValue = [:]
-    // All values that were set, by their path, in a flat table.
+    // A flat table of all values that were set, by path.
     var table: [[ArchiveValue.Step]: ArchiveValue] = [:]
     for number in 0..<Effort.rounds(300, long: 3000) {
       let steps = path()
@@ -124,7 +124,7 @@ import Testing
         #expect(value == before, "seed \(seed)")
         continue
       }
-      // Removing an index moves the following elements, so the table starts over.
+      // Removing an element moves the elements that follow, so the table starts over.
       if new == nil, case .index? = steps.last {
         table = [:]
         value = [:]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Foundation classes in keyed archives")
 struct FoundationClassesTests {
-  /// The value of an object of a class. Its fields may refer to the objects after the class: 3, 4 ….
+  /// Decodes an archive of one object. Its class has the number 2, and `more` contains the objects from number 3 on.
   private func value(_ type: String, _ fields: Plist, _ more: Plist...) throws -> ArchiveValue {
     guard case .dictionary(let members) = fields else { return .null }
     let object = Plist.dictionary([("$class", .uid(2))] + members)
@@ -190,7 +190,7 @@ struct FoundationClassesTests {
       typeName: "NSAttributedString", modelVersion: nil, fields: [("string", "abcde"), ("runs", .array(runs))])
     let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
     let again = try KeyedArchive(KeyedArchive(graph).data()).graph
-    // Equality of values does not distinguish these.
+    // `==` does not distinguish these values, so their descriptions and bytes are compared.
     #expect("\(again.objects)" == "\(graph.objects)")
     #expect(try ArchiveEncoder().encodeBody(again.objects[0]) == ArchiveEncoder().encodeBody(graph.objects[0]))
   }

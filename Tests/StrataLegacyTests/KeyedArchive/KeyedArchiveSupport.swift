@@ -20,7 +20,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   init(arrayLiteral elements: Plist...) { self = .array(elements) }
   init(dictionaryLiteral elements: (String, Plist)...) { self = .dictionary(elements) }
 
-  /// The table of objects. The outermost one is last.
+  /// The table of all objects. The outermost object is the last one.
   var table: PropertyList {
     var objects: [PropertyList.Object] = []
     func add(_ object: PropertyList.Object) -> Int {
@@ -52,7 +52,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 }
 
 extension KeyedArchive {
-  /// An archive with objects after null.
+  /// Creates an archive that contains these objects after null.
   init(_ objects: Plist..., top: Plist = ["root": .uid(1)]) throws {
     try self.init(Plist.keyed(objects, top: top).table)
   }

@@ -45,7 +45,7 @@ struct KeyedBytesTests {
   @Test("X-7: a flipped bit gives the same models or error from bytes and from the rewritten list", .tags(.long))
   func flips() throws {
     let data = try ArchiveEncoder().encodeKeyed([Self.form(1), Self.form(2)])
-    // Each byte, and over several runs each of its bits.
+    // Flips bits at regular distances from a random start, so that different runs flip different bits.
     for bit in stride(from: Int.random(in: 0..<5), to: data.count * 8, by: Effort.rounds(61, long: 11)) {
       var flipped = data
       flipped[bit / 8] ^= 1 << (bit % 8)

@@ -38,7 +38,7 @@ struct KeyedCorpusTests {
             Issue.record("\(archive.path) is no graph")
             continue
           }
-          // An archive has its own order of sets and maps, so bytes are compared instead of values.
+          // Archives sort sets and maps, so bytes are compared instead of values.
           #expect(again.objects.count == graph.objects.count)
           #expect(
             try ArchiveEncoder().encode(again, typeName: "Keyed", modelVersion: nil) == data, "\(archive.path)")
@@ -47,11 +47,11 @@ struct KeyedCorpusTests {
     }
   }
 
-  /// One archive has dictionaries whose keys are objects stored after their values. The other has a time zone that only a date
-  /// refers to, and dates have none here.
+  /// Archives whose objects are numbered differently when they are rewritten. In one, dictionaries have keys that are objects stored
+  /// after their values. In the other, only a date refers to a time zone, and dates have no time zone here.
   private static let numberedAnew = ["twitterDMUsers", "SinaCloudStorage__03bd41c0"]
 
-  /// Classes that change when they are written again, because values don't distinguish them. The time zone of a date is dropped,
+  /// Classes that change when they are rewritten, because values don't distinguish them from others. A date loses its time zone,
   /// and `NSNull` becomes nil in a field, as in the fields listed below.
   private static let otherAgain = [
     "NSOrderedSet", "NSCalendarDate", "NSTimeZone", "NSDecimalNumberPlaceholder", "NSNull", "NSURL",
@@ -69,7 +69,7 @@ struct KeyedCorpusTests {
         let again = try KeyedArchive(written)
         #expect(again.top.keys.sorted() == keyed.top.keys.sorted(), "\(archive.path)")
         #expect(again.archiver == keyed.archiver)
-        // Reading and writing again results in the same bytes, so it is the same graph apart from its numbers.
+        // Reading and writing the archive again results in the same bytes, so the graph is the same apart from its numbers.
         #expect(try again.data() == written, "\(archive.path)")
         if keyed.archiver != "MSArchiver", !Self.numberedAnew.contains(where: archive.path.contains) {
           let old = try ArchiveEncoder().encode(ArchiveValue.graph(keyed.graph))
@@ -97,12 +97,12 @@ struct KeyedCorpusTests {
         #expect(try KeyedArchive(opened.data()).graph.objects.count <= opened.graph.objects.count)
       } catch { Issue.record("\(archive.path): \(error)") }
     }
-    // Its author archived the color of each material into separate data.
+    // The author of this file archived the color of each material into separate data.
     #expect(holders == ["keyed/scene/xamarin__a11d0e56__scene.scn"])
   }
 
-  /// Archives that other readers reject and that are valid here: cycles, which a graph can contain, and a top key other than
-  /// `root`, because any key is allowed.
+  /// Archives that other readers reject but that are valid here. Some contain cycles, which a graph can represent. One has a top key
+  /// other than `root`, and any key is allowed.
   private static let openHere = ["circularReference", "circular_archive", "missingRoot"]
 
   @Test("Every broken keyed archive throws an error with a description")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Keyed archives: damage")
 struct KeyedDamageTests {
-  /// A small archive with records, a cycle, and values of Foundation.
+  /// A small archive with records, a cycle, and Foundation values.
   private static let plist = Plist.keyed([
     [
       "$class": .uid(4), "name": .uid(2), "nodes": .uid(3), "when": .uid(6), "parent": .uid(0), "MTLModelVersion": 1,

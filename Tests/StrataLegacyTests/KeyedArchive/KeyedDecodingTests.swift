@@ -240,7 +240,7 @@ struct KeyedDecodingTests {
     }
   }
 
-  /// A model with a nested one, whose hook reads the name of the nested one.
+  /// A model that contains models of the same type. Its hook reads the name of the first one.
   private struct Folder: DescribedModel, KeyMigrating {
     var name: String
     var inner: [Folder]
@@ -263,7 +263,7 @@ struct KeyedDecodingTests {
     objects.append(["$class": .uid(1), "name": "last"])
     let data = try PropertyListWriter().write(Plist.keyed(objects, top: ["root": .uid(2)]).table)
     var folder: Folder? = try ArchiveDecoder().decode(Folder.self, fromKeyed: data)
-    // The hook gets the name of the nested model before its own hook ran.
+    // Each hook reads the name that the nested model has before the nested model's own hook runs.
     var names: [String] = []
     while let next = folder { (folder, names) = (next.inner.first, names + [next.name]) }
     #expect(names == Array(repeating: "outer", count: count - 1) + ["last", "last"])

@@ -65,7 +65,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(data)).lead?.name == "M: Ada")
   }
 
-  /// Without the error, the record would be read without its step, and the field would have its default.
+  /// Without the error, the record would be read without its migration step, and the field would get its default.
   @Test("A record with keys of an older version and the current version number throws")
   func adjustedWithoutVersion() throws {
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])
@@ -76,7 +76,7 @@ struct KeyedModelWritingTests {
         "the model LegacyUser@1 has no field that reads the key mtl_name of the adjusted record; set record.modelVersion"
       )
         == true)
-    // A field may get a value, or lose it.
+    // An adjustment may set a field or remove it.
     let data = try ArchiveEncoder().encodeKeyed(team) {
       guard $0.typeName == "LegacyUser" else { return }
       $0["name"] = "c"

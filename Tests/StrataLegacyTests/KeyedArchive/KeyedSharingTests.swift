@@ -53,7 +53,7 @@ struct KeyedSharingTests {
     let elements = try #require(try PropertyListReader().value(of: list).arrayValue)
     #expect(elements == [["a", "a"], ["a", "a"], "a"])
     #expect(StorageIdentity(elements[0].arrayValue ?? []) == StorageIdentity(elements[1].arrayValue ?? []))
-    // 28 levels that each contain the next one twice.
+    // Each level contains the next one twice.
     func doubled(_ levels: Int) -> PropertyList {
       PropertyList(objects: (1...levels).map { .array([$0, $0]) } + [.string("a")], root: 0)
     }

@@ -49,7 +49,7 @@ final class LegacyNode: DescribedModel, LegacyModel {
     Field("parent", \.parent), make: { LegacyNode($0, nodes: $1, parent: $2) })
 }
 
-/// A model that decodes the old form with custom code, as a record of an older version.
+/// A model whose custom code decodes the old form as a record of an older version.
 struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
   var text: String
   static var legacyNames: [String] { ["Note"] }

@@ -12,7 +12,7 @@ struct NestedArchiveTests {
 
   private static func plist(_ data: Data) -> Plist { .plain(.data(data)) }
 
-  /// Archives nested to a number of levels.
+  /// Nests archives to the given number of levels.
   private static func onion(_ levels: Int) throws -> Data {
     var data = try data("core")
     for _ in 0..<levels {

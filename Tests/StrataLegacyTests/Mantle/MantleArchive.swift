@@ -29,7 +29,7 @@ struct MantleArchive {
   mutating func string(_ text: String) -> Node { object(.string(text)) }
   mutating func int(_ number: Int64) -> Node { object(.int(number)) }
 
-  /// A class with its superclasses.
+  /// Adds a class with its superclasses.
   mutating func type(_ names: String..., under bases: [String] = ["MTLModel", "NSObject"]) -> Node {
     object(
       .dictionary([
@@ -65,7 +65,7 @@ struct MantleArchive {
       .dictionary([("$class", type), ("NS.keys", .array(keys)), ("NS.objects", .array(members.map(\.1)))]))
   }
 
-  /// The file with an object under `root`. Mutating, so that the argument can add objects.
+  /// Returns the file with an object under `root`. The method is mutating, so that its argument can add objects.
   mutating func data(_ root: Node) -> Data {
     var bytes = PropertyListBytes()
     let top = bytes.add(

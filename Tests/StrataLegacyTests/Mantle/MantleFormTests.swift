@@ -96,7 +96,7 @@ struct MantleFormTests {
     let data = Self.task(version: 2) { [("title", $0.null), ("count", $0.null), ("byName", $0.null)] }
     #expect(try Self.decode(MantleTask.self, data) == MantleTask())
     #expect(try Self.decode(MantleTask.self, Self.task(version: 2) { _ in [] }) == MantleTask())
-    // The archive for an old program omits it as well.
+    // An archive that is written for an old program omits nil as well.
     let written = try KeyedArchive(ArchiveEncoder().encodeKeyed(MantleTask(title: nil)))
     #expect(written.graph.objects.first?["title"] == nil)
   }
@@ -129,14 +129,14 @@ struct MantleFormTests {
       let pair = archive.model(type, version: 1, fields)
       #expect(try Self.decode(Pair.self, archive.data(pair)).weakModel == nil)
     }
-    // When it is written, nothing else refers to the object, so the archive omits it.
+    // Nothing else refers to the memo, so the written archive omits it.
     let (pair, memo) = (Pair(), Memo())
     pair.weakModel = memo
     let alone = try KeyedArchive(ArchiveEncoder().encodeKeyed(pair))
     #expect(alone.graph.objects.count == 1 && alone.graph.objects[0]["weakModel"] == nil)
   }
 
-  /// An element of an array with models of two classes.
+  /// Collects the models of two classes from one array.
   struct PairOrMemo: Archivable {
     var pairs: [Pair] = []
     var memos: [Memo] = []
@@ -272,7 +272,7 @@ struct MantleFormTests {
 
   // MARK: The form before 0.4
 
-  /// The dictionary in JSON form, under the only key apart from the version.
+  /// An archive in the form before 0.4. Its only key apart from the version contains a dictionary in JSON form.
   private static func old(
     _ name: String, version: Int64?, _ members: (inout MantleArchive) -> [(String, MantleArchive.Node)]
   ) -> Data {

@@ -97,7 +97,7 @@ struct MantleMigrationTests {
       incident = archive.model(
         type, version: 1, [("number", number), ("summary", title), ("state", closed), ("labels", labels)])
     case let version?:
-      // Equal numbers are one object, and the first one was a boolean.
+      // Equal numbers share one object, and here that object is a boolean.
       let flag = archive.object(.bool(true))
       incident = archive.model(
         type, version: version,

@@ -26,7 +26,8 @@ private struct CorpusList: Sendable, CustomTestStringConvertible {
 
 @Suite("Property lists of the corpus", .readsCorpus)
 struct PropertyListCorpusTests {
-  /// Accepted here, although Python rejects them: UTF-8 text marked as ASCII, and a NUL byte after the end.
+  /// Lists that are accepted here although Python rejects them. One contains UTF-8 text marked as ASCII, and one has a NUL byte
+  /// after the end.
   static let onlyReadHere = ["joeferner__0cbf22d2__sample1.bplist", "cjwl__18c0446d__Cocotron.keyedArchive"]
 
   /// Valid lists among the hostile ones: one without a document type, and one with a comment in an empty key.
@@ -124,14 +125,14 @@ struct PropertyListCorpusTests {
       process.standardOutput = try FileHandle(forWritingTo: output)
       guard (try? process.run()) != nil else { return nil }
       process.waitUntilExit()
-      // The exit code of env if it does not find the program.
+      // `env` exits with 127 if it does not find the program.
       if process.terminationStatus == 127 { return nil }
       #expect(process.terminationStatus == 0)
       return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
     }
   }
 
-  /// The value in the script's form.
+  /// Converts an object to the form that the script prints.
   private func plain(_ list: PropertyList, _ number: Int) -> ArchiveValue {
     switch list.objects[number] {
     case .null: return .null

@@ -100,7 +100,7 @@ struct PropertyListDamageTests {
   @Test(
     "X-7: lengths, offsets and references out of range throw",
     arguments: [
-      // Lengths of eight bytes that exceed any file.
+      // Lengths that are stored in eight bytes and exceed any file.
       binary([0xAF, 0x13, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
       binary([0x4F, 0x13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
       binary([0x6F, 0x13, 0x80, 0, 0, 0, 0, 0, 0, 0], offsets: [8]),

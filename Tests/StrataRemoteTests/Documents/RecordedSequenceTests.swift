@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Recorded responses for a resource, refreshed one after the other into a store with edits in between.
+/// Refreshes a store with the recorded responses for a resource, one after the other, and edits it in between.
 @Suite("Recorded sequences of responses, refreshed with edits in between", .readsCorpus)
 struct RecordedSequenceTests {
   @Test(
@@ -35,7 +35,7 @@ private struct SequenceRun {
   private let documents: [ArchiveValue]
   private let label: String
   private var random: SeededRandom
-  /// The edits that the server lacks, by path. A removal is `nil`.
+  /// The edits that the server does not have yet, by path. A removal is `nil`.
   private var edits: [[String]: ArchiveValue?] = [:]
 
   init(_ documents: [ArchiveValue], seed: UInt64, name: String) {
@@ -71,7 +71,7 @@ private struct SequenceRun {
     for conflict in try await remote.conflicts() { try await remote.resolve(conflict, .local) }
     try await remote.send()
     let left = try await remote.changes()
-    // Servers send null, which a merge patch cannot restore if the server has dropped the key since.
+    // Some recorded values are null. A merge patch cannot restore null if the server has dropped the key since.
     if let change = left.first {
       #expect(change.state == .refused && "\(change)".contains("a merge patch cannot set"), "\(label): \(change)")
       return

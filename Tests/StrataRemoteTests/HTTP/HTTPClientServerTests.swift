@@ -24,7 +24,7 @@ struct HTTPClientServerTests {
     #expect(server.requests.first?["User-Agent"] == "Strata")
   }
 
-  /// The second one is a date 9 seconds after the clock's time.
+  /// The dates are 9 seconds after the clock's time.
   @Test(arguments: [("7", 7.0), ("Sun, 06 Nov 1994 08:49:46 GMT", 9), ("Sunday, 06-Nov-94 08:49:46 GMT", 9)])
   func retryAfterIsObeyed(text: String, seconds: Double) async throws {
     let server = try await FaultServer { request in

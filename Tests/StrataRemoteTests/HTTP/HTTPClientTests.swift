@@ -147,7 +147,7 @@ struct HTTPClientTests {
     let client = client(
       ScriptedTransport { _, _ in
         begun.open()
-        // Ends only by cancellation.
+        // Only cancellation ends the sleep.
         try? await Task.sleep(for: .seconds(1000))
         throw Foreign()
       })

@@ -7,7 +7,7 @@ import Testing
 struct HTTPDateTests {
   private static let example = Date(timeIntervalSince1970: 784_111_777)
 
-  /// The examples of RFC 9110, section 5.6.7, also without regard to case, as RFC 9111, section 4.2, requires.
+  /// The examples of RFC 9110, section 5.6.7, and variants in other case, which RFC 9111, section 4.2, requires clients to read.
   @Test(arguments: [
     "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     "sun, 06 nov 1994 08:49:37 gmt", "SUNDAY, 06-NOV-94 08:49:37 GMT",
@@ -61,7 +61,7 @@ struct HTTPDateTests {
     #expect(HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT")?.date == HTTPDate("Sun, 01 Jan 2017 00:00:00 GMT")?.date)
   }
 
-  /// A two-digit year is at most 50 years ahead, by the day (RFC 9110, section 5.6.7). Each weekday matches the expected year.
+  /// A two-digit year is at most 50 years ahead, to the day (RFC 9110, section 5.6.7). Each weekday matches the expected year.
   @Test(arguments: [
     ("Monday, 23-Nov-76 00:00:00 GMT", 2076), ("Wednesday, 24-Nov-76 00:00:00 GMT", 1976),
     ("Friday, 31-Dec-99 00:00:00 GMT", 1999), ("Monday, 23-Nov-26 00:00:00 GMT", 2026),

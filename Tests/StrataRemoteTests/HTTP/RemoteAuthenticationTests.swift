@@ -17,7 +17,7 @@ struct RemoteAuthenticationTests {
     func transport(_ gate: Gate? = nil, rejecting count: Int = 0) -> ScriptedTransport {
       ScriptedTransport { request, number in
         let isValid = self.state.withLock { request.headers.values(of: "Authorization") == ["Bearer \($0.valid)"] }
-        // All requests have been rejected before the first one receives its response.
+        // The server rejects all requests before the first one receives its response.
         if number == count { gate?.open() }
         if !isValid { try await gate?.wait() }
         return HTTPResponse(isValid ? 200 : 401, url: request.url)
@@ -57,7 +57,7 @@ struct RemoteAuthenticationTests {
     }
     #expect(tokens.refreshes == ["t1"])
     #expect(transport.requests.count == 100)
-    // The application may not have stored the token. It must not be renewed again for that reason.
+    // Even if the application has not stored the new token, the client must not renew it again.
     #expect(try await client.send(request).status == 200)
     #expect(tokens.refreshes == ["t1"] && transport.requests.count == 101)
   }

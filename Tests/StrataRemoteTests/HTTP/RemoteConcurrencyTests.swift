@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Run under the thread sanitizer.
+/// These tests also run under the thread sanitizer.
 @Suite(.timeLimit(.minutes(20)))
 struct RemoteConcurrencyTests {
   private let url: URL
@@ -26,7 +26,7 @@ struct RemoteConcurrencyTests {
       for _ in 0..<100 {
         group.addTask {
           for _ in 0..<5 {
-            // A second 401 in a row is an error, and occurs by chance.
+            // Two 401 responses in a row cause an error. This happens by chance.
             _ = try? await client.send(HTTPRequest("GET", url))
           }
         }

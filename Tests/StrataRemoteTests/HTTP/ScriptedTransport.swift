@@ -64,7 +64,7 @@ final class Gate: Sendable {
 func eventually(_ isSo: () async -> Bool) async -> Bool {
   for _ in 0..<2000 {
     if await isSo() { return true }
-    // Only cancellation ends the sleep early, and the test with it.
+    // Only cancellation ends the sleep early, and it ends the test as well.
     try? await Task.sleep(for: .milliseconds(2))
   }
   return false

@@ -176,7 +176,7 @@ struct URLSessionTransportTests {
     #expect(try await send(HTTPRequest("GET", try server.url()), limit: 10_000).body.count == 10_000)
   }
 
-  /// The letter a, 10,000 times.
+  /// The letter a, repeated 10,000 times and compressed with gzip.
   private static let packed = "H4sIAAAAAAACA+3BAQ0AAADCoKzvX8IcbkABAAAAAAAAAADAvwGX1H5GECcAAA=="
 
   private func gzipServer() async throws -> FaultServer {
@@ -507,7 +507,7 @@ struct URLSessionTransportTests {
       let before = ended.counts.withLock { $0.all }
       for number in 0..<20 {
         let pause = random.below(8000)
-        // On any machine, held responses end only by cancellation, and the first request receives its response.
+        // However fast the machine is, only cancellation ends held responses, and the first request receives its response.
         let asked = number < 15 ? url : held
         let task = Task {
           do {

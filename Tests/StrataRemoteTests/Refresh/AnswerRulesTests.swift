@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Which responses are merged, and for which account.
+/// Tests which responses are merged, and for which account.
 @Suite("HTTP rules: responses", .timeLimit(.minutes(20)))
 struct AnswerRulesTests {
   @Test(
@@ -99,7 +99,7 @@ struct AnswerRulesTests {
     let desk = try await Desk { request, _ in
       request.answered(#"{"id": "7", "title": null, "todos": [{"id": "8", "title": "eight"}]}"#)
     }
-    // The model decides whether a title may be null.
+    // The refresh may fail, because the model decides whether a title may be null.
     _ = try? await desk.remote.refresh(Todo.self, .one("7"))
     #expect(try await !desk.ids().contains("8"))
   }
@@ -172,7 +172,7 @@ struct AnswerRulesTests {
     gate.open()
     #expect(try await slow.value.inserted == 0)
     #expect(try await desk.ids() == ["2"])
-    // A response to a later request can insert it again.
+    // A response to a later request can insert the record again.
     _ = try await desk.remote.apply(Data(Desk.list("1").utf8), to: Todo.self)
     #expect(try await desk.ids() == ["1", "2"])
   }

@@ -5,7 +5,7 @@ import StrataStore
 
 @testable import StrataRemote
 
-/// A store with tasks and projects. A closure is its server.
+/// A store with tasks and projects. A closure acts as its server.
 struct Desk {
   let office: Office
   let transport: ScriptedTransport
@@ -31,7 +31,7 @@ struct Desk {
 
   func titles() async throws -> [String] { try await office.todos().map(\.title) }
 
-  /// The mappers with a different one for tasks.
+  /// The mappers of ``Office``, with this pagination for tasks.
   static func mappers(_ pagination: RemotePagination) -> [EntityMapper] {
     [
       Office.mappers[0],
@@ -40,7 +40,7 @@ struct Desk {
     ]
   }
 
-  /// Records with these ids as JSON.
+  /// A JSON list of records with these ids.
   static func list(_ ids: String...) -> String { list(ids) }
 
   static func list(_ ids: [String]) -> String {

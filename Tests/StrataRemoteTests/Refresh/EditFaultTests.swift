@@ -99,7 +99,7 @@ struct EditFaultTests {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
     try await office.remote.send()
-    // The server is reset, as if from a backup. The list has its old tag again.
+    // The server returns to an earlier state, as if restored from a backup. The list has its old tag again.
     let list = #"[{"id": "1", "title": "Paint", "description": null, "project_id": "a"}, {"id": "2", "title": "Sand"}]"#
     office.server.set("todos", list)
     office.server.state.withLock { state in

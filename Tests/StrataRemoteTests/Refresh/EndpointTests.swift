@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Changes with paths other than the list's, and several concurrent requests.
+/// Tests changes whose paths differ from the list's path, and concurrent requests.
 @Suite("Endpoints", .timeLimit(.minutes(20)))
 struct EndpointTests {
   private static func mappers(_ endpoints: EntityEndpoints, ids: EntityMapper.IDs = .server) -> [EntityMapper] {
@@ -52,7 +52,7 @@ struct EndpointTests {
     try await desk.office.entities.save(Todo(myId: "l-1", title: "paint it", projectID: "l-p"))
     #expect(try await desk.remote.send().sent == 3)
     #expect(Self.lines(desk) == ["POST projects", "POST projects", "POST projects/s1/todos"])
-    // The server still has the record in the first project when the change is sent.
+    // On the server, the record is still in the first project when the change is sent.
     try await desk.office.edit("s3") { $0.projectID = "s2" }
     #expect(try await desk.remote.send().sent == 1)
     #expect(Self.lines(desk).last == "PATCH projects/s1/todos/s3")

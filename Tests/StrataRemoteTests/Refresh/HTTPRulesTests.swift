@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Which responses are stored, and when the server is asked again (RFC 9110, section 13; RFC 9111).
+/// Tests which responses are stored, and when the server is asked again (RFC 9110, section 13; RFC 9111).
 @Suite("HTTP rules: stored copies", .timeLimit(.minutes(20)))
 struct HTTPRulesTests {
   static let tag: HTTPHeaders = ["ETag": "\"a\""]
@@ -65,7 +65,7 @@ struct HTTPRulesTests {
   func rowsThatAreGone(isRunning: Bool) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    // A remaining folder does not affect the test.
+    // If the folder cannot be removed, the test is not affected.
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = folder.appending(path: "db").path
     var desk = try await desk(Self.tag, writer: DatabaseQueue(path: path))

@@ -87,7 +87,7 @@ struct IDTests {
   )
   func exchange() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
-    // An unusual server that assigns the app's own numbers to different records.
+    // This unusual server assigns the app's local numbers to other records.
     let ids = Mutex<[String: Int]>(["a": -2, "b": -1])
     server.state.withLock { state in
       state.idOfNew = { body in .int(Int64(ids.withLock { $0[body["name"]?.stringValue ?? ""] } ?? 50)) }
@@ -115,7 +115,7 @@ struct IDTests {
       try await queue.write { db in try db.execute(sql: "INSERT INTO box (name) VALUES ('assigned')") }
     }
     try await entities.save(Box(id: remote.newKey(), name: "mine"))
-    // A row of the server can be written in any way.
+    // Any statement can write a row that comes from the server.
     try await queue.write { db in
       try db.execute(sql: "INSERT OR REPLACE INTO box VALUES (1, 'changed')")
       try db.execute(sql: "DELETE FROM box WHERE id = 1")

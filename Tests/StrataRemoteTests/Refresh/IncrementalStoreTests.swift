@@ -38,7 +38,7 @@ struct IncrementalStoreTests {
         case .willFetch: heard.append("will")
         case .didReceive(let pages, let records): heard.append("received \(records) in \(pages)")
         case .didFetch(let refresh):
-          // The change is already in the rows.
+          // At this point, the rows already contain the change.
           let name = try await club.team()?.name
           heard.append("did \(refresh.ids) \(refresh.inserted) \(name ?? "none")")
           return heard

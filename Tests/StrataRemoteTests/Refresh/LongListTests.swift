@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataRemote
 
-/// Lists that are written in several transactions, and lists that are not.
+/// Tests lists that are written in several transactions, and lists that are not.
 @Suite("Long lists", .timeLimit(.minutes(20)))
 struct LongListTests {
   struct Item: DescribedModel, Entity, Equatable {

@@ -10,7 +10,7 @@ import Testing
 struct OverlapTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 
-  /// The time at which the list with the state before the change is requested.
+  /// Whether the list is requested before or after the change. The response has the state before the change.
   enum Begin: CaseIterable, Sendable {
     case beforeTheChange, afterTheChange
   }
@@ -141,7 +141,7 @@ struct OverlapTests {
     _ = try await slow.value
     let new = try #require(try await desk.office.todos().first { $0.title == "New" })
     server.delete("todos", new.myId)
-    // The list has its former state.
+    // The server's list is again as it was before the insertion.
     try await desk.remote.refresh(Todo.self)
     #expect(try await desk.office.todos().map(\.myId) == ["1", "2"])
   }
@@ -198,7 +198,7 @@ struct OverlapTests {
   @Test("Two stores on one file that send, refresh and edit at once lose nothing and send nothing twice")
   func twoStores() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("strata-two-\(UUID().uuidString).sqlite")
-    defer { try? FileManager.default.removeItem(at: file) }  // The system removes what is left.
+    defer { try? FileManager.default.removeItem(at: file) }  // If this fails, the system removes the file later.
     let server = ModelServer(["todos": Self.two, "projects": "[]"])
     func open() async throws -> Office {
       var configuration = GRDB.Configuration()

@@ -6,10 +6,10 @@ import Testing
 
 @testable import StrataRemote
 
-/// Lists in pages (F-14).
+/// Tests lists that the server splits into pages (F-14).
 @Suite("HTTP rules: pages", .timeLimit(.minutes(20)))
 struct PageRulesTests {
-  /// The pagination of a list of ten records with two per page.
+  /// The ways to paginate a list of ten records with two per page.
   enum Way: String, CaseIterable {
     case link, page, offset, cursor
 
@@ -77,7 +77,7 @@ struct PageRulesTests {
     let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
     #expect(error?.entity == "Todo")
     #expect(try await desk.ids() == ["01", "98", "mine"])
-    // A missing id is noticed only when the whole list is merged.
+    // The client notices a missing id only when it merges the whole list.
     #expect(desk.requests.count <= 3 || fault.contains("no id"))
   }
 

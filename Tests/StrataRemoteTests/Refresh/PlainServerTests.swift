@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// Servers like many real ones: without strong ETags, and without recognizing a repeated request by its key.
+/// Like many real servers, these send no strong ETags and do not recognize a repeated request by its key.
 @Suite("Servers without strong ETags and without Idempotency-Key")
 struct PlainServerTests {
   private static func office(

@@ -109,7 +109,7 @@ struct QueueTests {
   func cycles(_ count: Int) async throws {
     let (server, queue, entities, remote) = try await Self.people()
     for number in 0..<count { try await entities.save(Person(id: "l\(number)", name: "\(number)")) }
-    // Another record that refers into the cycle and was created first.
+    // This record refers to a record of the cycle, but is created before the cycle is complete.
     try await entities.save(Person(id: "other", name: "other", bossID: "l0"))
     for number in 0..<count {
       try await queue.write { db in
@@ -155,7 +155,7 @@ struct QueueTests {
     for change in refused { try await remote.retry(change) }
     #expect(try await remote.send().refused == 2)
 
-    // The server has a first record.
+    // The server already has a record, which refers to itself.
     server.state.withLock {
       $0.lists["nodes"]?.append(("r", .init(json: ["id": "r", "name": "R", "next": "r"], version: 1)))
     }

@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Also run under the thread sanitizer.
+/// These tests also run under the thread sanitizer.
 @Suite("Concurrency of remote stores", .timeLimit(.minutes(20)))
 struct RemoteStoreConcurrencyTests {
   @Test(

@@ -20,7 +20,7 @@ struct ServerTraitsTests {
     }
   }
 
-  /// A new record whose response was lost, and a server that does not recognize a repeated request.
+  /// Inserts a record. The response is lost, and the server does not recognize a repeated request.
   private static func uncertain() async throws -> (Office, RemoteChange) {
     let office = try await office()
     office.server.state.withLock {
@@ -44,7 +44,7 @@ struct ServerTraitsTests {
     try await office.entities.save(Todo(myId: "mine", title: "Once", desc: "edited"), overwriting: true)
     #expect(try await office.remote.changes().first?.state != .refused)
     let id = try #require(office.server.state.withLock { $0.lists["todos"]?.first?.id })
-    // An edit leaves the change uncertain.
+    // After an edit, the change is still uncertain.
     #expect(try await office.remote.send().sent == 0)
     let known = try #require(try await office.remote.changes().first)
     #expect(known.number == change.number && known.state == .uncertain)
@@ -215,7 +215,7 @@ struct ServerTraitsTests {
     }
     try await office.remote.sync()
     try await office.edit("1") { $0.title = "Mine" }
-    // The observation delivers the current changes, not each one.
+    // The observation delivers the current changes, and may skip states in between.
     while try await office.remote.changes().isEmpty { await Task.yield() }
     try await Task.sleep(for: .milliseconds(200))
     let sync = try await office.remote.sync()
@@ -242,7 +242,7 @@ struct ServerTraitsTests {
     let refresh = try await office.remote.refresh(Todo.self, .matching(["since": "1"]))
     #expect(refresh.deleted == 1 && refresh.kept == 1 && refresh.inserted == 1)
     #expect(try await office.todos().map(\.title) == ["Mine", "C"])
-    // Like a push message.
+    // An app can apply the content of a push message like this.
     try await office.remote.apply(Data(#"[{"id": "3", "gone": true}]"#.utf8), to: Todo.self)
     #expect(try await office.todos().map(\.title) == ["Mine"])
   }

@@ -98,7 +98,7 @@ extension UpdatedTodo {
   }
 }
 
-/// The end of a process at one of its commits or requests. The next process finds a copy of the file at that moment.
+/// Simulates the end of a process at one of its commits or requests. The next process opens a copy of the file from that moment.
 final class SyncDeath: TransactionObserver, Sendable {
   let copy: URL
   private let file: URL

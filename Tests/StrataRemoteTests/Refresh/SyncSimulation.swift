@@ -5,8 +5,7 @@ import StrataRemote
 import StrataStore
 import StrataTestSupport
 
-/// One to three clients and a server with faults and restarts, and a record of every written value that is independent of the
-/// library.
+/// Simulates one to three clients and a server with faults and restarts. Records every written value independently of the library.
 final class SyncSimulation {
   /// The last value that a client set for a field.
   struct Edit {
@@ -91,7 +90,7 @@ final class SyncSimulation {
     self.seed = seed
     random = SeededRandom(seed: seed)
     var traits = Traits.all[Int(seed % UInt64(Traits.all.count))]
-    // Five, because it is coprime to the number of traits, so that all combinations occur.
+    // The list has five elements. Five is coprime to the number of traits, so all combinations occur.
     traits.requestsAtOnce = [1, 1, 2, 4, 1][Int(seed % 5)]
     self.traits = traits
     server.state.withLock { [traits] in
@@ -107,7 +106,7 @@ final class SyncSimulation {
   }
 
   func run(in folder: URL, steps: Int = 40) async throws {
-    // One to three clients.
+    // Creates one to three clients.
     for number in 0...Int(seed % 3) {
       let file = folder.appendingPathComponent("\(seed)-\(number).sqlite")
       clients.append(Client(file: file, office: try await open(file)))
@@ -257,7 +256,7 @@ final class SyncSimulation {
     do { try await client.office.save(todo) } catch let error as EntityError where error.code == .conflict {
       return
     }
-    // A form that still has its fetched value changes nothing.
+    // If the form still has the value that was fetched, saving it changes nothing.
     if field == "description", todo.desc != before { client.edits[todo.title, default: [:]][field] = new }
   }
 
@@ -319,7 +318,7 @@ final class SyncSimulation {
     try await client.office.writer.write { db in _ = try Project.filter(Column("myId") == project.myId).deleteAll(db) }
   }
 
-  /// Sends while the server refuses some changes, and then retries or discards these.
+  /// Sends changes while the server refuses some of them, and then retries or discards the refused ones.
   private func sendRefused(_ client: Client) async throws {
     let kind = ["POST", "PATCH", "DELETE"][random.below(3)]
     let status = [403, 409, 422][random.below(3)]
@@ -345,7 +344,7 @@ final class SyncSimulation {
       client.givenUp[project.name, default: []].insert("discarded")
     }
     do { try await client.office.remote.discard(change) } catch let error as RemoteError where error.code == .store {
-      // Rows refer to the record.
+      // A record cannot be discarded while rows refer to it.
     }
   }
 
@@ -359,7 +358,7 @@ final class SyncSimulation {
     _ = try await (sent, todos, projects)
   }
 
-  /// Sends from two processes with the same file at the same time.
+  /// Two processes that share one file send at the same time.
   private func twice(_ client: Client) async throws {
     let (first, second) = (client.office.remote, try await open(client.file, isUpdated: client.office.isUpdated).remote)
     async let one: Void = tolerantly { _ = try await first.send() }
@@ -511,7 +510,7 @@ final class SyncSimulation {
         if try await !client.office.remote.conflicts().isEmpty { isSettled = false }
       }
       if isSettled { return }
-      // A cancelled sender may still wait for the database to end its lease.
+      // A cancelled sender may still be waiting for the database, so that it can end its lease.
       try await Task.sleep(for: .milliseconds(20 * round))
     }
     var left: [String] = []
@@ -533,7 +532,7 @@ final class SyncSimulation {
         guard json["title"]?.stringValue == todo.title, json["description"]?.stringValue == todo.desc else {
           throw Failure(description: "seed \(seed), client \(number): \(todo) is not \(json)")
         }
-        // The record is in a project that a client assigned, whichever keys the project has had since.
+        // The record is in a project that a client assigned, even if the key of the project has changed since.
         var project = json["project_id"]?.stringValue
         // A deleted project is no longer referenced, unless a refused change keeps its local row.
         if let known = project, server.json("projects", known) == nil,

@@ -13,7 +13,7 @@ struct SyncSimulationTests {
   func rounds() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-sync-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // The system removes what is left.
+    defer { try? FileManager.default.removeItem(at: folder) }  // If this fails, the system removes the folder later.
     var (ran, kills, updates) = (0, 0, 0)
     defer { print("refreshing: \(ran) rounds from seed \(Self.first), \(kills) kills, \(updates) updates") }
     for seed in Self.first..<Self.first + Self.rounds {

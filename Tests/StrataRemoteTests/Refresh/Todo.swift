@@ -4,7 +4,7 @@ import StrataCore
 import StrataRemote
 import StrataStore
 
-/// The task and the project of the gist (G-1), without the macro, which the tests of this module don't use.
+/// The task and the project from the gist (G-1). They are written without the macro, which this module's tests don't use.
 struct Todo: DescribedModel, Entity, Equatable {
   var myId: String
   var title: String

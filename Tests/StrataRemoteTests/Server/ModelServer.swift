@@ -112,7 +112,7 @@ final class ModelServer: HTTPTransport {
     if case .status(let status)? = fault { return HTTPResponse(status, url: request.url) }
     let response = state.withLock { answer(request, &$0) }
     if case .answerLost? = fault { throw lostError }
-    // A refusal is kept, because a success would confirm the change.
+    // A response that refuses the change is not replaced, because a success would confirm the change.
     if case .body(let text)? = fault, response.status < 400 {
       return HTTPResponse(200, body: Data(text.utf8), url: request.url)
     }
@@ -188,7 +188,7 @@ final class ModelServer: HTTPTransport {
     case "GET": return response(200, known.json, known.version)
     case "PATCH", "PUT":
       state.version += 1
-      // A server's record has all its columns, so a removed key becomes null.
+      // A record on the server has all its columns, so a removed key becomes null.
       var new = body
       if request.method == "PATCH", state.removesNulls {
         new = JSONMergePatch.apply(body, to: known.json)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Entities: column values")
 struct EntityColumnTests {
-  /// A model of one value, in a column of one type.
+  /// A model with a single value, which is stored in one column.
   struct Box<T: Archivable & Sendable & Equatable>: VersionedModel, Entity {
     let id: Int
     var value: T
@@ -258,7 +258,7 @@ struct EntityColumnTests {
     for (text, number) in decimals { #expect(try value(Decimal.self, text) == number, "\(text)") }
     let doubles: [(String, Double)] = [
       ("inf", .infinity), ("-inf", -Double.infinity), ("1e3", 1000), ("+0.10", 0.1), ("7", 7),
-      // SQLite's own spellings.
+      // SQLite spells infinity like this.
       ("Inf", .infinity), ("-Inf", -Double.infinity),
       // More digits than the shortest spelling has, as C's `%.17g` prints them.
       ("0.10000000000000001", 0.1), ("-0.30000000000000004441", -(0.1 + 0.2)), ("3.14159265358979323846", .pi),

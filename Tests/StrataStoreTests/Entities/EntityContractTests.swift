@@ -79,7 +79,7 @@ struct EntityContractTests {
     #expect(again[0].orderedChildren.map(\.childID) == [3, 5])
     #expect(again[0].unorderedChildren.map(\.childID).sorted() == [0, 1])
     #expect(try queue.lines("SELECT id, childID FROM child WHERE childID IN (3, 5) ORDER BY id") == ids)
-    // O-25: the other side no longer refers to the rows, which still exist.
+    // O-25: the removed rows still exist, but no longer refer to a parent.
     #expect(try queue.lines("SELECT parent1, parent2, place FROM child WHERE childID IN (2, 4)") == ["-|-|-", "-|-|-"])
   }
 
@@ -107,7 +107,7 @@ struct EntityContractTests {
     #expect(error?.columns == ["number"])
     #expect(error?.underlyingError is TransformError || error?.underlyingError is ArchiveError)
     #expect(try queue.lines("SELECT * FROM parent") + queue.lines("SELECT * FROM child") == before)
-    // The transaction goes on.
+    // The error does not end the transaction.
     try queue.write { db in
       entityError(.notStorable) { try entities.save(family, in: db) }
       try entities.save(Parent(numberString: "2", requiredString: "fine"), in: db)
@@ -129,7 +129,7 @@ struct EntityContractTests {
       try db.execute(sql: "CREATE TABLE node (id INTEGER PRIMARY KEY, nextID INTEGER REFERENCES node(id))")
     }
     let entities = try EntityStore(queue, Node.self)
-    // O-17: a cycle, whose rows are made before their foreign keys.
+    // O-17: in a cycle, rows are inserted before their foreign keys are set.
     let (one, two) = (Node(1, nil), Node(2, nil))
     (one.next, two.next) = (two, one)
     defer { (one.next, two.next) = (nil, nil) }
@@ -187,7 +187,7 @@ struct EntityContractTests {
 }
 
 extension EntityStore {
-  /// Saves in a transaction of its own.
+  /// Saves the model in a separate transaction.
   @discardableResult
   func saveNow<E: Entity>(_ model: E, matching keys: [String]? = nil) throws -> EntityReport {
     try writer.write { db in try save(model, matching: keys, in: db) }

@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-/// Absent, null, shared and duplicate values, and the database's own actions.
+/// Tests absent, null, shared and duplicate values, and the database's own actions.
 @Suite("Entities: edge cases")
 struct EntityEdgeTests {
   struct User: DescribedModel, Entity, Equatable {
@@ -150,7 +150,7 @@ struct EntityEdgeTests {
     }
     #expect(
       try queue.lines("SELECT id, folderID, place FROM file ORDER BY id") == ["1|2|1", "2|-|-", "3|2|0", "4|2|2"])
-    // A position at the end of the range.
+    // A row has the largest possible position, so no position is left after it.
     try queue.write { db in try db.execute(sql: "UPDATE file SET place = \(Int64.max) WHERE id = 4") }
     try entities.saveNow(Folder(2, "b", [File(4, "new"), File(1, "x"), File(3, "z")]))
     #expect(
@@ -497,7 +497,7 @@ struct EntityEdgeTests {
     try entities.saveNow(Holder(id: 1, box: Content(weight: 1, note: "n")))
     try queue.write { db in _ = try entities.apply(.json(["id": 1, "box": ["weight": 2]]), to: Holder.self, in: db) }
     #expect(try queue.lines("SELECT * FROM content") == ["1|2|n"])
-    // A row that two rows refer to is one object for both, when it is read and when it is saved again.
+    // A row that two others refer to becomes one object, both when it is read and when it is saved again.
     try queue.write { db in
       try db.execute(sql: "INSERT INTO holder VALUES (2, 1)")
       let both = try entities.fetchAll(Holder.all(), in: db)

@@ -36,7 +36,7 @@ struct EntityListTests {
     static let entityMapping = EntityMapping(table: "address")
   }
 
-  /// Names its shop in a column of its own, too.
+  /// A room also has the key of its shop as a property.
   struct Room: DescribedModel, Entity, Equatable {
     let name: String
     var shopID: Int?
@@ -103,7 +103,7 @@ struct EntityListTests {
     #expect(try fetched(1).address == Address(street: "b"))
     #expect(try entities.saveNow(Shop(1))["address"] == .init(deleted: 1))
     #expect(try fetched(1).address == nil)
-    // Two rows for a property that holds one.
+    // Two rows match a property that can hold only one.
     try entities.saveNow(Shop(1, Address(street: "b")))
     try queue.write { db in try db.execute(sql: "INSERT INTO address (street, shopID) VALUES ('c', 1)") }
     let error = entityError(.notReadable) { try fetched(1) }
@@ -161,7 +161,7 @@ struct EntityListTests {
     let report = try entities.saveNow(Shop(1, nil, [Room(name: "b", shopID: nil)]))
     #expect(report["room"].deleted == 1 && report["chair"].deleted == 3)
     #expect(try queue.lines("SELECT * FROM chair").isEmpty)
-    // A chair that goes to another room in the same save is not deleted.
+    // A chair that moves to another room in the same save is not deleted.
     try entities.saveNow(Shop(1, nil, [Room(name: "a", shopID: nil, chairs: chairs), Room(name: "b", shopID: nil)]))
     let moved = try entities.saveNow(Shop(1, nil, [Room(name: "b", shopID: nil, chairs: [chairs[0]])]))
     #expect(moved["room"].deleted == 1 && moved["chair"] == .init(updated: 1, deleted: 2))

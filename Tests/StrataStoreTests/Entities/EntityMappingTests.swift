@@ -101,7 +101,7 @@ struct EntityMappingTests {
     check(BothWays.self, "both a column and a relation")
     check(OtherType.self, "the transformer returns the type Int")
     check(DateForm.self, "a property of the type Date")
-    // All of them at once.
+    // One error reports the mistakes of all mappings.
     let all = entityError(.invalidMapping) { try EntityStore(queue, Mapped<NoProperty>.self, Mapped<NoColumn>.self) }
     #expect(all?.reason.hasPrefix("the mappings have 2 mistakes") ?? false)
   }

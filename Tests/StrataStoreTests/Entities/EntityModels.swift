@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-// The models that MTLManagedObjectAdapter's own specs have, on tables.
+// The models from the specs of MTLManagedObjectAdapter, mapped to tables.
 
 final class Parent: DescribedModel, Entity {
   var date: Date?
@@ -67,7 +67,7 @@ final class Child: DescribedModel, Entity, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// A database with the tables of an app.
+/// Creates a database in memory, with the tables that `make` creates.
 func database(_ make: (GRDB.Database) throws -> Void) throws -> DatabaseQueue {
   var configuration = Configuration()
   configuration.foreignKeysEnabled = true
@@ -87,7 +87,7 @@ func familyTables(_ db: GRDB.Database) throws {
       """)
 }
 
-/// The entity error with a code that `body` throws. Anything else is recorded as a failure.
+/// Returns the entity error that `body` throws. Another code, another error or none is recorded as a failure.
 @discardableResult
 func entityError<R>(
   _ code: EntityError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R

@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Processes that save graphs of entities and are killed at random. Each save sets all rows to one number, so that a part of one shows.
+/// Kills processes at random while they save graphs of entities. Each save sets all rows to one number, so a partial save is noticed.
 ///
 /// `STRATA_PROCESS_ROUNDS` is the number of kills.
 @Suite("Entities: killed processes", .serialized, .tags(.long))
@@ -14,7 +14,7 @@ struct EntityProcessTests {
   static var isChild: Bool { environment["STRATA_ENTITY_FILE"] != nil }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(2, long: 30) }
 
-  /// Twenty teams with players that refer to each other in cycles. Every object has the given number, and each number has different lists.
+  /// Returns 20 teams with players that refer to each other in cycles. Every object has the given number, which also determines the lists.
   static func graph(_ number: Int) -> [Team] {
     let teams = (0..<20).map { Team($0, "\(number)") }
     let players = (0..<60).map { Player($0, "\(number)", Double(number), nil, nil, [Card(text: "\(number)")]) }
@@ -67,7 +67,7 @@ struct EntityProcessTests {
           process.standardOutput = FileHandle.nullDevice
           process.standardError = FileHandle.nullDevice
           try process.run()
-          // It saves something in each round, however slow the machine is.
+          // The process saves something in each round before it is killed, however slow the machine is.
           func acknowledged() throws -> Int {
             let text = try String(contentsOfFile: path + ".log", encoding: .utf8)
             return text.split(separator: "\n").last.flatMap { Int($0) } ?? 0
@@ -89,7 +89,7 @@ struct EntityProcessTests {
                   """))
             let number = try #require(numbers.first.flatMap { Int($0) })
             #expect(numbers.count == 1, "\(numbers), round \(round)")
-            // Every acknowledged save is there. The last save may be there, too.
+            // The file contains every acknowledged save. It may also contain one save that was not acknowledged.
             #expect(number == saved || number == saved + 1, "round \(round)")
             #expect(number >= last)
             last = number

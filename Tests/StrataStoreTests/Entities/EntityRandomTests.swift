@@ -5,8 +5,8 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Graphs of entities at random, against dictionaries that plain assignments set. `STRATA_ENTITY_ROUNDS` rounds, each with a seed that is
-/// printed where it fails.
+/// Compares random graphs of entities with dictionaries that plain assignments set. `STRATA_ENTITY_ROUNDS` is the number of rounds.
+/// A failure prints the seed of its round.
 @Suite("Entities: random graphs", .tags(.long))
 struct EntityRandomTests {
   static let environment = ProcessInfo.processInfo.environment
@@ -34,7 +34,7 @@ struct EntityRandomTests {
           try merge(entities, &world, db, &random)
         } else {
           var teams = try entities.fetchAll(Team.order(Column("id")), in: db)
-          // One graph: the persons of the same reading, so that each is one object.
+          // Takes the persons from the fetched teams, so that each person is one object.
           var persons = known(teams)
           change(&teams, &persons, &random)
           let roots = teams.filter { _ in !random.isOnce(in: 4) }
@@ -43,13 +43,13 @@ struct EntityRandomTests {
           #expect(try entities.save(roots, in: db).isEmpty, place)
         }
         #expect(try World(db) == world, place)
-        // The fetched objects, taken apart by the same plain code.
+        // The same plain code computes the expected content from the fetched objects.
         let back = try entities.fetchAll(Team.all(), in: db)
         var again = World()
         again.save(teams: back, persons: [])
         for (id, team) in world.teams { #expect(again.teams[id] == team, place) }
         for (id, person) in again.persons { #expect(world.persons[id] == person, place) }
-        // One object for each row.
+        // Each row was fetched as one object.
         for person in known(back) { #expect(person.team.map { team in back.contains { $0 === team } } ?? true, place) }
         #expect(Set(known(back).map(\.id)).count == known(back).count, place)
         #expect(try entities.save(back, in: db).isEmpty, place)
@@ -105,7 +105,7 @@ struct EntityRandomTests {
       default:
         guard !persons.isEmpty else { continue }
         let person = random.oneOf(persons)
-        // Cards with the same text, and in another order.
+        // Cards may have the same text, and their order may change.
         for _ in 0..<random.below(4) { person.cards.append(Card(text: random.oneOf(titles))) }
         if random.isOnce(in: 2) { person.cards.shuffle(using: &random) }
         if random.isOnce(in: 3), !person.cards.isEmpty { person.cards.remove(at: random.below(person.cards.count)) }

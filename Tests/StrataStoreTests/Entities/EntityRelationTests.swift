@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Entities: relations and keys")
 struct EntityRelationTests {
-  /// Statements that a database ran.
+  /// Records the statements that a database runs.
   final class Statements: @unchecked Sendable {
     private let lock = NSLock()
     private var lines: [String] = []
@@ -56,12 +56,12 @@ struct EntityRelationTests {
     #expect(first.filter { $0.hasPrefix("UPDATE") }.count <= count / 10)
     #expect(try entities.saveNow(teams).isEmpty)
     let second = statements.taken()
-    // Three keys, members, cards, and badges joined with their pairs.
+    // Three queries look up keys. The others read members, cards, and badges joined with their pairs.
     #expect(second.filter { $0.hasPrefix("SELECT") }.count == 6, "\(second.map { $0.prefix(60) + $0.suffix(160) })")
     #expect(second.count == 6)
     let found = try queue.read { db in try entities.fetchAll(Team.all(), in: db) }
     #expect(found.count == count / 10)
-    // Each relation of each level.
+    // Each relation is read with one query per level.
     #expect(statements.taken().count <= 12)
   }
 
@@ -161,7 +161,7 @@ struct EntityRelationTests {
     }
     #expect(error?.columns == ["rank"] && error?.path == [.index(1), .key("rank")], "\(String(describing: error))")
     #expect(try queue.lines("SELECT rank FROM user ORDER BY id") == ["2", "1", "3"])
-    // The keys find two rows, or one with another primary key.
+    // The keys match two rows, or one row with another primary key.
     try queue.write { db in
       entityError(.clash) { try entities.save(User(id: 1, email: "U2@X", rank: 9), in: db) }
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), in: db) }
@@ -202,7 +202,7 @@ struct EntityRelationTests {
     let report = try queue.write { db in
       let root = try #require(try entities.fetchOne(Folder.filter(Column("id") == 1), in: db))
       #expect(try entities.save(root, in: db).isEmpty)
-      // New objects for the existing folders, and two new folders below them, one of them twice.
+      // All objects are new, but the folders root and a already have rows. The leaf x occurs twice.
       func leaf(_ name: String) -> Folder { Folder(name, Folder("b", Folder("a", Folder("root", nil)))) }
       return try entities.save([leaf("x"), leaf("y"), leaf("x"), Folder("other root", nil)], in: db)
     }
@@ -213,7 +213,7 @@ struct EntityRelationTests {
         "a|1", "b|2", "other root|-", "root|-", "x|\(lines.firstIndex(of: "b|2")! + 1)",
         "y|\(lines.firstIndex(of: "b|2")! + 1)",
       ])
-    // A null is not unique.
+    // SQLite allows two folders of the same name if their parent is null.
     try queue.write { db in
       try db.execute(sql: "INSERT INTO folder (name) VALUES ('root')")
       entityError(.clash) { try entities.save(Folder("root", nil), in: db) }
@@ -307,7 +307,7 @@ struct EntityRelationTests {
             id: 1, note: "mine", high: 5, title: "a+b",
             parts: [Part(name: "p", weight: 1), Part(name: "q", weight: nil)])
         ])
-      // The document has only a part of it.
+      // The document contains only some of the properties.
       try entities.apply(.json(["id": 1, "high": 9, "parts": [["name": "p"]]]), to: Counter.self, in: db)
       #expect(
         try entities.fetchAll(Counter.all(), in: db) == [

@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-// A small world of entities with every kind of relation: ordered and not, of pairs, cycles, elements without a key.
+// Entities with every kind of relation: ordered and unordered lists, join tables, cycles, and elements without a key.
 
 final class Team: DescribedModel, Entity {
   let id: Int
@@ -109,7 +109,7 @@ struct World: Equatable {
 
   init() {}
 
-  /// Reads the actual content of the tables by SQL alone.
+  /// Reads the actual content of the tables with plain SQL.
   init(_ db: GRDB.Database) throws {
     for row in try Row.fetchAll(db, sql: "SELECT * FROM team") {
       teams[row["id"]] = OneTeam(name: row["name"], captain: row["captainID"])

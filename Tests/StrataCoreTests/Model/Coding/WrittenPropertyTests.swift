@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Random models round-trip")
 struct WrittenPropertyTests {
-  /// The archive of a value, which distinguishes numbers that are equal.
+  /// Encodes a value. The bytes distinguish numbers that `==` considers equal.
   private func form<T: Archivable>(_ value: T) throws -> Data { try ArchiveEncoder().encodeBody(value) }
 
   private func check<M: RandomModel>(_ type: M.Type, _ seed: UInt64) throws {
@@ -15,7 +15,7 @@ struct WrittenPropertyTests {
     let decoder = ArchiveDecoder(subclasses: [WrittenLoop.self])
     let body: Data
     do { body = try form(model) } catch let error as ArchiveError {
-      // A value that cannot be archived throws this error and no other.
+      // If the model cannot be archived, the encoder throws this error and no other.
       #expect(error.code == .notEncodable, "\(error) (\(comment))")
       return
     }
@@ -37,7 +37,7 @@ struct WrittenPropertyTests {
       guard case .record(let record) = value else { return try decoder.decode(M.self, from: data) }
       return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
     }
-    // A value that a format cannot hold throws when it is written, never when it is read.
+    // If a format cannot represent a value, writing the value throws. Reading never does.
     func writes<T>(_ write: () throws -> T) -> T? {
       do { return try write() } catch {
         let code = (error as? ArchiveError)?.code

@@ -80,7 +80,7 @@ struct WrittenRandom: RandomNumberGenerator {
     Dictionary(array { (key(&$0), value(&$0)) }) { first, _ in first }
   }
 
-  /// Creates a nested model, unless there are enough.
+  /// Creates a nested model, or returns `nil` at random or if no more models may be created.
   mutating func inside<T>(_ make: (inout Self) -> T) -> T? {
     guard rest > 0, !isOnce(in: 3) else { return nil }
     rest -= 1

@@ -61,7 +61,7 @@ struct DiamondWritingTests {
     return node
   }
 
-  /// Each object refers to a set of the two next ones.
+  /// Each object refers to a set of the next two objects.
   private static func circles(_ count: Int = 100) throws -> Ring {
     var row: [Ring] = []
     for id in (1...count).reversed() { row = [Ring(2 * id, Set(row)), Ring(2 * id + 1, Set(row))] }

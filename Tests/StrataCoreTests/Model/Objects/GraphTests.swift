@@ -128,7 +128,7 @@ import Testing
     #expect(zip(copies, all).allSatisfy { $0.value == $1.value })
     #expect(zip(copies.dropFirst(), copies).allSatisfy { $0.previous === $1 })
     #expect(copies[0].previous == nil)
-    // The last node as the root, so that each object is read after those that refer to it.
+    // Encodes the last node as the root, so that each object is read after those that refer to it.
     let tail = all[all.count - 1]
     #expect(try archived(tail).value == tail.value)
     #expect(throws: (any Error).self) { try ArchiveDecoder().decode(Link.self, from: data.dropLast(9)) }

@@ -29,7 +29,7 @@ struct HierarchyTests {
     #expect(behaviours(Acquaintance.schema)["cache"] == .excluded)
   }
 
-  /// The graph of a keeper with three animals, and the number of each animal by its name.
+  /// Returns the graph of a keeper with three animals, and each animal's number by name.
   private func graph() throws -> (graph: ObjectGraph, numbers: [String: Int]) {
     let keeper = Keeper()
     keeper.animals = [

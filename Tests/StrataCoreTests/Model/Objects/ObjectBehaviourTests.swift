@@ -22,7 +22,7 @@ extension Folder: FieldEquatable {}
     #expect(first[0].hashValue == same[0].hashValue)
     #expect(first[0] != other[0])
     #expect(first[0] != first[1])
-    // Rings of different lengths with equal nodes cannot be distinguished from the inside.
+    // If all nodes are equal, rings of different lengths cannot be distinguished by following references.
     #expect(ring(["a", "a"])[0] == ring(["a", "a", "a"])[0])
     for city in first + same + other { city.referenced = [] }
   }

@@ -18,7 +18,7 @@ struct SharingTests {
     let data = try archive(objects, root: .reference(4))
     #expect(data.count < 1000)
     #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: data) }?.limit == .count)
-    // Structures that are stored as objects, as in keyed archives.
+    // These structures are stored as objects, as in keyed archives.
     func form(_ children: [ArchiveValue]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
     }

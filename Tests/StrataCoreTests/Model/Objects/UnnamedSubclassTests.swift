@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// Subclasses that no decoder could read are not written.
+/// The encoder rejects subclasses that no decoder could read.
 @Suite("Unregistered subclasses")
 struct UnnamedSubclassTests {
   @Model(version: 1, name: "UnnamedHull")
@@ -47,7 +47,7 @@ struct UnnamedSubclassTests {
     let data = try ArchiveEncoder(subclasses: [Raft.self]).encode(Port(hulls: [Raft(name: "b")]))
     let copy = try ArchiveDecoder(subclasses: [Raft.self]).decode(Port.self, from: data)
     #expect(copy.hulls.first is Raft && copy.hulls.first?.name == "b")
-    // The class itself is the root, so a decoder knows it.
+    // The root is a `Raft`, so the decoder knows the class without registration.
     let alone = try ArchiveEncoder().encode(Raft(name: "d"))
     #expect(try ArchiveDecoder().decode(Raft.self, from: alone).name == "d")
   }
