@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Mapping of SQLite errors")
 struct ErrorCodeTests {
-  /// Every result code that SQLite returns for a failure, with the code of the store.
+  /// Every SQLite result code for a failure, paired with the expected store error code.
   private static let codes: [(ResultCode, StoreError.Code)] = [
     (.SQLITE_ERROR, .fileSystem), (.SQLITE_INTERNAL, .fileSystem), (.SQLITE_PERM, .fileSystem),
     (.SQLITE_ABORT, .fileSystem), (.SQLITE_BUSY, .busy), (.SQLITE_LOCKED, .busy), (.SQLITE_NOMEM, .fileSystem),
@@ -24,10 +24,10 @@ struct ErrorCodeTests {
     #expect(Set(Self.codes.map(\.0.rawValue)) == Set(1...26))
     for (result, code) in Self.codes {
       #expect(StoreError.meaning(of: result).code == code)
-      // The numbers of extended codes go on above the first byte.
+      // An extended code adds its own number above the low byte.
       for more in 1...40 {
         let extended = ResultCode(rawValue: result.rawValue | Int32(more) << 8)
-        // The index of the journal cannot be made longer.
+        // `SQLITE_IOERR_SHMSIZE` means that SQLite could not enlarge the index file of the journal.
         let expected = extended == .SQLITE_IOERR_SHMSIZE ? .full : code
         #expect(StoreError.meaning(of: extended).code == expected, "\(extended)")
       }

@@ -41,7 +41,7 @@ struct HistoryTests {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)
       let url = folder.appending(path: "store")
-      // Two stores that use the same file, like two programs.
+      // Two stores open the same file, as two programs would.
       let stores = try [SnapshotStore(url: url), SnapshotStore(url: url)]
       var oracles = ["a": Oracle(), "b": Oracle()]
       for _ in 0..<60 {
@@ -113,7 +113,7 @@ struct HistoryTests {
       try store.write { _ = try $0.delete("k") }
       try store.write { _ = try $0.save([1, 2], as: "k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1, 2])
-      // Blobs and pieces compare as well.
+      // Values that are stored as blobs and pieces are compared, too.
       let large = (0..<1000).map { $0 * 7919 }
       for _ in 0..<2 { try store.write { _ = try $0.save(large, as: "large") } }
       #expect(try store.read { try $0.history(of: "large").count } == 1)
@@ -208,13 +208,13 @@ struct HistoryTests {
     storeError(.notDecodable) { try store.read { try $0.difference(of: "p", as: Int.self, from: .revision(1)) } }
   }
 
-  /// How many fields of a document each revision changes, and to what.
+  /// The changes that each revision makes to a document.
   enum Edits: CaseIterable {
-    /// A text of some words and two numbers.
+    /// One text, which is replaced by random words, and two numbers.
     case fewFields
     /// Three texts of 20 to 40 bytes that consist of words from the document.
     case threeTexts
-    /// The same with random letters and digits, which are incompressible.
+    /// Three texts of 20 to 40 bytes that consist of random letters and digits, which are incompressible.
     case threeRandomTexts
 
     func name(_ random: inout MemoRandom, _ number: Int = 0) -> String {
@@ -309,7 +309,7 @@ struct HistoryTests {
         print("history: at most \(most) inflations for any of 1000 revisions")
       }
       try check()
-      // The remaining revisions are stored anew, by the same rule.
+      // Pruning stores the remaining revisions again, and the same limit of inflations applies to them.
       for number in 1...1000 where number % 7 == 0 || random.random.isOnce(in: 5) {
         try store.write { try $0.setLabel("l\(number)", of: "document", at: .revision(number)) }
       }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Query plans and time complexity")
 struct QueryPlanTests {
-  /// The statements that run on a database, and how SQLite plans them.
+  /// Records the statements that run on a database, and asks SQLite for their plans.
   private final class Traced: Sendable {
     private let found = Mutex<Set<String>>([])
     let queue: DatabaseQueue
@@ -24,7 +24,7 @@ struct QueryPlanTests {
       queue = try DatabaseQueue(configuration: configuration)
     }
 
-    /// The plans of the statements that `body` runs and that name one of the tables.
+    /// Returns the plans of those statements that `body` runs and that contain one of the names.
     func plans(naming names: [String], _ body: () throws -> Void) throws -> [(sql: String, plan: [String])] {
       found.withLock { $0.removeAll() }
       try body()
@@ -42,7 +42,7 @@ struct QueryPlanTests {
     }
   }
 
-  /// Rows of each kind, whose calls are all made, so that each statement runs once.
+  /// Saves rows of each kind for the calls under test.
   private func fill(_ store: SnapshotStore) throws {
     let long = String(repeating: "a long text ", count: 100)
     try store.write { transaction in
@@ -68,7 +68,7 @@ struct QueryPlanTests {
       let archive = try transaction.archive(of: "text/1")
       try transaction.saveArchive(archive, as: "text/0")
       for point in [StorePoint.latest, .revision(2), .time(.distantFuture), .time(.now - 3600), .label("l")] {
-        // Some of them name no revision.
+        // There is no revision at some of these points.
         _ = try? transaction.untypedValue(for: "number", at: point)
         _ = try? transaction.revision(of: "text/1", at: point)
       }
@@ -104,7 +104,8 @@ struct QueryPlanTests {
       try usePages(store)
     }
     #expect(plans.count > 40)
-    // One row for each definition, or for each revision that could not be upgraded.
+    // These tables and aliases may be scanned. They have only one row for each definition, or for each revision that could not be
+    // upgraded.
     let small = [
       "c", "d", "f", "strata_counts", "strata_definitions", "strata_failures", "strata_meta", "sqlite_sequence",
     ]
@@ -136,10 +137,10 @@ struct QueryPlanTests {
     #expect(plans.count > 10)
     for (sql, plan) in plans {
       for step in plan {
-        // Counts by definition: they are as many as there are definitions.
+        // This statement counts by definition, so its result has only one row for each definition.
         let isOfCounts = sql.contains("WITH found")
         #expect(!step.contains("AUTOMATIC") || isOfCounts, "\(step): \(sql)")
-        // Within another loop, that would be a scan for each row of it.
+        // A scan inside another loop would run once for each row of that loop.
         #expect(!step.hasPrefix("SCAN") || !step.hasSuffix("LEFT-JOIN"), "\(step): \(sql)")
         #expect(!step.contains("TEMP B-TREE") || isOfCounts && step.contains("GROUP BY"), "\(step): \(sql)")
       }
@@ -199,7 +200,7 @@ struct QueryPlanTests {
 
   // MARK: Growth
 
-  /// The hundreds of SQLite's instructions that `body` runs in a store with a number of keys.
+  /// Returns how many hundreds of SQLite instructions `body` runs in a store that has the given number of keys.
   private func steps(_ keys: Int, _ body: (SnapshotStore) throws -> Void) throws -> Int {
     let queue = try DatabaseQueue()
     let store = try SnapshotStore(in: queue)
@@ -213,9 +214,9 @@ struct QueryPlanTests {
     return try queue.countingSteps { try body(store) }
   }
 
-  /// Checks that four times as many keys take no more than five times the work.
+  /// Checks that four times as many keys take less than five times the work.
   ///
-  /// - Parameter body: gets a store and the number of its keys, and returns whether it visited all of them.
+  /// - Parameter body: receives a store and the number of its keys, and returns whether it visited all keys.
   private func expectLinear(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (SnapshotStore, Int) throws -> Bool
   ) throws {
@@ -307,7 +308,7 @@ private struct StubbornPoint: DescribedModel, Migratable, Sendable {
 }
 
 extension DatabaseQueue {
-  /// The hundreds of SQLite's instructions that `body` runs.
+  /// Returns how many hundreds of SQLite instructions `body` runs.
   fileprivate func countingSteps(_ body: () throws -> Void) throws -> Int {
     final class Counter { var steps = 0 }
     let counter = Counter()

@@ -26,7 +26,7 @@ struct RetentionTests {
     }
     #expect(try kept([.keepLast(3)]) == [3, 38, 39, 40])
     #expect(try kept([.daily(3)]) == [3, 36, 38, 40])
-    // Saturday of the third week is the last day; Sundays are days 6 and 13.
+    // The last day is the Saturday of the third week. Days 6 and 13 are Sundays.
     #expect(try kept([.weekly(5)]) == [3, 14, 28, 40])
     #expect(try kept([.within(.seconds(86_400))]) == [3, 38, 39, 40])
     #expect(try kept([.keepLast(1), .daily(2), .weekly(2)]) == [3, 28, 38, 40])
@@ -34,7 +34,7 @@ struct RetentionTests {
       storeError(.invalid) { try store.prune(rules, dryRun: true) }
       #expect(try kept(rules, force: true) == [3, 40])
     }
-    // A year without a save does not remove everything.
+    // After a year without a save, pruning by age throws instead of removing nearly everything.
     clock.now = start + 400 * day
     storeError(.invalid) { try store.prune([.within(.seconds(86_400))]) }
     #expect(try store.read { try $0.history(of: "n") }.count == 40)
@@ -61,13 +61,13 @@ struct RetentionTests {
           } else {
             let memo = now.map { random.changed($0) } ?? random.memo()
             try store.write { _ = try $0.save(memo, as: key) }
-            // An equal value makes no revision.
+            // Saving an equal value creates no revision.
             guard try !memo.isSame(as: now) else { continue }
             states[key]?[number] = memo
           }
           last[key] = number
         }
-        // Labels make holes where no rule would.
+        // Labels leave gaps in the history that no rule would leave.
         for key in ["a", "b", "c"] where random.random.isOnce(in: 2) {
           if let number = states[key]?.keys.randomElement(using: &random.random) {
             try store.write { try $0.setLabel("l\(number)", of: key, at: .revision(number)) }
@@ -120,7 +120,7 @@ struct RetentionTests {
       let before = try size()
       let again = try SnapshotStore(url: url)
       let most = Mutex(0), isOver = Mutex(false)
-      // On a thread of its own, since tasks may have to wait for each other.
+      // Measures on a separate thread, because a task might have to wait for other tasks.
       Thread.detachNewThread {
         while !isOver.withLock({ $0 }) {
           #expect(throws: Never.self) {
@@ -144,7 +144,7 @@ struct RetentionTests {
     }
   }
 
-  /// A key with a long history, and what its revisions hold.
+  /// Saves a long history of one key and returns the value of each revision.
   private func long(_ store: SnapshotStore, _ count: Int) throws -> [Memo] {
     var random = MemoRandom(seed: 11)
     var memo = random.memo()
@@ -168,7 +168,7 @@ struct RetentionTests {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
       let store = try SnapshotStore(url: url)
-      // The next but one is a delta of the first revision, which goes.
+      // Counted from 0, the next revision is 0x400. Its base would be 0x300, which pruning removes.
       let count = 1024
       var memos = try long(store, count)
       func check(_ kept: Set<Int>) throws {
@@ -183,7 +183,7 @@ struct RetentionTests {
         }
         #expect(try store.check(.full).findings.map(\.description) == [])
       }
-      // Cancelled when the first part is gone, for which the prune waits.
+      // Cancels the prune after it has removed the first part. The prune waits at the gate until then.
       let gate = Gate()
       let pruning = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { gate.pass() } } }
       await gate.reached()
@@ -194,7 +194,7 @@ struct RetentionTests {
       let left = Set(try await store.history(of: "long").map(\.number))
       #expect(left.count < count && left.count > 20)
       try check(left)
-      // Others save, and set a label on what would go.
+      // While the prune waits, others save revisions and label one that the prune would remove.
       let second = Gate()
       let again = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { second.pass() } } }
       await second.reached()

@@ -10,7 +10,7 @@ struct RowDeltaTests {
     (0..<count).map { _ in UInt8(random.below(alphabet)) }
   }
 
-  /// Bytes with pieces taken out, put in, moved and repeated.
+  /// Returns the bytes with some pieces removed, inserted, moved or repeated.
   private func edited(_ base: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var target = base
     for _ in 0..<random.below(6) {
@@ -61,7 +61,7 @@ struct RowDeltaTests {
         #expect(error.code == .damaged)
       }
     }
-    // The delta is applied to bytes other than its base.
+    // Applies the delta to bytes that are not its base.
     #expect(throws: (any Error).self) {
       try RowDelta.apply(delta, to: Array(base.reversed()), limits: ArchiveLimits())
     }

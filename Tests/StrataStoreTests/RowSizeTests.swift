@@ -13,7 +13,7 @@ struct RowSizeTests {
     Point5(name: "Point number \(number)", x: number, y: number * 7, label: number % 2 == 0 ? "even" : nil, isOn: true)
   }
 
-  /// The bytes that protocol buffers take for the same fields: a tag, and a varint or a length and the text.
+  /// Encodes the same fields as protocol buffers. Each field is a tag followed by a varint, or by a length and the text.
   private func protobuf(_ point: Point5) -> Data {
     func varint(_ number: Int) -> [UInt8] {
       var rest = number, bytes: [UInt8] = []

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Rows and archives")
 struct RowTests {
-  /// Saves a value twice, the second time with the definition of the first, and compares the exports with the encoder.
+  /// Saves a value twice and then its archive, and compares the exports with the encoder's output. The second save reuses the
+  /// definition that the first one created.
   private func check<T: Archivable>(_ value: T, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let store = try SnapshotStore()
     let direct = try ArchiveEncoder().encode(value)

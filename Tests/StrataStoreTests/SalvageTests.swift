@@ -15,7 +15,7 @@ struct SalvageTests {
     }
   }
 
-  /// The salvaged revisions, without those that salvage created.
+  /// Returns the salvaged revisions, except those that salvage itself created.
   ///
   /// Checks that the copied values are unchanged, and that no revision number of a key can be reused for another revision.
   private static func brought(
@@ -53,7 +53,8 @@ struct SalvageTests {
         }
       }
       try store.close()
-      // The last revision of each key except "intact": 9 to 11. The row in the table of keys no longer has the number of "b".
+      // Damages revisions 9 to 11, which are the last ones of all keys except "intact". The row of key "b" now refers to an
+      // earlier revision.
       try Database.change(url) {
         try $0.execute("UPDATE revisions SET time = time + 1 WHERE id IN (9, 10, 11)")
         try $0.execute("UPDATE keys SET head = 6 WHERE name = 'b'")
@@ -74,7 +75,7 @@ struct SalvageTests {
         #expect(try transaction.history(of: "intact").map(\.number) == [1, 2, 3])
       }
       #expect(try salvaged.check(.full).findings.map(\.description) == [])
-      // Once more, and nothing is lost.
+      // Salvaging the salvaged store loses nothing.
       let again = folder.appending(path: "again")
       #expect(try salvaged.salvage(to: again).isComplete)
       #expect(try CheckTests.dump(again) == CheckTests.dump(copy))
@@ -96,7 +97,7 @@ struct SalvageTests {
       }
       _ = try SnapshotStore.salvage(url, to: copy)
       try SnapshotStore(url: copy).readNow { transaction throws in
-        // Revision 2 has sequence 3 of 1,000,000.
+        // Revision 2 has sequence 3. Up to sequence 1,000,000, the key could have used all numbers up to 999,999.
         #expect(try transaction.history(of: "a").map(\.number).last ?? 0 > 999_999)
         #expect(try transaction.history(of: "b").map(\.number) == [1, 2, 3])
         #expect(try transaction.value(Int.self, for: "a") == 2)
@@ -131,7 +132,7 @@ struct SalvageTests {
       try CheckTests.fill(url, seed: seed, keys: 60, revisions: 4)
       let before = try CheckTests.dump(url), numbers = try Self.lastNumbers(url)
       var bytes = try Data(contentsOf: url)
-      // Pages of revisions and of what they refer to; those of the schema are in the beginning.
+      // Chooses a page of revisions or of rows that belong to them. The schema's pages come first in the file and stay intact.
       let pages = try Database.change(url) {
         try $0.pages(of: ["revisions", "blobs", "keys", "pieces", "labels"][Int(seed) % 5])
       }
@@ -152,7 +153,7 @@ struct SalvageTests {
         for state in states.dropLast() where !(after[key] ?? []).contains(state) { lost += 1 }
       }
       #expect(report.lost.count + report.omittedLosses >= lost, "every loss is listed, seed \(seed)")
-      // The report does not advise to salvage the salvaged store.
+      // The report does not advise salvaging the salvaged store.
       #expect(report.lost.allSatisfy { !$0.description.contains("salvage it") && !$0.advice.contains("salvage ") })
       #expect(check.findings.allSatisfy { !$0.problem.contains("salvage") && !$0.advice.isEmpty })
       #expect(report.revisions >= 100)
@@ -172,7 +173,7 @@ struct SalvageTests {
         (try $0.pages(of: "revisions"), try $0.pages(of: "sqlite_sequence"))
       }
       var random = SeededRandom(seed: seed)
-      // Several pages in a row, so that there is more than one number between what can be read.
+      // Damages adjacent pages, so that several numbers are missing between the readable revisions.
       let first = 1 + random.below(pages.count / 2)
       var damaged = sequence + pages[first..<first + 2]
       if seed.isMultiple(of: 2), let last = pages.last { damaged.append(last) }
@@ -201,7 +202,7 @@ struct SalvageTests {
       try Database.change(url) { try $0.execute("UPDATE revisions SET time = time + 1") }
       #expect(try SnapshotStore.salvage(url, to: copy).revisions == 0)
       #expect(try SnapshotStore(url: copy).write { try $0.save(1, as: "n") }.sequence == 7)
-      // A sequence lower than the given one is ignored, and so is one that no store assigns.
+      // Salvage ignores a recorded last sequence that is too low, or that no store would assign.
       for (place, told) in [2, Int64.max].enumerated() {
         let copy = folder.appending(path: "copy\(place)")
         try Database.change(url) { try $0.execute("UPDATE sqlite_sequence SET seq = \(told)") }
@@ -218,7 +219,7 @@ struct SalvageTests {
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
       try CheckTests.fill(url, seed: 1, keys: 4, revisions: 3)
       let before = try CheckTests.dump(url)
-      // In the table memo/1 becomes memo/3, which there is already.
+      // Renames memo/1 in the table, but not in the index, to memo/3, which already exists.
       var bytes = try Data(contentsOf: url)
       let page = try #require(try Database.change(url) { try $0.pages(of: "keys") }.first) - 1
       let place = try #require(bytes.range(of: Data("memo/1".utf8), in: page * 4096..<(page + 1) * 4096))
@@ -240,7 +241,7 @@ struct SalvageTests {
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
       try CheckTests.fill(url, seed: 7, keys: 30, revisions: 4)
       if damage == 3 {
-        // Pages that were freed and given back move no table.
+        // Pruning frees pages and shrinks the file, but moves no table.
         _ = try SnapshotStore(url: url).prune([.keepLast(2)])
       }
       let before = try CheckTests.dump(url)
@@ -258,7 +259,7 @@ struct SalvageTests {
     }
   }
 
-  /// A store, its content, and its last numbers.
+  /// The bytes of a store, its content, and the last revision number of each key.
   private static let whole = Result {
     try withFolder { folder in
       let url = folder.appending(path: "store")

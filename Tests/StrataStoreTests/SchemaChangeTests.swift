@@ -9,7 +9,7 @@ import Testing
 struct SchemaChangeTests {
   private struct Stop: Error {}
 
-  /// A step to a format of which older programs may read.
+  /// A step to a format that older programs may read but not write.
   static let step = StoreSchema.Step(minimumReader: 1, minimumWriter: 2) { prefix, execute in
     try execute("CREATE TABLE \(prefix)extra (id INTEGER PRIMARY KEY, what TEXT)")
     try execute("INSERT INTO \(prefix)extra (what) SELECT author FROM \(prefix)revisions")
@@ -102,7 +102,7 @@ struct SchemaChangeTests {
       try execute("DELETE FROM labels")
       try execute("no statement")
     },
-    // The changes are checked before they are committed.
+    // This change itself succeeds, but the check before the commit rejects it.
     { _, execute in try execute("DELETE FROM keys") },
   ]
 
@@ -196,10 +196,10 @@ struct SchemaChangeTests {
         try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.open]) { throw Stop() })
       }
       storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
-      // A program of the older format.
+      // A program that uses the older format opens the store and completes the change.
       let again = try SnapshotStore(url: url)
       for store in [older, again] { try store.write { _ = try $0.save(2, as: "n") } }
-      // Whatever happens to the file now, the copy is not put back any more.
+      // From now on, the safety copy is never restored, whatever happens to the file.
       let last = try older.read { try $0.revision(of: "n")?.number }
       #expect(try SnapshotStore(url: url, schema: schema).read { try $0.revision(of: "n")?.number } == last)
     }

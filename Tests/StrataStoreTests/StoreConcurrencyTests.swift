@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Run under the thread sanitizer too, by `Tests/Scripts/thread-sanitizer`.
+/// `Tests/Scripts/thread-sanitizer` also runs these tests under the thread sanitizer.
 @Suite("Concurrency of stores")
 struct StoreConcurrencyTests {
   private static let readers = 8, saves = 40
@@ -22,7 +22,7 @@ struct StoreConcurrencyTests {
     try store.write { try Self.save(number, $0) }
   }
 
-  /// The number of the store's current state. Each reader reads it in a different way.
+  /// Returns the number of the store's current state. `way` selects how the state is read.
   private static func read(_ store: SnapshotStore, _ way: Int) async throws -> Int {
     switch way % 4 {
     case 0:
@@ -115,7 +115,7 @@ struct StoreConcurrencyTests {
           Task {
             switch way {
             case 0..<4:
-              // The first one saves until it is cancelled.
+              // The first task saves until it is cancelled.
               for number in 0..<(way == 0 ? .max : 12) {
                 let saved = try await store.save([Part(name: "\(number)", weight: Double(round))], as: "key \(way)")
                 acknowledged.numbers.withLock { $0["key \(way)"] = saved.number }
@@ -144,7 +144,7 @@ struct StoreConcurrencyTests {
       for (key, number) in acknowledged.numbers.withLock({ $0 }) {
         #expect(try await store.history(of: key).last.map { $0.number >= number } == true, "\(key)")
       }
-      // A backup is there as a whole, or not at all, and nothing else is left.
+      // Each backup is complete or absent, and no other files are left.
       for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasPrefix("store") {
         #expect(name.hasPrefix("backup"), "\(name)")
         let backup = try SnapshotStore(url: folder.appending(path: name))
@@ -154,7 +154,7 @@ struct StoreConcurrencyTests {
   }
 }
 
-/// The last revision of each key that a save gave.
+/// The last revision number that a save returned for each key.
 private final class Acknowledged: Sendable {
   let numbers = Mutex([String: Int]())
 }

@@ -5,10 +5,10 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Every system call made by work on a store, including those of SQLite, fails in turn.
+  /// Lets each system call fail in turn while a program works on a store. This includes the calls that SQLite makes.
   ///
-  /// All rounds run in one process that has Tests/Faults/faults.c. `STRATA_FAULT_STEP` is the distance between the calls that fail;
-  /// Tests/Scripts/store-faults lets each one fail.
+  /// All rounds run in one process that loads Tests/Faults/faults.c. `STRATA_FAULT_STEP` is the distance between the calls that
+  /// fail. Tests/Scripts/store-faults lets every call fail.
   @Suite("Stores with failing system calls", .serialized, .tags(.long))
   struct StoreFaultTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -22,7 +22,7 @@ import Testing
       let step = Self.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? 1
       let run = FaultRun(folder: URL(fileURLWithPath: path).deletingLastPathComponent())
       try run.prepare()
-      // Each kind of work begins at another call, so that few rounds meet different ones.
+      // Each combination starts at a different call, so that even a few rounds make different calls fail.
       var first = 1
       for work in FaultRun.Work.allCases {
         for application in FaultRun.Application.allCases {
@@ -67,11 +67,12 @@ import Testing
     }
   }
 
-  /// Works on a copy of one store again and again, while a call fails, and compares the store with what was acknowledged.
+  /// In each round, works on a new copy of one store while a system call fails, then compares the copy with the acknowledged
+  /// saves.
   final class FaultRun {
     enum Work: String, CaseIterable { case save, `import`, backup, upgrade, prune, check, salvage }
 
-    /// The reaction of a program to an error.
+    /// How a program reacts to an error.
     enum Application: String, CaseIterable { case stops, retries, carriesOn }
 
     private struct Failure: Error {}
@@ -79,10 +80,10 @@ import Testing
     private let folder: URL, template: URL, place: URL, store: URL, output: URL
     private(set) var faults = 0
     private(set) var problems: [String] = []
-    /// The rounds in which a save that failed is in the store all the same.
+    /// The rounds in which the store contains a revision although its save threw an error.
     private(set) var places: [String] = []
     private var acknowledged = 0, doubtful = 0
-    /// The notes of all revisions of the template, by key and number, and the values.
+    /// The values of all revisions of the template, by key and number.
     private var old: [String: String] = [:]
     private var round = ""
     private var notes: Set<String> = [], failed: Set<String> = []
@@ -90,7 +91,7 @@ import Testing
     private var isPruned = false
 
     deinit {
-      // The last round may have made none.
+      // Ignores errors, because the folder may not exist.
       try? FileManager.default.removeItem(at: place)
     }
 
@@ -99,7 +100,7 @@ import Testing
     init(folder: URL) {
       self.folder = folder
       template = folder.appending(path: "template")
-      // In memory if that is possible, where a sync takes no time.
+      // Uses a folder in memory if possible, because a sync takes no time there.
       let memory = URL(fileURLWithPath: "/dev/shm"), isThere = FileManager.default.isWritableFile(atPath: memory.path)
       place = (isThere ? memory : folder).appending(path: "strata-\(UUID().uuidString)")
       store = place.appending(path: "store")
@@ -139,17 +140,17 @@ import Testing
       }
     }
 
-    /// - Returns: whether there was such a call.
+    /// - Returns: whether the work made enough calls to reach the given one.
     func run(_ work: Work, _ application: Application, _ way: Faults.Way, at call: Int) throws -> Bool {
       let manager = FileManager.default
-      // There is none before the first round.
+      // The folder does not exist before the first round.
       try? manager.removeItem(at: place)
       try manager.createDirectory(at: place, withIntermediateDirectories: false)
       try manager.copyItem(at: template, to: store)
       round = "\(work), \(application), \(way) at \(call)"
       (notes, failed, saved, isPruned) = ([], [], [], false)
       Faults.set(place.path, at: call, way)
-      // The error that ended the work has been recorded.
+      // `attempt` has already checked the error that ended the work.
       try? session(work, application)
       let calls = Faults.calls
       Faults.set(place.path, at: 0, way)
@@ -162,7 +163,7 @@ import Testing
 
     private func problem(_ text: String) { problems.append("\(round): \(text)") }
 
-    /// Tries something as the application does.
+    /// Runs the body and reacts to errors as the application would.
     private func attempt<R>(_ application: Application, _ body: () throws -> R) throws -> R? {
       for _ in 0..<(application == .retries ? 3 : 1) {
         do { return try body() } catch let error as StoreError {
@@ -226,9 +227,9 @@ import Testing
     private func verify(_ work: Work) throws {
       try verify(store, saved)
       guard FileManager.default.fileExists(atPath: output.path) else { return }
-      // A backup or a salvaged store is whole or absent.
+      // A backup or a salvaged store is complete or absent.
       try verify(output, saved.filter { $0.note == "note 1" })
-      // The next run removes what a removal that failed has left.
+      // The next backup removes temporary files that an earlier one failed to remove.
       guard work == .backup else { return }
       let again = try SnapshotStore(url: store)
       try again.backup(to: output)
@@ -256,7 +257,7 @@ import Testing
         }
       }
       for revision in revisions where values["\(revision.key) \(revision.number)"] != nil {
-        // An error of a save leaves nothing, unless the process ends before the next save.
+        // A failed save leaves no revision, unless the process ends before the next save.
         if revision.note.map({ failed.contains($0) }) ?? false {
           doubtful += 1
           places.append(round)

@@ -27,7 +27,7 @@ struct StoreFileTests {
       #expect(try Set(manager.contentsOfDirectory(atPath: folder.path)) == ["place", "other", "link"])
       let report = try SnapshotStore.salvage(link, to: folder.appending(path: "copy"))
       #expect(report.isComplete && report.revisions == 3)
-      // A link to itself.
+      // A symbolic link that points to itself.
       let circle = folder.appending(path: "circle")
       try manager.createSymbolicLink(atPath: circle.path, withDestinationPath: "circle")
       storeError(.fileSystem) { try SnapshotStore(url: circle) }

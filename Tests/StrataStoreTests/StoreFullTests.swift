@@ -44,7 +44,7 @@ struct StoreFullTests {
         }
       }
       try check()
-      // As soon as there is room, saving goes on.
+      // Saving works again as soon as there is room.
       try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 100000") }
       let more = text()
       try store.write { transaction in
@@ -153,7 +153,7 @@ struct StoreFullTests {
         let disk = folder.appending(path: "disk")
         try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: false)
         #expect(try Self.run("/bin/mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", disk.path) == 0)
-        defer { #expect((try? Self.run("/bin/umount", disk.path)) == 0) }  // nil is none
+        defer { #expect((try? Self.run("/bin/umount", disk.path)) == 0) }  // `nil` means that the command could not run.
         try fill(disk, log: folder.appending(path: "log"), limit: nil) { () throws in
           let status = try Self.run("/bin/mount", "-o", "remount,size=64m", disk.path)
           #expect(status == 0)

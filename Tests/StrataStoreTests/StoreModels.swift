@@ -4,7 +4,7 @@ import StrataTestSupport
 
 enum Stage: String, Archivable, CaseIterable { case draft, open, closed }
 
-/// An enum with payloads, by hand.
+/// An enum with payloads whose coding is written by hand.
 enum Reminder: EnumModel, Hashable, Sendable {
   case none
   case at(Date, repeats: Int?)
@@ -46,7 +46,7 @@ struct Part: DescribedModel, Hashable, Sendable {
     Part.self, version: 2, Field("name", \.name), Field("weight", \.weight), make: { Part(name: $0, weight: $1) })
 }
 
-/// A document with every kind of field that a row treats in its own way.
+/// A document with every kind of field that rows store in a special way.
 struct Memo: DescribedModel, Hashable, Sendable {
   var title: String
   var text: String
@@ -172,17 +172,17 @@ final class Person: VersionedModel, Hashable {
 }
 
 extension Memo {
-  /// Whether both have the same archive. `==` would not do, because NaN is not equal to itself.
+  /// Whether both documents have the same archive. `==` does not work here, because NaN is not equal to itself.
   func isSame(as other: Memo?) throws -> Bool {
     guard let other else { return false }
     return try ArchiveEncoder().encode(self) == ArchiveEncoder().encode(other)
   }
 }
 
-/// Documents at random, many of them alike in part.
+/// Generates random documents, many of which share parts of their content.
 struct MemoRandom {
   var random: SeededRandom
-  /// Long texts that several documents have.
+  /// Long texts that several documents share.
   private var texts: [String] = []
   private var images: [Data] = []
 
@@ -244,7 +244,7 @@ struct MemoRandom {
       reminder: reminder())
   }
 
-  /// A document with a change or two.
+  /// Returns the document with one random change, or a new document.
   mutating func changed(_ memo: Memo) -> Memo {
     var memo = memo
     switch random.below(7) {
@@ -259,7 +259,7 @@ struct MemoRandom {
     return memo
   }
 
-  /// A group of persons who know each other.
+  /// Creates persons who refer to each other, and returns the first one.
   mutating func group(_ count: Int) -> Person {
     let persons = (0..<max(1, count)).map { Person(name: "p\($0)") }
     for person in persons {

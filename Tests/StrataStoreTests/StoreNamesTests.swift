@@ -29,7 +29,7 @@ struct StoreNamesTests {
     #expect(try store.check(.full).isClean)
   }
 
-  /// Three keys of three revisions each.
+  /// Saves three revisions under each of three keys.
   private func fill(_ url: URL) throws -> SnapshotStore {
     let store = try SnapshotStore(url: url)
     try store.write { transaction in
@@ -43,7 +43,8 @@ struct StoreNamesTests {
   @Test(
     "A key with a damaged row throws damaged and is not pruned",
     arguments: [
-      // Another key's revision; one that is not there; an earlier one of its own; another number; another name.
+      // The head is another key's revision, a missing revision, or an earlier one of the same key. Then the identifier, the name
+      // or the checksum is wrong.
       "head = 6", "head = 999", "head = 1", "id = 1000", "name = 'aa'", "crc = crc + 1",
     ])
   func damagedKey(damage: String) async throws {
@@ -56,20 +57,20 @@ struct StoreNamesTests {
       storeError(.damaged) { try store.writeNow { try $0.save(9, as: key) } }
       storeError(.damaged) { try store.readNow { try $0.revisions() } }
       storeError(.damaged) { try store.readNow { try $0.forEach(Int.self) { _ in } } }
-      // Iteration throws for it and continues.
+      // Iteration throws an error for the damaged key, then continues.
       var iterator = store.entries(Int.self).makeAsyncIterator()
       await storeErrorAsync(.damaged) { try await iterator.next() }
       #expect(try await iterator.next()?.value == 13)
       #expect(try await iterator.next()?.value == 23)
       #expect(try await iterator.next() == nil)
-      // So does observing.
+      // Observing changes also throws and continues.
       var changes = store.changes(since: 0).makeAsyncIterator()
       var found: [String] = []
       for _ in 0..<9 {
         do { found.append(try await changes.next()?.key ?? "") } catch { found.append("?") }
       }
       #expect(found == ["?", "?", "?", "b", "b", "b", "c", "c", "c"])
-      // The last revision of the key is not known, so that none may be removed.
+      // The last revision of the damaged key is unknown, so pruning must not remove any of its revisions.
       let report = try await store.prune([.within(.seconds(0))], force: true)
       #expect(report.removedCount == 4 && report.skipped.count == 1)
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE key = 1") } == 3)
@@ -88,7 +89,7 @@ struct StoreNamesTests {
         try transaction.save(2, as: "ticket/7")
       }
       try store.close()
-      // In the table and in the index.
+      // Flips a bit of the name in both the table and the index.
       var bytes = try Data(contentsOf: url)
       var start = bytes.startIndex
       while let range = bytes.range(of: Data("ticket/7".utf8), in: start..<bytes.endIndex) {
@@ -139,7 +140,7 @@ struct StoreNamesTests {
       #expect(try transaction.value(Int.self, for: composed) == 3)
       #expect(try transaction.value(Int.self, for: decomposed) == 14)
     }
-    // The report has one entry for both keys, with all removed revisions.
+    // The report has one entry for both keys, which lists all removed revisions.
     let report = try store.prune([.keepLast(1)])
     #expect(report.removedCount == 3 && report.kept == 4)
   }
@@ -191,7 +192,7 @@ struct StoreNamesTests {
       let store = try SnapshotStore(url: url)
       storeError(.damaged) {
         try store.write { transaction in
-          // A transaction that ignores the error gets it at the end.
+          // The transaction throws this error at its end even if the body ignores it.
           do { _ = try transaction.restore("p", to: .revision(1)) } catch {}
         }
       }

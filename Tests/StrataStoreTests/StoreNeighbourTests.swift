@@ -4,17 +4,17 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Tests with two processes on one store, and the system calls of a save.
+/// Tests in which two processes use one store, and tests of the system calls that a save makes.
 extension StoreProcessTests {
   /// The task of the other process.
   enum Role: String {
-    /// Saves at intervals, with the time as the note.
+    /// Saves at intervals, and writes the current time into each note.
     case saver
-    /// Adds to a number that others add to as well.
+    /// Increments a number that other processes increment, too.
     case counter
-    /// Holds a transaction that reads.
+    /// Keeps a read transaction open.
     case reader
-    /// Saves, and reports each save by `write`.
+    /// Saves values, and acknowledges each save with the system call `write`.
     case speaker
   }
 
@@ -48,7 +48,8 @@ extension StoreProcessTests {
     }
   }
 
-  /// Increments a number on the condition that it is unchanged, and repeats until it succeeds.
+  /// Increments a number several times. Each save requires that the number is unchanged since it was read, and is retried
+  /// otherwise.
   static func count(_ store: SnapshotStore) throws {
     for _ in 0..<counts {
       while true {
@@ -94,7 +95,7 @@ extension StoreProcessTests {
         var last: Int?
         while last != 9 { last = try await values.next() ?? nil }
         print("store: what another process saved was seen after at most \(latest) ms")
-        // The time depends on the load by other tests. The limit only proves that the reader looked for changes.
+        // The delay depends on the load from other tests. The limit only proves that the reader looked for changes.
         #expect(latest < 60_000)
       }
     }
@@ -122,7 +123,7 @@ extension StoreProcessTests {
       try withFolder { folder in
         let url = folder.appending(path: "store")
         let store = try SnapshotStore(url: url)
-        // Incompressible data without repetitions.
+        // Random data is incompressible and has no repetitions.
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/urandom"))
         func save() throws {
           let data = try #require(try file.read(upToCount: 1 << 20))

@@ -4,17 +4,18 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Processes that save to one store and are killed at random.
+/// Kills processes at random while they save to one store.
 ///
-/// Each process is this program again, with one test that saves until it is killed and prints each acknowledged save.
-/// `STRATA_PROCESS_ROUNDS` is the number of kills of each of seven kinds; Tests/Scripts/store-simulation makes 3,000.
+/// Each process runs this program with a single test, which saves until it is killed and logs each acknowledged save.
+/// `STRATA_PROCESS_ROUNDS` is the number of kills in each of seven test cases. Tests/Scripts/store-simulation requests 3,000.
 @Suite("Processes that share a store", .serialized, .tags(.long))
 struct StoreProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 12) }
 
-  /// The value that a process saves as a number: mostly a small row, sometimes one with long content, which others may share.
+  /// Returns the value that a process saves under a number. Most values are small. Some are long, and other values may share
+  /// their content.
   private static func memo(_ name: String, _ number: Int) -> Part {
     let long = number.isMultiple(of: 7) ? String(repeating: "\(number % 3)", count: 600) : ""
     return Part(name: "\(name)-\(number)" + long, weight: Double(number))
@@ -32,7 +33,7 @@ struct StoreProcessTests {
       let saved = try store.write { transaction in
         let key = number.isMultiple(of: 2) ? "shared" : "own/\(name)/\(number / 20)"
         var saved = [try transaction.save(Self.memo(name, number), as: key, author: name, note: "\(number)")]
-        // Two keys at once: both are there, or none.
+        // This transaction saves to two keys. The store must contain both revisions or neither.
         if number.isMultiple(of: 5) {
           saved.append(try transaction.save(Self.memo(name, number), as: "pairs", author: name, note: "\(number)"))
         }
@@ -75,7 +76,7 @@ struct StoreProcessTests {
         }
         while kills < Self.rounds {
           while running.count < count { try start() }
-          // The first one lives until it has acknowledged something, however slow the machine is.
+          // The first process is not killed before it has acknowledged a save, even on a slow machine.
           while kills == 0, running[0].isRunning, try Data(contentsOf: URL(fileURLWithPath: url.path + ".p0")).isEmpty {
             Thread.sleep(forTimeInterval: 0.01)
           }
@@ -97,12 +98,12 @@ struct StoreProcessTests {
     /// Checks that the store contains every acknowledged revision with its saved value, and no partial
     /// transaction.
     ///
-    /// - Returns: how many were acknowledged, and how many there are.
+    /// - Returns: the number of acknowledged revisions, and the number of revisions in the store.
     static func check(_ url: URL, _ names: [String]) throws -> (Int, Int) {
       let store = try SnapshotStore(url: url)
       let all = try store.read { try $0.revisions(since: 0) }.filter { !$0.key.hasPrefix("work/") }
       let places = Dictionary(all.map { ($0.sequence, $0) }, uniquingKeysWith: { first, _ in first })
-      // Numbers of a key have no gap, and each value agrees with its author and note.
+      // The revision numbers of each key have no gaps, and each value matches its author and note.
       for (key, revisions) in Dictionary(grouping: all, by: \.key) {
         #expect(revisions.map(\.number) == Array(1...revisions.count), "\(key)")
       }
@@ -124,7 +125,7 @@ struct StoreProcessTests {
       var acknowledged = 0
       for name in names {
         let log = try String(contentsOfFile: url.path + "." + name, encoding: .utf8)
-        // The last line may be cut.
+        // The last line may be incomplete.
         for line in log[..<(log.lastIndex(of: "\n") ?? log.startIndex)].split(separator: "\n") {
           let parts = line.split(separator: " ", maxSplits: 3)
           let found = places[try #require(Int64(parts[1]))]

@@ -262,7 +262,7 @@ struct StoreTests {
   }
 }
 
-/// A type that is only `Codable`, and whose own code refuses some values.
+/// A type that is only `Codable` and whose own code rejects some values.
 private struct Settings: Codable, Equatable {
   var name: String
   var sizes: [String: Double]

@@ -66,7 +66,7 @@ struct StoreUseTests {
   func files() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-use-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // The system removes what remains.
+    defer { try? FileManager.default.removeItem(at: folder) }  // The system cleans up what this cannot remove.
     let store = try SnapshotStore(url: folder.appending(path: "store"))
     try store.write { transaction in
       _ = try transaction.save(1, as: "a")
@@ -89,7 +89,7 @@ struct StoreUseTests {
   func escaped(isInFile: Bool) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "strata-use-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // The system removes what remains.
+    defer { try? FileManager.default.removeItem(at: folder) }  // The system cleans up what this cannot remove.
     let store =
       try isInFile ? SnapshotStore(url: folder.appending(path: "store")) : SnapshotStore(inMemory: StoreOptions())
     var escaped: [StoreTransaction] = []

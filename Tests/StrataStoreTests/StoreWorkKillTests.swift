@@ -4,9 +4,10 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Processes that are killed while they upgrade, prune, restore, back up or migrate a store to which another process saves.
+/// Tests that kill processes while they upgrade, prune, restore or back up a store to which another process saves, or while they
+/// change the schema of a store.
 extension StoreProcessTests {
-  /// The work that a process repeats. Its keys begin with `work/` and its name.
+  /// The work that a process repeats. It uses keys that begin with `work/` and the name of the process.
   enum Work: String, CaseIterable, Sendable {
     case upgrade, prune, restore, backup, schema
   }
@@ -29,7 +30,7 @@ extension StoreProcessTests {
       switch work {
       case .upgrade:
         let saved = try store.write { transaction in
-          // The first history takes more than one transaction of the upgrade.
+          // The first history is so long that its upgrade takes more than one transaction.
           try (0..<(number == 0 ? 700 : 20)).map {
             try transaction.save(OldPoint(name: "\(number)", x: number, y: $0), as: "\(key)/\(number)", note: "\($0)")
           }
@@ -58,7 +59,7 @@ extension StoreProcessTests {
     }
   }
 
-  /// Changes the tables of one copy of a store after the other.
+  /// Copies a store repeatedly, and changes the tables of each copy.
   private func changeTables(_ path: String, _ name: String, _ say: (String) throws -> Void) throws {
     for number in 0..<100_000 {
       let copy = "\(path).\(name)-\(number)"
@@ -108,7 +109,7 @@ extension StoreProcessTests {
             savers.append("p\(kills)")
             saver = try Self.start("saver", url, savers[savers.count - 1], ["STRATA_SAVER": savers[savers.count - 1]])
           }
-          // The first ones live until they have done something, however slow the machine is.
+          // The first processes are not killed before they have logged something, even on a slow machine.
           for (process, name) in [(worker, names.first), (saver, savers.first)] where kills == 0 {
             guard let process, let name else { continue }
             while process.isRunning, try Data(contentsOf: URL(fileURLWithPath: url.path + "." + name)).isEmpty {
@@ -167,7 +168,7 @@ extension StoreProcessTests {
       Issue.record("a process stopped by itself: \(output ?? "")")
     }
 
-    /// The lines that a process wrote wholly.
+    /// The complete lines that a process wrote.
     private static func lines(_ url: URL, _ name: String) throws -> [Substring] {
       let log = try String(contentsOfFile: url.path + "." + name, encoding: .utf8)
       return log[..<(log.lastIndex(of: "\n") ?? log.startIndex)].split(separator: "\n")
@@ -177,7 +178,8 @@ extension StoreProcessTests {
       let store = try SnapshotStore(url: url)
       #expect(try store.check(.full).findings.map(\.description) == [])
       for name in names {
-        // The last acknowledged number of each key. Its history has all earlier revisions, or those that pruning kept.
+        // The last acknowledged revision number of each key. The key's history contains all earlier revisions, or those that
+        // pruning kept.
         var last: [String: Int] = [:]
         for line in try lines(url, name) {
           let parts = line.split(separator: " ", maxSplits: 1)
@@ -185,7 +187,7 @@ extension StoreProcessTests {
         }
         for (key, number) in last {
           if work == .backup {
-            // A later one that was cut off has left it.
+            // An interrupted later backup has left this backup intact.
             let backup = try SnapshotStore(url: URL(fileURLWithPath: url.path + ".backup-" + name))
             #expect(try backup.read { try $0.revisions(since: Int64(number) - 1, limit: 1) }.first?.key == key)
             #expect(try backup.check(.quick).isClean)
@@ -205,7 +207,7 @@ extension StoreProcessTests {
       let history = try transaction.history(of: key)
       #expect(history.last.map { $0.number >= number } == true, "\(key) \(number)")
       let numbers = Set(history.map(\.number))
-      // All revisions if nothing is pruned, otherwise at least those that are kept.
+      // The history contains all revisions if nothing is pruned, otherwise at least those that pruning keeps.
       if work != .prune { #expect((1...number).allSatisfy { numbers.contains($0) }, "\(key) \(number)") }
       #expect(numbers.count >= min(number, kept))
       for revision in work == .prune ? history.suffix(30) : history {
@@ -227,7 +229,7 @@ extension StoreProcessTests {
       }
     }
 
-    /// Opens the copies that a process was at, the last of which it may have left in any state.
+    /// Opens all copies that a process worked on. The process may have left the last copy in any state.
     private static func checkTables(_ url: URL, _ name: String) throws {
       let expected = try SnapshotStore(url: URL(fileURLWithPath: url.path + ".old"))
       let revisions = try expected.read { try $0.revisions(since: 0) }.map(\.everything)

@@ -4,7 +4,7 @@ import StrataTestSupport
 import StrataCore
 import Testing
 
-/// The store error with a code that `body` throws. Anything else is recorded as a failure.
+/// Returns the store error that `body` throws. Records a failure if `body` throws no store error with the given code.
 @discardableResult
 func storeError<R>(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R
@@ -35,7 +35,7 @@ private func storeError<R>(
   return nil
 }
 
-/// A clock that tests set.
+/// A clock whose time is set by tests.
 final class Clock: Sendable {
   private let time: Mutex<Date>
 
@@ -70,7 +70,7 @@ final class Gate: Sendable {
   /// Waits until a thread has reached the gate.
   func reached() async {
     while !state.withLock({ $0.isReached }) {
-      // A test that is cancelled looks again at once.
+      // If the test is cancelled, the sleep ends at once and the loop checks again.
       try? await Task.sleep(for: .milliseconds(1))
     }
   }
@@ -79,7 +79,7 @@ final class Gate: Sendable {
 }
 
 extension StoreRevision {
-  /// All properties of a revision with their names. Its description omits the private ones.
+  /// The names and values of all properties. The description of a revision omits the private ones.
   var everything: String {
     Mirror(reflecting: self).children.map { "\($0.label ?? ""): \($0.value)" }.joined(separator: ", ")
   }

@@ -5,7 +5,7 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Processes that are killed while they write a copy of a store.
+  /// Kills processes while they write a copy of a store.
   @Suite("Temporary copies of a store", .serialized, .tags(.long))
   struct TemporaryCopyTests {
     /// The operations that create a temporary copy.
@@ -21,12 +21,12 @@ import Testing
       switch work {
       case .backup: try SnapshotStore(url: store).backup(to: output)
       case .salvage, .rebuild:
-        // There is none before the first run.
+        // The output does not exist before the first run.
         try? FileManager.default.removeItem(at: output)
         let report = try SnapshotStore.salvage(store, to: output)
         #expect(report.revisions > 0)
       case .schema:
-        // There is none before the first run.
+        // The output does not exist before the first run.
         try? FileManager.default.removeItem(at: output)
         try FileManager.default.copyItem(at: store, to: output)
         try SnapshotStore(url: output, schema: StoreSchema(steps: [SchemaChangeTests.step])).close()
@@ -92,7 +92,7 @@ import Testing
         let kills = Effort.rounds(2, long: 8)
         for number in 0..<kills {
           let process = try start(work, folder)
-          // At several moments of a run; the last ones wait for a temporary copy.
+          // Kills processes at different moments of a run. Every second round first waits for a temporary copy.
           Thread.sleep(forTimeInterval: Double(number % 10) * 0.003)
           let end = ContinuousClock.now + .seconds(10)
           while number % 2 == 1, try Self.temporary(folder).isEmpty, ContinuousClock.now < end {}

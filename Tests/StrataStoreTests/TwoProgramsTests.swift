@@ -68,7 +68,7 @@ struct TwoProgramsTests {
       // The other program keeps its transaction open until the semaphore is signalled, however slow other tests make this one.
       let end = DispatchSemaphore(value: 0)
       let (started, start) = AsyncStream<Void>.makeStream()
-      // On a thread of its own, since it waits.
+      // This closure blocks, so it runs on another thread.
       other.asyncWriteWithoutTransaction { db in
         #expect(throws: Never.self) {
           try db.execute(sql: "BEGIN IMMEDIATE")
@@ -109,10 +109,10 @@ struct TwoProgramsTests {
       try await store.save(data, as: "d")
       let isOver = Mutex(false)
       for place in 0..<2 {
-        // On threads of their own, since they wait.
+        // The readers block, so each one runs on its own thread.
         Thread.detachNewThread {
           Thread.sleep(forTimeInterval: 0.015 * Double(place))
-          // Each read begins before the other one ends.
+          // Each reader starts a read before the other reader's read ends.
           while !isOver.withLock({ $0 }) {
             #expect(throws: Never.self) {
               try store.readNow { transaction in
@@ -133,7 +133,8 @@ struct TwoProgramsTests {
       }
       isOver.withLock { $0 = true }
       print("journal: at most \(most) bytes beside readers that overlap, of 50 MB saved")
-      // Each save waits up to a tenth of a second for them; on a machine with much else to do it takes more of them.
+      // Each save waits up to a tenth of a second for the readers. On a busy machine, more saves are needed until the journal can
+      // be reset.
       #expect(most < 40 << 20)
     }
   }

@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// The model of a program whose field has another type under the same version.
+/// A model with the same name and version as ``OldPoint``, in which one field has another type.
 private struct OtherPoint: DescribedModel, Sendable {
   var name: Int
   var x: Int
@@ -15,7 +15,7 @@ private struct OtherPoint: DescribedModel, Sendable {
     make: { OtherPoint(name: $0, x: $1, y: $2) })
 }
 
-/// A version of ``OldPoint`` whose step lets another program change the store, then fails.
+/// A version of ``OldPoint`` whose migration step lets another program change the store and then fails.
 private struct LatePoint: DescribedModel, Migratable, Sendable {
   var name: String
   var x: Int
@@ -30,7 +30,7 @@ private struct LatePoint: DescribedModel, Migratable, Sendable {
     .step(
       from: 1, to: 2,
       .custom("fail") { _ in
-        // The lock also lets only one revision change the store at a time.
+        // The lock also ensures that the step changes the store for only one revision at a time.
         try meanwhile.withLock { try $0?() }
         throw Refusal()
       }))
@@ -38,7 +38,7 @@ private struct LatePoint: DescribedModel, Migratable, Sendable {
 
 @Suite("Upgrading a store")
 struct UpgradeTests {
-  /// Histories that two versions of a program saved, in several forms.
+  /// Saves histories in several forms, as two versions of a program would.
   private func fill(_ store: SnapshotStore, keys: Int) throws {
     for key in 0..<keys {
       try store.write { transaction in
@@ -107,7 +107,7 @@ struct UpgradeTests {
         try (1...count).filter { try database.number("SELECT count(*) FROM failures WHERE revision = \($0)") == 1 }
       }
       #expect(Set(aside) == failing)
-      // Every revision that did not fail was rewritten.
+      // Every revision whose upgrade did not fail was rewritten.
       let old = try Database.change(url) {
         try $0.number(
           """
@@ -168,11 +168,11 @@ struct UpgradeTests {
       #expect(try await store.check(.full).findings.map(\.description) == [])
       try Database.change(url) { try $0.checkInvariants() }
       #expect(try Database.change(url) { try $0.contentSize() } < size * 13 / 10)
-      // Whatever is written makes the journal longer or, where it was written back, changes its beginning.
+      // Any write makes the journal longer or, after a checkpoint, changes its beginning.
       let journal = try Data(contentsOf: URL(filePath: url.path + "-wal"))
       #expect(try await store.upgrade(Self.types).total == 0)
       #expect(try Data(contentsOf: URL(filePath: url.path + "-wal")) == journal)
-      // The old program's models are those of an older version now.
+      // The old program's model is now older than the stored one.
       #expect(try await store.value(Point5.self, for: "k0", at: .revision(3))?.x == 2)
       await storeErrorAsync(.newerModel) { try await store.value(OldPoint.self, for: "k0") }
     }
@@ -223,7 +223,7 @@ struct UpgradeTests {
     #expect(try await store.upgradePlan([Point5.self]).pending == 0)
   }
 
-  /// The inflations that each of some revisions of the key `k` takes.
+  /// Returns how many inflations it takes to read each of the given revisions of the key `k`.
   private static func inflations(in store: SnapshotStore, _ revisions: ClosedRange<Int>) throws -> [Int] {
     try store.read { transaction throws in
       try revisions.map {
@@ -243,7 +243,7 @@ struct UpgradeTests {
       try store.write { _ = try $0.save(OldPoint(name: String(name.prefix(500)), x: 1, y: 2), as: "size") }
       let size = try Database.change(url) { try $0.number("SELECT length(content) FROM revisions") }
       try store.write { transaction in
-        // The whole row has the greatest length that is in place.
+        // The row has the greatest length that is stored in place.
         try transaction.save(OldPoint(name: String(name.prefix(500 + 512 - size)), x: 1, y: 2), as: "k")
         for letter in ["a", "b", "c"] {
           let name = name.prefix(380) + String(repeating: letter, count: 100)
@@ -272,9 +272,10 @@ struct UpgradeTests {
       let size = try Database.change(url) { try $0.number("SELECT length(content) FROM revisions") }
       let longest = String(name.prefix(500 + 512 - size))
       try store.write { transaction in
-        // Only the first revision is old. Its row has the greatest length that is in place.
+        // Only the first revision is old. Its row has the greatest length that is stored in place.
         try transaction.save(OldPoint(name: longest, x: 1, y: 2), as: "k")
-        // A delta too short to be deflated, then deltas that are deflated: revision 6 takes as many inflations as it may.
+        // The first delta is too short to be deflated, and the following ones are deflated. Revision 6 takes the maximum number
+        // of inflations.
         try transaction.save(Point5(name: longest, x: 2, y: 2, isOn: true), as: "k")
         for letter in ["a", "b", "c", "d", "e"] {
           let name = name.prefix(380) + String(repeating: letter, count: 100)
@@ -285,7 +286,7 @@ struct UpgradeTests {
       let before = try inflations()
       #expect(before == [0, 0, 1, 2, 3, 4])
       let report = try store.upgrade([Point5.self])
-      // With the revision that told the size.
+      // The count includes the revision that was saved to measure the size of a row.
       #expect(report.upgraded == 2 && report.failures.isEmpty)
       let after = try inflations()
       #expect(zip(after, before).allSatisfy { $0 <= $1 }, "\(after)")
@@ -312,7 +313,8 @@ struct UpgradeTests {
           }
         }
       }
-      // Counted from 0, revision 16 i + 1 is a delta of the first one, because those between them are deletions.
+      // Counted from 0, each revision 16 i + 1 is a delta of the first one, because the revisions that it would otherwise use are
+      // deletions.
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE base = 1") } >= 20)
       func inflations() throws -> [Int] {
         try store.read { transaction throws in

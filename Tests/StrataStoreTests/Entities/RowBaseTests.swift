@@ -5,7 +5,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Objects with a base, which is their state when they were fetched.
+/// Tests objects that have a base, which is the state in which they were fetched.
 @Suite("Entities: stale objects")
 struct RowBaseTests {
   struct Note: DescribedModel, Entity, Equatable {
@@ -144,7 +144,7 @@ struct RowBaseTests {
       try db.execute(sql: "UPDATE note SET tags = ?", arguments: [ArchiveEncoder().encode(["a"])])
     }
     let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self, Person.self)
-    // The tables are synchronized with a server.
+    // Marks all tables as synchronized with a server.
     store.servers.set(Set(store.catalog.types.map(\.table))) { _, _ in }
     return (store, queue)
   }
@@ -171,7 +171,7 @@ struct RowBaseTests {
     #expect(try await Self.note(store).title == "Theirs")
     try await store.save(form, conflicts: .keepLocal)
     #expect(try await Self.note(store).title == "Mine")
-    // Within a transaction it is the same.
+    // A save inside a transaction merges in the same way.
     let other = try await Self.note(store)
     try await queue.write { db in
       try db.execute(sql: "UPDATE note SET text = 'theirs'")
@@ -190,11 +190,11 @@ struct RowBaseTests {
     #expect(error?.code == .staleSave)
     #expect(error?.columns == ["title", "text", "size", "tags"])
     #expect(try await Self.note(store).title == "Paint")
-    // An object without changes can be saved, and nothing is written.
+    // Saving an object that equals its row succeeds and writes nothing.
     try await store.save(Note(id: 1, title: "Paint", text: "old", size: 3, tags: ["a"]))
     try await store.save(made, overwriting: true)
     #expect(try await Self.note(store) == Note(id: 1, title: "Made", text: "x"))
-    // Other stores write it, and report the columns.
+    // A store whose tables are not synchronized overwrites the row and reports the changed columns.
     let plain = try EntityStore(queue, Note.self)
     #expect(try await plain.save(Note(id: 1, title: "Plain")).changes.map(\.columns) == [["title", "text"]])
   }
@@ -397,7 +397,7 @@ struct RowBaseTests {
     #expect(error?.code == .conflict)
     try await store.save(folder, conflicts: .keepLocal)
     let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
-    // The second page was not changed here.
+    // The second page stays deleted, because it was not edited locally.
     #expect(found.pages.map(\.text) == ["mine"] && found.mark?.name == "lime")
   }
 
@@ -466,13 +466,13 @@ struct RowBaseTests {
     var random = SeededRandom(seed: seed)
     for _ in 0..<EntityRandomTests.rounds * 5 {
       let (store, queue) = try Self.store()
-      // Some relations are not read. Only the other writers change their rows.
+      // Leaves some relations unread. Only the other writers change the rows of these relations.
       let included = random.isOnce(in: 2) ? nil : Set(["pages", "labels", "mark"].filter { _ in random.isOnce(in: 2) })
       func reads(_ key: String) -> Bool { included?.contains(key) ?? true }
       let folder = try #require(try await store.fetchOne(Folder.filter(key: 1), including: included))
       #expect(folder.fetched.unread == Set(["pages", "labels", "mark"].filter { !reads($0) }))
       let note = try await Self.note(store)
-      // Others write some columns, and some elements of the lists.
+      // Other writers change some columns and some list elements.
       var (title, text): (String, String?) = (note.title, note.text)
       if random.isOnce(in: 2) { title = "T" }
       if random.isOnce(in: 2) { text = random.isOnce(in: 2) ? nil : "T" }
@@ -485,7 +485,7 @@ struct RowBaseTests {
           try db.execute(sql: "INSERT INTO page VALUES (?, ?, ?, 1)", arguments: [id, name, place])
         }
       }
-      // The object changes some of its values, too.
+      // Edits some values of the fetched object, too.
       var edited = note
       if random.isOnce(in: 2) { edited.title = random.isOnce(in: 2) ? "M" : "T" }
       if random.isOnce(in: 2) { edited.text = random.isOnce(in: 2) ? "M" : nil }
@@ -521,7 +521,7 @@ struct RowBaseTests {
         #expect(error?.code == .conflict && error?.path == [.key("mark")])
         continue
       }
-      // Overwriting writes no relation that was not read, either.
+      // Even an overwriting save does not write relations that were not read.
       try await store.save(folder, overwriting: included?.isEmpty ?? false)
       let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
       func both(_ base: Set<Int>, _ mine: Set<Int>, _ theirs: Set<Int>) -> Set<Int> {

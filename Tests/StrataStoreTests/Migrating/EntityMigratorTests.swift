@@ -26,7 +26,7 @@ struct EntityMigratorTests {
       try addIncidentColumns(queue)
       #expect(try queue.read { try Incident.migrator.proposedSQL($0) } == [])
       let before = try queue.content("ticket")
-      // A dry run changes no byte, and reports what the migration reports.
+      // A dry run changes no byte and returns the same report as the migration.
       let bytes = try Data(contentsOf: url)
       let trial = try queue.read { try Incident.migrator.dryRun($0) }
       #expect(try Data(contentsOf: url) == bytes)
@@ -42,16 +42,16 @@ struct EntityMigratorTests {
           == ["s0 é!", "s1 é!", "s2 é!"].map(\.databaseValue))
       let entities = try EntityStore(queue, Incident.self)
       #expect(try queue.read { try entities.fetchAll(Incident.order(Column("id")), in: $0) } == upgradedIncidents(100))
-      // The columns of keys that are gone stay as they were.
+      // The columns of dropped or renamed keys keep their values.
       #expect(
         try queue.read { try Incident.migrator.unusedColumns($0) }["ticket"] == [
           "legacy", "reporter", "sizeInPages", "summary",
         ])
       let after = try queue.content("ticket")
       for place in [1, 4, 6, 7] { #expect(before.map { $0[place] } == after.map { $0[place] }) }
-      // The backup is the state before.
+      // The backup contains the state before the migration.
       #expect(try DatabaseQueue(path: backup.path).content("ticket") == before)
-      // Again there is nothing to do.
+      // A second migration changes nothing.
       let last = try Data(contentsOf: url)
       #expect("\(try Incident.migrator.migrate(queue, backup: backup))" == "nothing to migrate")
       #expect(try Data(contentsOf: url) == last)
@@ -118,7 +118,7 @@ struct EntityMigratorTests {
       let error = entityError(.migrationFailed) { try Incident.migrator.migrate(queue, batchSize: 8) }
       #expect(error?.primaryKey == [60.databaseValue] && error?.table == "ticket")
       #expect(error?.description.contains("row 60") == true)
-      // The first two batches are written, and nothing of the third.
+      // The first two batches were written. No row of the third batch was.
       let rows = try queue.content("ticket")
       #expect(zip(rows, before).map { $0 != $1 } == (0..<40).map { $0 < 16 })
       try queue.write {
@@ -152,7 +152,7 @@ struct EntityMigratorTests {
       let error = entityError(.invalidMapping, body)
       #expect(error?.reason.contains("unrecorded") == true && error?.table == "ticket")
     }
-    // Without a record, a store reads rows as today's.
+    // Without recorded versions, a store assumes that all rows have the current version.
     _ = try EntityStore(queue, Incident.self)
   }
 
@@ -172,7 +172,7 @@ struct EntityMigratorTests {
         try pool.write { _ = try store.save(Reporter(id: 50, name: "a"), in: $0) }
       }
       try saveAndFetch(old)
-      // Another connection creates the record.
+      // Another connection migrates the rows and records their versions.
       try Incident.migrator.migrate(queue)
       try saveAndFetch(old)
       #expect(try pool.read { try old.fetchAll(Incident.all(), in: $0) }.count == 3)
@@ -184,7 +184,7 @@ struct EntityMigratorTests {
         entityError(code) { try pool.read { try old.fetchAll(Incident.all(), in: $0) } }
         entityError(code) { try pool.write { try old.save(Reporter(id: 1, name: "b"), in: $0) } }
         entityError(code) { try EntityStore(pool, Incident.self) }
-        // A store without the entity is not concerned.
+        // A store that does not use the migrated entity still works.
         _ = try queue.read { try other.fetchAll(Reporter.all(), in: $0) }
       }
       try queue.write { try $0.execute(sql: "UPDATE strata_entity_versions SET version = 6 WHERE name = 'ticket'") }
@@ -209,7 +209,7 @@ struct EntityMigratorTests {
   }
 }
 
-/// A migration that ends after some batches.
+/// Interrupts a migration after a number of batches.
 enum Interrupted {
   private struct Stop: Error {}
 

@@ -3,7 +3,8 @@ import GRDB
 import StrataCore
 import StrataStore
 
-// A model of five versions, and its first version, with a record inside and a relation. Tables are those of the first version.
+// `Incident` is the fifth version of a model, and `Incident1` is the first one. Both contain a nested record and a relation.
+// The tables have the columns of the first version.
 
 /// The first version of ``Incident``.
 struct Incident1: DescribedModel, Entity, Sendable {
@@ -100,7 +101,7 @@ struct Incident: DescribedModel, Entity, Migratable, Hashable, Sendable {
   }
 }
 
-/// A file with tickets of the first version.
+/// Creates a database file that contains tickets of the first version.
 func incidentFile(_ url: URL, _ count: Int) throws -> DatabaseQueue {
   let queue = try DatabaseQueue(path: url.path)
   try queue.write(Incident1.tables)
@@ -114,7 +115,7 @@ func addIncidentColumns(_ writer: any DatabaseWriter) throws {
   try writer.write { db in for sql in try Incident.migrator.proposedSQL(db) { try db.execute(sql: sql) } }
 }
 
-/// The model that an archive of the first version becomes today.
+/// Archives models of the first version and decodes the archives as the current version.
 func upgradedIncidents(_ count: Int) throws -> [Incident] {
   try (0..<count).map { try ArchiveDecoder().decode(Incident.self, from: ArchiveEncoder().encode(Incident1.make($0))) }
 }
@@ -128,7 +129,7 @@ extension DatabaseReader {
   }
 }
 
-// Versions of a model whose steps add their numbers to a text, so that a step that runs twice or never shows.
+// Versions of a model. Each migration step appends its number to a text, which reveals a step that ran twice or never.
 
 enum Log {
   static func queue(_ count: Int) throws -> DatabaseQueue {

@@ -5,8 +5,9 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Processes that migrate rows and are killed at random. Each step adds its number to a text, so that a row that was lost or migrated
-/// twice shows. `STRATA_PROCESS_ROUNDS` is the number of kills. `STRATA_LONG=1` takes a million rows, which is too long for CI.
+/// Kills processes at random while they migrate rows. Each step appends its number to a text, which reveals a row that was
+/// migrated twice. `STRATA_PROCESS_ROUNDS` is the number of kills. `STRATA_LONG=1` migrates a million rows, which takes too long
+/// for CI.
 @Suite("Entities: killed migrations", .serialized)
 struct MigrationProcessTests {
   static let environment = ProcessInfo.processInfo.environment
@@ -45,7 +46,7 @@ struct MigrationProcessTests {
         var kills = 0
         var versions: Set<String> = []
         for round in 0...Self.rounds {
-          // The program is updated in the middle.
+          // The second half of the rounds runs a newer version of the program.
           let process = try Self.start(path, version: round < (Self.rounds + 1) / 2 ? 3 : 4)
           if round < Self.rounds {
             let before = try Self.progress(pool)
@@ -55,7 +56,7 @@ struct MigrationProcessTests {
           }
           process.waitUntilExit()
           if process.terminationReason == .uncaughtSignal { kills += 1 }
-          // A process that was not killed has also measured its memory.
+          // A process that was not killed has also checked its memory use.
           if process.terminationReason == .exit { #expect(process.terminationStatus == 0, "round \(round)") }
           try pool.read { (db: GRDB.Database) throws in
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM log") == Self.rows)

@@ -3,7 +3,7 @@ import Testing
 
 /// Runs the body in a hundred concurrent tasks that share one value, and records every error that a task throws.
 ///
-/// The thread sanitizer reports unordered accesses of two threads even if they don't collide in time.
+/// The thread sanitizer reports unordered accesses by two threads even if they don't happen at the same time.
 func hundredTasks<Shared: Sendable>(
   share shared: Shared, rounds: Int = Effort.rounds(1, long: 5),
   _ body: @escaping @Sendable (Shared, _ task: Int) async throws -> Void

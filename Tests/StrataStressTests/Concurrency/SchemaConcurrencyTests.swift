@@ -23,7 +23,7 @@ private struct FirstInner: DescribedModel, Equatable, Migratable {
   static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("paid", to: "payment")))
 }
 
-/// Archives a generic model at each level of nesting, and so creates a schema per level.
+/// Archives a generic model at each level of nesting, which creates one schema per level.
 private func peel<Inner: Archivable & Equatable & Sendable>(_ inner: Inner, levels: Int) throws {
   guard levels > 0 else { return }
   let onion = Onion(inner, note: "\(levels)")

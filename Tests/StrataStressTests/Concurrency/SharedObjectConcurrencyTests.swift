@@ -37,7 +37,7 @@ struct SharedObjectConcurrencyTests {
 
   @Test("X-1: only one task at a time uses a shared regular expression, because it may contain stateful code")
   func expression() async {
-    // The test verifies that only one task at a time uses them.
+    // The test verifies that only one task at a time uses these objects.
     nonisolated(unsafe) let turnstile = Turnstile()
     nonisolated(unsafe) let pattern = Regex { Counting(turnstile: turnstile) }
     let check = ValidationCheck<String>.matches(pattern)

@@ -5,7 +5,7 @@ import Testing
 
 /// Several processes append to one stream and are killed at random.
 ///
-/// Each process is this program with one test, which appends until it is killed and acknowledges each session.
+/// Each process runs this program with a single test, which appends until it is killed and acknowledges each session.
 /// `STRATA_PROCESS_ROUNDS` is the number of kills; Tests/Scripts/process-simulation requests 3,000.
 @Suite("Killed processes", .serialized, .tags(.long))
 struct StreamProcessTests {

@@ -3,13 +3,13 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Three replicas with a common base, one edit each, and the policy that merges them.
+/// Three replicas that start from a common base and make one edit each, and the policy that merges the edits.
 private struct Exchange {
   let law: MergeLaw
   let base: ArchiveValue
   let edits: [ArchiveValue]
 
-  /// Creates values that the policy accepts. A time is never before the base's.
+  /// Creates values that the policy accepts. No edit has an earlier time than the base.
   init(_ law: MergeLaw, _ random: inout SeededRandom) {
     self.law = law
     let isTimed = law.isTimed
@@ -67,7 +67,7 @@ private struct Exchange {
 extension MergeLaw {
   fileprivate var isTimed: Bool { policy.description.hasPrefix("lastWriter") }
 
-  /// The policies under test with suitable values and times that never go back.
+  /// The policies under test, with values that they accept and times that never decrease.
   fileprivate static let converging: [MergeLaw] =
     all.filter { !$0.policy.description.contains(".ifPresent") } + [
       .init(policy: .lastWriter(by: "time"), kind: .scalar)
@@ -93,7 +93,7 @@ private struct Convergence: Hashable, CustomStringConvertible {
   var cells: [String] { [once, gossip, inOrder, isConfluent].map { $0 ? "✓" : " " } }
   var description: String { cells.joined(separator: " | ") }
 
-  /// Whether a claim of the other does not hold here.
+  /// Whether a claim that holds for `other` does not hold here.
   func isLess(than other: Convergence) -> Bool {
     zip(cells, other.cells).contains { $0 != $1 && $0 == " " }
   }
@@ -128,7 +128,7 @@ struct ConvergenceTests {
   private static let expected: [String: Convergence] = [
     "max on ordered": Convergence(), "min on ordered": Convergence(), "max on number": Convergence(),
     "union on set": Convergence(), "addWins on set": Convergence(),
-    // Elements inserted at one position are ordered by who merged first.
+    // If replicas insert elements at the same position, the order depends on which replica merged first.
     "union on list": Convergence(inOrder: false), "addWins on list": Convergence(inOrder: false),
     // A change is added again each time it arrives.
     "sumOfDeltas on number": Convergence(gossip: false, inOrder: false, isConfluent: false),

@@ -72,8 +72,9 @@ private struct GraphOracle {
     return .references(kept + other.filter { !own.contains($0) && !before.contains($0) })
   }
 
-  /// Whether an object that is identified only by its position equals an object at another position of its list, and differs from
-  /// the one at its own. The library pairs equal objects first, but the keys here follow positions.
+  /// Whether an object that is identified only by its position has moved: it differs from the object at the same position in the
+  /// other graph, and equals one at another position of the list. The library pairs equal objects first, but the keys here follow
+  /// positions.
   private static func areMoved(_ one: GraphMap, _ other: GraphMap) -> Bool {
     other.objects.contains { key, fields in
       guard let bracket = key.lastIndex(of: "["), let own = one.objects[key], own != fields else { return false }

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 extension SeededRandom {
-  /// Returns a value that the policy accepts. Values are few, so that sides often agree.
+  /// Returns a value that the policy accepts. There are only a few values, so both sides often agree.
   mutating func value(for kind: MergeLaw.Kind) -> ArchiveValue {
     switch kind {
     case .scalar:

@@ -12,7 +12,7 @@ struct OracleMerge {
     var server: Tree?
   }
 
-  /// The base's knowledge of a path.
+  /// What the base knows about a path.
   private enum Origin {
     /// The base's value is unknown.
     case unknown
@@ -22,7 +22,7 @@ struct OracleMerge {
   }
 
   let shape: Shape
-  /// The server's state that the local edits started from, or `nil` if it is unknown. It may be known in part.
+  /// The server's state from which the local edits started, or `nil` if it is unknown. It may be only partly known.
   let base: Flat?
   let local: Flat
   /// The incoming value. Keys of models may be absent.
@@ -144,7 +144,7 @@ struct OracleMerge {
     return result
   }
 
-  /// Decides a value as a whole, without its keys.
+  /// Decides a value as a whole instead of key by key.
   private mutating func whole(_ path: FlatPath, _ shape: Shape) {
     let server = arriving(path, shape)
     guard local.text(path, shape) != server?.canonicalText else { return }

@@ -167,7 +167,7 @@ struct SimulatedReplica {
     guard let known = conflicts[path], let shape = ModelShape.shape(at: path[...]) else { return }
     let plain = path.map(Self.withoutOccurrence)
     let entry = document?.mergeConflicts.first { Self.path($0.path) == plain }
-    // A path names the first of several elements with one key, so a resolution could affect another element.
+    // A path names the first of several elements with the same key, so a resolution could affect another element.
     let isOneOfSeveral =
       plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
       || plain.indices.contains { local.duplicates.contains(Array(plain[...$0])) }
@@ -209,7 +209,7 @@ struct SimulatedReplica {
   private func checkConflicts(_ when: String) throws {
     guard let document else { return }
     let found = Set(document.mergeConflicts.map { Self.path($0.path) })
-    // The library distinguishes elements with one key by their number of occurrences, which its paths omit.
+    // The library numbers the occurrences of elements with the same key, but its paths omit these numbers.
     let expected = Set(conflicts.keys.map { $0.map(Self.withoutOccurrence) })
     if let path = expected.subtracting(found).min(by: { $0.lexicographicallyPrecedes($1) }) {
       throw SimulationFailure("conflict that is missing \(when)", path)
@@ -262,7 +262,7 @@ struct SimulatedReplica {
     }
     let before = expected
     renumber(&expected)
-    // If some elements with one key were removed, the names of the others have changed.
+    // If some of several elements with the same key were removed, the names of the others have changed.
     for path in oracle.openLists where before[path] != expected[path] {
       guard case .list(let names)? = expected[path], case .list(let order)? = found[path],
         names.sorted() == order.sorted()
@@ -291,7 +291,7 @@ struct SimulatedReplica {
     renumber(&expected)
   }
 
-  /// Checks that the report contains every change, and only results that are true.
+  /// Checks that the report contains every change, and that the results in the report are true.
   private static func check(_ report: MergeReport, _ before: Flat, _ after: Flat) throws {
     let entries = report.entries.map { (path: path($0.path), entry: $0) }
     let told = Set(entries.map(\.path))

@@ -62,7 +62,7 @@ struct GraphMap {
   /// The fields of each object. `root` is the team.
   var objects: [String: [String: Content]] = [:]
 
-  /// The objects that are reachable from one, including itself.
+  /// The objects that are reachable from the start object, including the start object itself.
   func reachable(from start: String = "root", throughWeak: Bool) -> Set<String> {
     var found: Set<String> = [start]
     var open = [start]
@@ -127,7 +127,7 @@ struct GraphMap {
   }
 }
 
-/// The instances of a graph by the keys of its map.
+/// The instances of a graph, indexed by the keys of its map.
 struct GraphInstances {
   private(set) var map = GraphMap()
   private(set) var instances: [String: AnyObject] = [:]
@@ -137,7 +137,7 @@ struct GraphInstances {
 
   init(_ team: SimulatedTeam) {
     instances["root"] = team
-    // Objects with identity are visited first, so that other keys are positions inside of them.
+    // Objects with identity are visited first, so that other keys are positions inside them.
     map.objects["root"] = [
       "name": .text(team.name), "lead": reference(team.lead, "root.lead"),
       "guest": reference(team.guest, "root.guest"),

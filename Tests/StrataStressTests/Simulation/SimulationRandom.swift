@@ -3,7 +3,7 @@ import StrataTestSupport
 
 /// Random values and edits of the simulation's document.
 extension SeededRandom {
-  /// Keys with a meaning in other formats.
+  /// Keys that have a special meaning in other formats.
   private static let keys = ["a", "b", "a.b", "[0]", "u\u{308}", "", "*", "~1/"]
 
   /// Returns a value for a key of a model, a payload or a dictionary.

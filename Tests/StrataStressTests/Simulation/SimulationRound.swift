@@ -24,7 +24,7 @@ struct SimulationStep: CustomStringConvertible {
   }
 }
 
-/// A round: two replicas and a server with a start value, and the steps that they perform.
+/// A round, in which two replicas and a server begin with a start value and perform a series of steps.
 struct SimulationRound {
   let seed: UInt64
   var steps: [SimulationStep]
@@ -62,7 +62,7 @@ struct SimulationRound {
     } catch { return SimulationFailure("error", [], "\(error)") }
   }
 
-  /// The smallest round with the same failure that is found by leaving out steps, edits and fields.
+  /// Leaves out steps, edits and fields, and returns the smallest round that still has the same failure.
   func shrunk(_ failure: SimulationFailure) -> SimulationRound {
     var smallest = self
     func isSame(_ round: SimulationRound) -> Bool { round.failure()?.signature == failure.signature }
