@@ -14,7 +14,7 @@ package func archiveError<R>(
   }
 }
 
-/// The archive error with the code that `body` throws. Anything else is recorded as a failure.
+/// Returns the archive error that `body` throws. Records a failure unless the error has the given code.
 @discardableResult
 package func archiveError<R>(
   _ code: ArchiveError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R

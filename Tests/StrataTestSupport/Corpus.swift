@@ -8,7 +8,7 @@ package enum Corpus {
     URL(filePath: $0, directoryHint: .isDirectory)
   }
 
-  /// The rows of the index as cells, without the heading.
+  /// The cells of each row of the index, without the heading row.
   package static let index: [[String]] = {
     // Without the index there are no rows, and the tests that count them fail.
     guard let text = try? String(contentsOf: url("INDEX.tsv"), encoding: .utf8) else { return [] }

@@ -8,13 +8,14 @@ package enum Effort {
   /// Whether this is a long run: `STRATA_LONG` is 1, or `part`, as in `.ci/run`.
   package static let isLong = value == "1" || value == "part"
 
-  /// The number of rounds: few by default, so that all tests finish in two minutes, many in a long run, and a third of them in a part of one.
+  /// The number of rounds. It is `few` by default, so that all tests finish in two minutes, and `long` in a long run. A part of a long run
+  /// uses a third of `long`, but at least `few`.
   package static func rounds(_ few: Int, long: Int) -> Int {
     value == "part" ? max(few, long / 3) : isLong ? long : few
   }
 
-  /// The distance between failing system calls: `STRATA_FAULT_STEP`, which a long run sets, or else few of them by default and many in a
-  /// long run.
+  /// The distance between system calls that fail. It is the value of `STRATA_FAULT_STEP`, which a long run sets. Without this variable, the
+  /// distance is `few`, so that few calls fail, or `long` in a long run, so that many fail.
   package static func faultStep(_ few: Int, long: Int) -> Int {
     ProcessInfo.processInfo.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? (isLong ? long : few)
   }
@@ -33,6 +34,6 @@ extension Tag {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips a test whose purpose is a size that takes seconds, except in a long run.
+  /// Runs a test only in a long run, because the test needs an input so large that it takes seconds.
   package static var longRunsOnly: Self { .enabled(if: Effort.isLong, "STRATA_LONG is not set") }
 }

@@ -58,7 +58,7 @@ package enum Faults {
     /// Whether this process has loaded the library.
     package static var isLoaded: Bool { setFault != nil }
 
-    /// Sets the number of the failing call for a file under a path, from 1. If it is 0, no call fails.
+    /// Sets which call for a file under the path fails, counted from 1. If `place` is 0, no call fails.
     package static func set(_ path: String, at place: Int, _ way: Way) {
       let (error, then) = way.numbers
       path.withCString { setFault?($0, Int32(place), error, then) }

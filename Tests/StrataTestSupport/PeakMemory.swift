@@ -4,7 +4,7 @@ import Foundation
   import Glibc
 #endif
 
-/// The peak memory of this process since a moment. Only Linux provides it, in `/proc/self` (proc(5)).
+/// The peak memory of this process since this value was created. Only Linux provides it, in `/proc/self` (proc(5)).
 package struct PeakMemory {
   private let start: Int
 

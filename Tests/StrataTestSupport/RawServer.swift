@@ -7,7 +7,7 @@ import StrataCore
   import Darwin
 #endif
 
-/// A server on 127.0.0.1 that sends arbitrary bytes from a closure, with one thread per connection.
+/// A server on 127.0.0.1 whose closure sends arbitrary bytes. Each connection has its own thread.
 package final class RawServer: Sendable {
   /// A connection that is closed after the closure returns.
   package struct Connection: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 package import StrataCore
 import Testing
 
-/// Successive responses of a server for one resource: a folder of the corpus.
+/// Successive responses of a server for one resource. Each sequence is a folder of the corpus.
 package struct RecordedSequence: Decodable, Sendable, CustomTestStringConvertible {
   /// The path of the folder.
   package let seq: String

@@ -20,7 +20,7 @@ package enum Repository {
       .filter { $0.hasPrefix(begin) }.map { $0.dropFirst(begin.count) }
   }
 
-  /// The code blocks of a page in a language. The language of a block that names none is empty.
+  /// The code blocks of a page that are in the given language. For a block without a language, it is the empty string.
   package static func blocks(_ language: String = "swift", in page: String) -> [String] {
     let parts = ("\n" + page).components(separatedBy: "\n```")
     return stride(from: 1, to: parts.count, by: 2).compactMap { index in
@@ -29,7 +29,7 @@ package enum Repository {
     }
   }
 
-  /// The parts of code blocks, separated by empty lines, that a program does not contain. Indentation is ignored.
+  /// Splits code blocks at empty lines and returns the parts that a program does not contain. Ignores indentation.
   package static func parts(of blocks: [String], missingFrom program: String) -> [String] {
     func trimmed(_ text: String) -> String {
       text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n") + "\n"

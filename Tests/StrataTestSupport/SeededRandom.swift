@@ -1,6 +1,6 @@
-/// A random number generator with a seed, so that a failure can be repeated.
+/// A random number generator with a seed, so that a failure can be reproduced.
 ///
-/// The algorithm must not change, because scripts name rounds by their seeds.
+/// The algorithm must not change, because scripts identify rounds by their seeds.
 package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   package let seed: UInt64
   private var state: UInt64
@@ -19,7 +19,7 @@ package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   }
 }
 
-/// Also available to generators of values that draw from a ``SeededRandom``.
+/// The methods extend the protocol so that generators of values that draw from a ``SeededRandom`` have them too.
 extension RandomNumberGenerator {
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 

@@ -31,7 +31,7 @@ package struct SessionStream {
     try writer.finish()
   }
 
-  /// Writes sessions of ten models each. Returns the size of the file after each.
+  /// Writes sessions of ten models each. Returns the size of the file after each session.
   package func sessions(_ count: Int) throws -> [Int] {
     try (0..<count).map { number in
       try session(number * 10..<number * 10 + 10)

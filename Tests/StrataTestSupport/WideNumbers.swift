@@ -1,6 +1,6 @@
 package import StrataCore
 
-// The standard library's 128-bit integers, which the package cannot use on older platforms.
+// Conversions to and from the standard library's 128-bit integers, which the package cannot use on older platforms.
 
 extension WideInteger.Magnitude {
   package init(_ number: UInt128) { self.init(high: UInt64(number >> 64), low: UInt64(truncatingIfNeeded: number)) }

@@ -27,7 +27,7 @@ enum OtherValues: String, Archivable, CaseIterable {
   case closed, draft
 }
 
-/// One kind of change to a model, as Docs/Evolving.md lists them.
+/// One of the kinds of model changes that Docs/Evolving.md lists.
 struct Change: Sendable, CustomTestStringConvertible {
   enum Need: Sendable { case nothing, version, step }
 
@@ -39,7 +39,7 @@ struct Change: Sendable, CustomTestStringConvertible {
   var after: Probe.Declaration
   var testDescription: String { name }
 
-  /// Fields that each declaration has.
+  /// The field that each declaration has.
   static let id = FieldInfo("id", Int.self)
 
   init(
@@ -223,7 +223,7 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         #expect(try problems(change.before, folder, records: true) == [])
         #expect(try problems(change.before, folder) == [])
-        // The same version.
+        // The model changes, but its version stays the same.
         var declaration = change.after
         declaration.steps = []
         let same = try problems(declaration, folder)
@@ -231,13 +231,13 @@ extension ProbeTests {
         #expect(change.need == .nothing || same.joined().contains(change.says), "\(same)")
         #expect(change.need == .nothing || same.joined().contains("version to 2"), "\(same)")
         guard change.need != .nothing else { return }
-        // The next version, without a step.
+        // The version is raised, but there is no migration step.
         declaration.version = 2
         let next = try problems(declaration, folder, records: true)
         #expect(next.isEmpty == (change.need == .version), "\(next)")
         guard change.need == .step else { return #expect(try problems(declaration, folder) == []) }
         #expect(next.joined().contains(change.says), "\(next)")
-        // With the step.
+        // The migration step is declared.
         declaration.steps = change.after.steps
         #expect(try problems(declaration, folder, records: true) == [])
         #expect(try problems(declaration, folder) == [])

@@ -42,7 +42,7 @@ private struct Wide: DescribedModel {
     })
 }
 
-/// Two classes that require each other, so that no value can be made up.
+/// Two classes that require each other, so the lock cannot construct a value of either.
 private final class Parent: DescribedModel {
   let child: Youngster
   init(_ child: Youngster) { self.child = child }
@@ -61,7 +61,7 @@ private struct Note: DescribedModel {
     Note.self, name: "Note", formerNames: ["Text"], version: 1, Field("title", \.title), make: { Note(title: $0) })
 }
 
-/// A model whose hook changes it each time.
+/// A model whose hook changes it each time it is decoded.
 private struct Counted: DescribedModel, PostDecoding {
   var opened = 0
   static let fields = Fields(Counted.self, version: 1, Field("opened", \.opened), make: { Counted(opened: $0) })
@@ -131,7 +131,7 @@ extension ProbeTests {
             "1.json", "1.strata",
           ])
         #expect(try problems(Probe.self, in: folder) == [])
-        // A recorded file is never changed.
+        // The lock never changes a recorded file.
         declare(1, title, FieldInfo("note", String?.self))
         let before = try Data(contentsOf: folder.appendingPathComponent("Issue/1.json"))
         #expect(try problems(Probe.self, in: folder, records: true).count == 1)
@@ -144,7 +144,7 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         #expect(try problems(Wide.self, in: folder, records: true) == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["Owner", "Text", "Wide"])
-        // Checked twice, because dates and UUIDs differ each time.
+        // The check runs twice, because dates and UUIDs differ each time.
         for _ in 0..<2 { #expect(try problems(Wide.self, in: folder) == []) }
         let wides = try ArchiveDecoder().decode(
           [Wide].self, from: Data(contentsOf: folder.appendingPathComponent("Wide/1.strata")))
@@ -248,7 +248,7 @@ extension ProbeTests {
           ".step(from: 1, to: 2,", ".rename(\"summary\", to: \"shortSummary\"),", ".drop(\"title\"),",
           ".replaceNull(\"goal\", with: 10),", ".setDefault(\"stars\", <#Double#>),",
         ] { #expect(draft.contains(line), "\(draft)") }
-        // An optional that did not change keeps its nils.
+        // An optional field that did not change keeps its `nil` values, so the draft doesn't mention it.
         #expect(!draft.contains("note"), "\(draft)")
       }
     }

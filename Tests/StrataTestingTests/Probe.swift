@@ -2,10 +2,10 @@ import Foundation
 import StrataCore
 import Testing
 
-/// Serialized, because all tests replace the declaration of one type.
+/// The tests are serialized, because all of them replace the declaration of one type.
 @Suite(.serialized) enum ProbeTests {}
 
-/// A model whose declaration a test replaces, as a commit of an app does.
+/// A model whose declaration a test replaces, as a commit to an app would.
 struct Probe: VersionedModel, Migratable {
   struct Declaration: Sendable {
     var version = 1

@@ -4,11 +4,11 @@ import StrataTestSupport
 import StrataTesting
 import Testing
 
-/// Versions of a model, as the releases of an app have them, with one step between each.
+/// The versions of a model in successive releases of an app, with one migration step from each version to the next.
 struct History: Sendable, CustomTestStringConvertible {
   let name: String
   var versions: [Probe.Declaration]
-  /// A part of the message of the fault; `nil` if there is none.
+  /// A part of the message that reports the fault, or `nil` if there is no fault.
   var fault: String?
   var testDescription: String { name }
 
@@ -174,7 +174,8 @@ extension ProbeTests {
           try SchemaLock(Probe.self, folder: folder, records: true, values: values).check()
         }
       } catch is SchemaLockError {
-        // The lock finds some of the faults before. A version whose golden archive does not open is recorded by hand.
+        // The lock already reports some of the faults and refuses to record the version. In that case, this records each version
+        // separately.
         return try recordedAnyway(history, folder, archives)
       }
       return try proof(folder, archives, values)
@@ -187,7 +188,7 @@ extension ProbeTests {
       return []
     }
 
-    /// Records each version in a folder of its own, so that no golden archive of an older one must open, and proves all of them.
+    /// Records each version in its own folder, so that it need not open the golden archives of older versions. Then proves all versions.
     private func recordedAnyway(_ history: History, _ folder: URL, _ archives: Int) throws -> [String] {
       try FileManager.default.removeItem(at: folder.appendingPathComponent("Issue"))
       for version in history.versions {

@@ -15,7 +15,7 @@ struct ContractTests {
   /// Items whose numbers do not continue those of their part.
   static let later = ["X": 30...37]
 
-  /// An item and the tests that its row quotes: `Suite “name”`, where a name that ends with `…` is a prefix.
+  /// An item and the tests that its row quotes as `Suite “name”`. A name that ends with `…` is a prefix.
   struct Row {
     let item: String
     let text: String
@@ -74,7 +74,7 @@ struct ContractTests {
         }
         #expect(isThere, "\(row.item) quotes \(quote.suite) “\(quote.name)”")
       }
-      // A row without a test gives a reason.
+      // A row that quotes no test must give a reason instead.
       let isHeld =
         row.quotes.isEmpty
         || row.quotes.contains { quote in

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// The same models by hand and by macro. Their archives must be identical.
+/// ``ByMacro`` and ``ByHand`` declare the same models. Their archives must be identical.
 enum ByMacro {
   @Model(version: 4, name: "Repository")
   struct Repository {

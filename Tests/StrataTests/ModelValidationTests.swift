@@ -24,7 +24,7 @@ struct Article: Validating, PostDecoding, FieldHashable, DescribesFields {
   mutating func didDecode(from source: DecodingSource) throws { slug = title.lowercased() }
 }
 
-/// Property names with a meaning in the language or its library.
+/// A model whose property names have a meaning in Swift or its standard library.
 @Model(version: 1)
 struct Awkward: FieldHashable, DescribesFields {
   var `init` = 1
@@ -71,7 +71,7 @@ class Outline: Validating {
   class var validation: Validation<Outline> { Validation(.check("name", \.name, .nonEmpty)) }
 }
 
-/// A class that isn't final, with rules to which no subclass adds any.
+/// A non-final class with validation rules. No subclass adds rules of its own.
 @Model(version: 1)
 class Frame {
   var name = ""

@@ -38,14 +38,14 @@ struct StoreFloorTests {
       var list = try #require(try transaction.value([Older.Note].self, for: "list"))
       list[0].title = "edited"
       try transaction.save(list, as: "list")
-      // A new object of the older program lacks the fields of the newer one.
+      // An object that the older program creates lacks the newer program's fields, so saving it fails.
       #expect(throws: StoreError.self) { try transaction.save(Older.Note(title: "own"), as: "one") }
     }
     try store.read { transaction in
       let one = try #require(try transaction.value(Newer.Note.self, for: "one"))
       #expect(one == Newer.Note(title: "edited", stars: 3))
       #expect(try transaction.value([Newer.Note].self, for: "list")?.map(\.title) == ["edited", "new"])
-      // As an archive, too.
+      // The older program can also decode the archive.
       let archive = try transaction.archive(of: "one")
       #expect(try ArchiveDecoder().decode(Older.Note.self, from: archive).title == "edited")
     }

@@ -97,7 +97,7 @@ final class Knot: Codable {
     let one = Knot(name: "a")
     let both = try archived([Either<Int, Knot>.right(one), .right(one)])
     #expect(knot(both[0]) === knot(both[1]) && knot(both[0])?.name == "a")
-    // A cycle.
+    // The object refers to itself.
     one.next = .right(one)
     let read = try archived(one)
     #expect(knot(read.next) === read)

@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// Versions 1 and 2 of a model, as two releases of an app have them, and another model.
+/// The models of two releases of an app: versions 1 and 2 of `Note` and `Tag`, and `Folder`.
 enum App {
   struct OldNote: DescribedModel, Equatable {
     var id = 1
@@ -25,7 +25,7 @@ enum App {
     static let validation = Validation<Note>(.check("title", \.title, .nonEmpty))
   }
 
-  /// A version 2 whose step loses the end of a long text.
+  /// A faulty version 2 of `Note`, whose migration step truncates long texts.
   struct CutNote: DescribedModel, Migratable {
     var id = 1
     var text = ""
@@ -42,7 +42,7 @@ enum App {
 
   enum Mood: String, Archivable, CaseIterable { case calm, wild }
 
-  /// An old version whose field no later one takes.
+  /// Version 1 of `Tag`. Version 2 no longer has the field `colour`.
   struct OldTag: DescribedModel {
     var name = ""
     var colour = ""

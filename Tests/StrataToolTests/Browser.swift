@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A page as Chromium shows it.
+/// A page that Chromium has rendered.
 struct Browser {
   struct Box: Decodable {
     let name: String
@@ -23,9 +23,9 @@ struct Browser {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  /// The text that a reader sees, without what is in closed parts of trees.
+  /// The visible text, without the contents of collapsed parts of trees.
   let text: String
-  /// The boxes of headings, rows, parts of trees and items, in the order of the page.
+  /// The boxes of headings, rows, parts of trees and list items, in document order.
   let boxes: [Box]
   /// The width of the window.
   let width: Double

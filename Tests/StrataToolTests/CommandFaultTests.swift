@@ -5,8 +5,8 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// System calls of whole commands fail, including those of SQLite and Foundation. `STRATA_FAULT_STEP` is the distance between
-  /// the calls that fail; Tests/Scripts/store-faults lets each one fail.
+  /// Makes system calls of whole commands fail, including those of SQLite and Foundation. `STRATA_FAULT_STEP` is the distance between
+  /// the calls that fail. Tests/Scripts/store-faults makes every call fail.
   @Suite("Commands with failing system calls", .serialized, .tags(.long))
   struct CommandFaultTests {
     private static let commands = [
@@ -41,7 +41,7 @@ import Testing
       return process.terminationStatus
     }
 
-    /// The keys and values of the store, and the other files with their bytes.
+    /// The values of the stores by key and revision, and the bytes of all other files by path.
     private static func state(_ scratch: Scratch) throws -> [String: Data] {
       var state: [String: Data] = [:]
       for path in try FileManager.default.subpathsOfDirectory(atPath: scratch.url.path) {

@@ -13,7 +13,8 @@ struct CommandKillTests {
     "store export models.store large -o out", "encode large.json -o out",
   ]
 
-  /// A store, folders of archives and property lists, a stream and a JSON document, large enough to be interrupted.
+  /// Creates a store, folders of archives and property lists, a stream and a JSON document. They are so large that
+  /// commands can be interrupted.
   private func prepare(_ scratch: Scratch) throws {
     var random = SeededRandom(seed: 9)
     let text = (0..<20_000).map { _ in String(random.next(), radix: 36) }.joined()
@@ -71,7 +72,7 @@ struct CommandKillTests {
     let scratch = try Scratch()
     try prepare(scratch)
     for number in 0..<kills {
-      // Spread over the duration of a run, alternating between SIGKILL and SIGINT.
+      // The signals are spread over the duration of a run and alternate between SIGKILL and SIGINT.
       let time = duration * (Double(number) + 0.5) / Double(kills)
       if try run(command, scratch, endedAfter: time, by: number.isMultiple(of: 2) ? SIGKILL : SIGINT) { ended += 1 }
       if try self.paths(scratch).contains(where: { $0.contains(".strata-") && $0.hasSuffix(".tmp") }) { left += 1 }
@@ -82,7 +83,7 @@ struct CommandKillTests {
   }
 
   private func again(_ command: String, _ scratch: Scratch, _ paths: [String]) throws {
-    // A completed run has already created the new store.
+    // An earlier run may have completed and created the new store.
     if command.contains("store salvage") { try? FileManager.default.removeItem(atPath: scratch.path("out")) }
     let arguments = command.split(separator: " ").map(String.init)
     let run = try Executable.run(Executable.path(), arguments, nil, in: scratch.url)

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Each system call of `convert` fails once.
+/// Makes each system call of `convert` fail once.
 @Suite("convert with failing system calls") struct ConvertFaultTests {
   private static let faults: [SystemCall.Outcome] = [
     .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
@@ -14,7 +14,7 @@ import Testing
   ]
   private static let files = ["bookmarks.plist", "settings.bplist", "everything.plist"]
 
-  /// The results of a conversion without faults: of the first files, and with one of them changed.
+  /// The results of conversions without faults: of the original files (`false`), and after one of them has changed (`true`).
   private static let converted = Result {
     try [false: convert(files, as: files), true: convert(["settings.plist"] + files.dropFirst(), as: files)]
   }
@@ -76,8 +76,9 @@ import Testing
     let found = try Self.archives(output)
     for (name, data) in found { #expect(data == new[name] || data == old[name], place) }
     for name in old.keys { #expect(found[name] != nil, place) }
+    // If the status of a file cannot be read, that file fails. A folder that cannot be synchronized is not an error.
     if failed.code == 0 { #expect(found == new, place) } else { #expect(!failed.text.isEmpty || !failed.error.isEmpty) }
-    // An unreadable status is an error of its file, but a folder that cannot be synchronized is not an error.
+    // Interrupted calls, except `close`, and short calls must not make `convert` fail.
     if fault == .fails(EINTR) && call != .close || fault == .isShort { #expect(failed.code == 0, place) }
 
     let again = Run("convert", input, "-o", output)

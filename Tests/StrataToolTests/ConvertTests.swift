@@ -81,7 +81,8 @@ struct ConvertTests {
         == PropertyListReader().readValue(Legacy.data("settings.plist")))
   }
 
-  /// A keyed archive in XML with two top keys, each with an object of its own.
+  /// A keyed archive in XML with three top-level keys. The keys `z` and `root` each have their own object, and `list` is an array that
+  /// refers twice to the object of `root`.
   private var twoTops: String {
     func reference(_ number: Int) -> String { "<dict><key>CF$UID</key><integer>\(number)</integer></dict>" }
     return """
@@ -111,7 +112,7 @@ struct ConvertTests {
     }
     #expect(graph.objects.count == 2 && stamp.typeName == "Value")
     #expect(graph.root.objectValue?.keys == ["z", "root", "list"])
-    // Objects that only the other values refer to are left out.
+    // The result leaves out objects that only the values of other keys refer to.
     let (one, oneStamp) = try value("--key", "root")
     let second = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
     #expect(one == .graph(ObjectGraph(objects: [second], root: .reference(0))) && oneStamp.typeName == "T")

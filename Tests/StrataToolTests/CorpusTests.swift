@@ -28,7 +28,7 @@ struct CorpusTests {
       }
       let back = Run("decode", archive)
       let document = try JSONReader().read(Data(contentsOf: URL(fileURLWithPath: path)))
-      // Compared as text, so that the order of keys is checked too.
+      // This compares text, so that the order of keys is checked too.
       #expect(try back.output == JSONWriter().write(document) + Data("\n".utf8), "\(path)")
       #expect(Run("verify", archive).code == 0)
       #expect(Run("inspect", archive, "--json").code == 0)

@@ -36,7 +36,7 @@ struct DiffTests {
     #expect(Run("diff", old, new).output == run.output)
     let same = Run("diff", old, old)
     #expect(same.code == 0 && same.output.isEmpty && same.error.isEmpty)
-    // The order of keys and white space are ignored.
+    // diff ignores white space and the order of keys.
     let other = try scratch.file("other.json", #"{"b":[ ], "a":1 }"#)
     #expect(Run("diff", other, try scratch.file("one.json", #"{"a":1,"b":[]}"#)).code == 0)
   }
@@ -103,11 +103,11 @@ struct DiffTests {
         ~ labels[id=1].name
 
         """)
-    // Another version alone is a difference too.
+    // A different model version alone is also a difference.
     let c = try archive("c.strata", issue(4, [("title", "t"), ("labels", .array([.record(renamed)]))]))
     let only = Run("diff", b, c)
     #expect(only.code == 1 && only.text == "Issue: version 3 was compared with version 4 field by field\n")
-    // So is another version of a superclass, or a missing superclass.
+    // A different version of a superclass, or a missing superclass, is also a difference.
     func dog(_ versions: Int...) throws -> String {
       var dog = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex")])
       dog.superclasses = versions.map { .init(typeName: "Animal", modelVersion: $0) }

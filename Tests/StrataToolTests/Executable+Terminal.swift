@@ -1,11 +1,11 @@
 import Foundation
 
 extension Executable {
-  /// Runs the program at a terminal, whose lines end with a carriage return and a line feed.
+  /// Runs the program in a terminal, where lines end with a carriage return and a line feed.
   ///
-  /// Python opens it, since the module of C's library leaves those functions out.
+  /// Python opens the terminal, because the Swift module of the C library lacks the functions for that.
   ///
-  /// - Returns: what stands on the terminal.
+  /// - Returns: the output of the terminal.
   static func terminal(_ arguments: [String], columns: Int) throws -> String {
     let script = """
       import fcntl, os, pty, struct, sys, termios

@@ -2,10 +2,10 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// The program, run in a process of its own.
+/// Runs the program in a separate process.
 enum Executable {
   struct Result {
-    /// The exit code, or the signal that ended it.
+    /// The exit code of the process, or the signal that ended it.
     let code: Int32
     let isSignal: Bool
     let output: Data
@@ -13,7 +13,7 @@ enum Executable {
 
     var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// Checks that it exited with a code, one line on standard error and nothing on standard output.
+    /// Checks that the process exited with the given code, and that it printed one line on standard error and nothing on standard output.
     func expectFailure(code: Int32 = 1, _ fragments: String..., at location: SourceLocation = #_sourceLocation) {
       #expect(!isSignal && self.code == code, "\(self.code) \(error)", sourceLocation: location)
       #expect(output.isEmpty, sourceLocation: location)
@@ -29,7 +29,7 @@ enum Executable {
     if let path = ProcessInfo.processInfo.environment["STRATA_EXECUTABLE"] {
       try #require(
         FileManager.default.isExecutableFile(atPath: path), "STRATA_EXECUTABLE is not an executable: \(path)")
-      // Absolute, because processes run in folders of their own.
+      // The path must be absolute, because processes run in other folders.
       return URL(fileURLWithPath: path).path
     }
     return try Products.path("strata")
@@ -39,7 +39,7 @@ enum Executable {
     try run(path(), arguments, input, in: nil)
   }
 
-  /// Runs a script of the shell in a folder, in which `$0` is the program.
+  /// Runs a shell script in a folder. In the script, `$0` is the path of the program.
   static func shell(_ script: String, in folder: URL) throws -> Result {
     try run("/bin/sh", ["-c", script, path()], nil, in: folder)
   }

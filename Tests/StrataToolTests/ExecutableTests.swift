@@ -2,7 +2,7 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// The program as it is run.
+/// Tests of the program that run it in a separate process.
 struct ExecutableTests {
   @Test func standardStreams() throws {
     let archive = try Executable.run(["encode", "-", "-o", "-"], input: Data("[1,18446744073709551615]".utf8))

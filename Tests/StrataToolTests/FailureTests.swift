@@ -41,7 +41,7 @@ struct FailureTests {
     // The format version follows the gzip header, the length of the extra field and the head of the subfield.
     #expect(bytes[16] == 1)
     bytes[16] = 2
-    // The header's checksum covers it.
+    // The header's checksum covers the format version, so it must be updated.
     let length = try GzipHeader(at: 0, in: ArchiveEncoder().encode(ArchiveValue.null).bytes, fileOffset: 0).length
     let crc = crc32(bytes[..<(length - 2)])
     bytes[length - 2] = UInt8(truncatingIfNeeded: crc)

@@ -25,7 +25,7 @@ struct HelpTests {
     let help = Run(command.split(separator: " ").map(String.init) + ["--help"]).text
     let lines = help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     let start = try #require(lines.firstIndex(of: "Example:"))
-    // The help breaks long lines.
+    // The help wraps long lines, so an example may span several lines.
     let end = try #require(lines[start...].firstIndex { $0.hasPrefix("USAGE:") })
     let example = lines[(start + 1)..<end].joined(separator: " ").replacing("\\ ", with: "")
     #expect(example.hasPrefix("strata \(command) ") || example == "strata \(command)")

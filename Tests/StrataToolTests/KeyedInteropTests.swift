@@ -42,7 +42,7 @@ struct KeyedInteropTests {
     for (path, line) in zip(paths, lines) {
       let run = Run("inspect", "--json", path)
       #expect(run.code == 0, "\(run.error)")
-      // As text once more, so that the order of the keys counts, and the spelling of numbers does not.
+      // Both documents are parsed and written again, so that the order of keys counts, but the notation of numbers does not.
       let ours = try JSONWriter().write(JSONReader().read(run.output))
       let theirs = try JSONWriter().write(JSONReader().read(Data(line.utf8)))
       #expect(ours == theirs, "\(path)")

@@ -108,7 +108,7 @@ struct LegacyInspectTests {
     #expect(Run("verify", path).code == 0)
   }
 
-  /// An archive of a record with a name and another value.
+  /// A keyed archive whose root has a name and the value `odd`. `objects` are appended to its objects.
   private static func archive(_ odd: String, _ objects: String...) -> String {
     func reference(_ uid: Int) -> String { "<dict><key>CF$UID</key><integer>\(uid)</integer></dict>" }
     return """
@@ -123,7 +123,7 @@ struct LegacyInspectTests {
       """
   }
 
-  /// An odd document: the value under a key, the objects from the seventh on, and the expected output.
+  /// An archive with an invalid object: the value of the key `odd`, the objects from the seventh on, and the expected output.
   struct Odd {
     let value: String
     let objects: [String]
@@ -183,7 +183,7 @@ struct LegacyInspectTests {
     let lines = run.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     #expect(lines.contains("root: #0 Device") && lines.contains("  name: \"Phone\""), "\(run.text)")
     for line in odd.shown { #expect(lines.contains(line), "\(line) in \(run.text)") }
-    // The class of a dictionary with duplicates is shown as one of its values and counts as a second invalid object.
+    // If a dictionary has duplicate keys, its class is shown as one of its values and counts as a second invalid object.
     let count = odd.reason.contains("duplicate") ? "2 objects are" : "1 object is"
     #expect(
       run.text.contains("\n\n\(count) invalid, so verify and convert reject the file:\n  \(odd.reason)"), "\(run.text)")
@@ -221,7 +221,7 @@ struct LegacyInspectTests {
   func damage() throws {
     let step = Effort.rounds(20, long: 8)
     let whole = try Legacy.data("bookmarks.plist")
-    // Each byte, over several runs: the reader itself is tested with all of them (KeyedDamageTests).
+    // The random start lets several runs together cover each byte. KeyedDamageTests tests the reader itself with all bytes.
     for length in stride(from: Int.random(in: 0..<step), to: whole.count, by: step) {
       Run("inspect", "--json", "-", input: whole.prefix(length)).expectFailure("standard input: ")
     }
@@ -249,7 +249,7 @@ struct LegacyInspectTests {
     let top = "<key>$top</key><dict><key>root</key><dict><key>CF$UID</key><integer>7</integer></dict></dict>"
     let missing = try reason(archiver + "<key>$objects</key><array/>" + top)
     #expect(missing.code == 0 && missing.text.contains("object 7"))
-    // One of the four keys alone may be in any property list.
+    // Any property list may contain one of the four keys alone, so this file is not a broken keyed archive.
     #expect(try reason("<key>$version</key><integer>1</integer>").code == 0)
   }
 }

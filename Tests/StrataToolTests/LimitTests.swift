@@ -3,7 +3,7 @@ import StrataTool
 import StrataTestSupport
 import Testing
 
-/// Limits in the arguments of a command.
+/// Limits that commands take as arguments.
 struct LimitTests {
   @Test("X-33: commands that read archives accept limits on values, bytes and steps")
   func limits() throws {
@@ -26,7 +26,7 @@ struct LimitTests {
   @Test("Readers with default limits open an archive that convert wrote with higher limits")
   func convertedOpens() throws {
     let scratch = try Scratch()
-    // A binary property list: an array of references to object 1, which is true.
+    // Creates a binary property list whose root is an array of references to object 1, which is `true`.
     let count = 4_300_000
     var data = Data("bplist00".utf8)
     func append(_ bytes: [UInt8]) { data.append(contentsOf: bytes) }

@@ -153,7 +153,7 @@ struct MergeArchiveTests {
     #expect(try merged(["a": 1, "b": 2, "c": 3], #"{"d": 4}"#) == (["a": 1, "b": 2, "c": 3, "d": 4], 4))
     #expect(try merged([1, 2] as Set, "[1, 2, 3]") == ([1, 2, 3], 3))
     #expect(try merged([1, 2], "[1, 2, 3]") == ([1, 2, 3], 3))
-    // An optional is one value.
+    // An optional array counts as one value.
     #expect(try merged([1, 2] as [Int]?, "[1, 2, 3]") == ([1, 2, 3], 1))
   }
 
@@ -200,7 +200,7 @@ struct MergeArchiveTests {
     other.stops = [Stop(id: 3, at: Date(timeIntervalSince1970: 1)), base.stops[0]]
     let (a, b) = (try archive("a", base), try archive("b", other))
     for kind in ["patch", "merge-patch"] {
-      // An absent page is null, and a merge patch cannot set null.
+      // A page that is `nil` becomes null, and a merge patch cannot set null.
       if kind == "merge-patch" { other.page = base.page }
       let b = try archive("b-\(kind)", other)
       let patch = try scratch.file("p.json", Run("diff", a, b, "--" + kind).output)

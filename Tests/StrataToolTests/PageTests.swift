@@ -12,7 +12,7 @@ struct PageTests {
 
   private func html() throws -> String { String(decoding: try scratch.data("page.html"), as: UTF8.self) }
 
-  /// Each start tag has its end tag, in order. Only these elements have none.
+  /// Checks that each start tag has its end tag, in the right order. Only the listed elements have no end tag.
   private func expectWellFormed(_ html: String, at location: SourceLocation = #_sourceLocation) {
     var open: [Substring] = []
     for tag in html.matches(of: /<(\/?)([a-z0-9]+)[^>]*>/) where !["meta", "br", "path"].contains(tag.2) {
@@ -80,7 +80,7 @@ struct PageTests {
     let old = try scratch.file("a.strata", ArchiveEncoder().encode(record))
     let new = try scratch.file("b.strata", ArchiveEncoder().encode(changed))
     let scene = try StoreScene()
-    // A key cannot have control characters.
+    // A key cannot contain control characters.
     let key = "</td><script>alert('\"&</script>"
     for file in [old, new] {
       let run = Run("store", "save", scene.store, key, file, "--author", markup, "--note", markup)
@@ -186,7 +186,7 @@ struct PageTests {
     #expect(Run("inspect", Legacy.path("bookmarks.plist"), "--html", page).code == 0)
     let tree = try Browser(html())
     tree.expectOrder()
-    // Parts below the second level are closed.
+    // Parts of the tree below the second level are collapsed.
     let nested = try scratch.file("nested.json", #"{"a": {"b": {"c": {"d": {"e": "deep"}}}}}"#)
     #expect(Run("encode", nested, "-o", scratch.path("nested.strata")).code == 0)
     #expect(Run("inspect", scratch.path("nested.strata"), "--html", page).code == 0)

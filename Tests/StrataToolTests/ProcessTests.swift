@@ -34,12 +34,12 @@ struct ProcessTests {
 
   @Test("Exceeding the file size limit of the system fails and keeps the old file")
   func limitsOfFiles() throws {
-    // Text that does not compress.
+    // The text is random, so that it does not compress.
     var random = SeededRandom(seed: 1)
     let text = (0..<4000).map { _ in String(random.next(), radix: 36) }.joined()
     _ = try scratch.file("in.json", "\"\(text)\"")
     _ = try scratch.file("out", "old")
-    // The test runner may ignore the signal, and child processes inherit that.
+    // The test runner may ignore SIGXFSZ. Child processes inherit this, so `env` restores the default.
     let start =
       #"r=; env --default-signal=XFSZ true 2>/dev/null && r="env --default-signal=XFSZ"; ulimit -f 4; exec $r "$0""#
     try Executable.shell(start + " encode in.json -o out", in: scratch.url)

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Reports that go to standard output.
+/// Reports that commands write to standard output.
 struct ReportTests {
   let scratch: Scratch
 
@@ -22,9 +22,9 @@ struct ReportTests {
     #expect(try String(decoding: scratch.data("m.json"), as: UTF8.self) == "{\"a\":2}\n")
     let quiet = Run("merge", "--local", local, "--server", server, "-o", output, "--report", "-", "-q")
     #expect(quiet.output == run.output && quiet.error.isEmpty)
-    // Two documents cannot share one stream.
+    // The merged document and the report cannot both go to standard output.
     Run("merge", "--local", local, "--server", server, "--report", "-").expectFailure(code: 64, "--report", "-o FILE")
-    // Only the report is written.
+    // A merge that fails because of conflicts writes only the report.
     let base = try scratch.file("b.json", #"{"a": 0}"#)
     let failed = Run(
       "merge", "--local", local, "--server", server, "--base", base, "-o", output, "--conflicts", "fail", "--report",

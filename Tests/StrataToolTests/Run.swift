@@ -15,7 +15,7 @@ struct Run {
   init(_ arguments: String..., input: Data = Data()) { self.init(arguments, input: input) }
 
   /// - Parameters:
-  ///   - terminal: the columns of the terminal that the streams are; `nil` where they are none.
+  ///   - terminal: the width of the terminal in columns, or `nil` if the streams are not a terminal.
   ///   - models: the models of the app whose tool runs.
   init(
     _ arguments: [String], input: Data = Data(), terminal: Int? = nil, environment: [String: String] = [:],
@@ -32,7 +32,7 @@ struct Run {
     self.error = String(decoding: error, as: UTF8.self)
   }
 
-  /// Checks that it failed with one line on standard error and nothing on standard output.
+  /// Checks that the command failed with one line on standard error and nothing on standard output.
   func expectFailure(
     code: Int32 = 1, _ fragments: String..., at location: SourceLocation = #_sourceLocation
   ) {

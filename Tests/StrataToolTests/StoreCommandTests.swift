@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// A store that is worked on by commands.
+/// A store on which the tests run commands.
 struct StoreScene {
   let scratch: Scratch
   let store: String
@@ -74,11 +74,11 @@ struct StoreCommandTests {
     #expect(scene.run("export", "issue/2", "-o", scene.scratch.path("b.strata")).code == 0)
     #expect(try scene.scratch.data("b.strata") == archive)
     #expect(scene.run("export", "issue/2", "-o", "-").output == archive)
-    // Only reading leaves journal files behind. Saving removes them.
+    // Commands that only read leave journal files behind. Saving removes them.
     try scene.save("issue/2", "1")
     #expect(try scene.scratch.names == ["a.strata", "b.strata", "models.store"])
 
-    // JSON can be saved with a type, as with encode.
+    // `store save` accepts a type for JSON, as `encode` does.
     try scene.save("issue/3", #"{"title": "T"}"#, "--type", "Issue", "--model-version", "4")
     let typed = try scene.json("show", "issue/3")
     #expect(typed["type"] == "Issue" && typed["modelVersion"] == 4)
@@ -270,7 +270,7 @@ struct StoreCommandTests {
     #expect(Run("store", "check", copy, "--full").code == 0)
     scene.run("backup", "-o", scene.store).expectFailure("models.store: ")
 
-    // The last byte of one value.
+    // Changes the last byte of one value.
     var bytes = try scene.scratch.data("models.store")
     let row = try #require(
       bytes.lastRange(of: Data([0xA1, 0x61, 0x6E, 0x03])) ?? bytes.lastRange(of: Data([0x6E, 0x03])))
@@ -358,7 +358,7 @@ struct StoreCommandTests {
       "\(run.text)\(run.error)")
     #expect(Run("inspect", scene.store).text == scene.run("status").text)
     #expect(Run("inspect", scene.store, "--json").output == scene.run("status", "--json").output)
-    // Another database is not a store, and a store with a changed value is damaged.
+    // `inspect` rejects a database that is not a store, and `verify` reports a store with a changed value as damaged.
     let database = try scene.scratch.file("text.db", "SQLite format 3\0 and no database")
     Run("inspect", database).expectFailure("a SQLite database")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: scene.store))

@@ -30,7 +30,7 @@ struct StoreProcessCommandTests {
     _ = try scene.scratch.file("small.json", "[1]")
     _ = try scene.scratch.file("large.json", "\"\(random(1))\"")
     try scene.save("k", "[0]")
-    // The test runner may ignore the signal, and child processes inherit that.
+    // The test runner may ignore SIGXFSZ. Child processes inherit this, so `env` restores the default.
     let start = #"r=; env --default-signal=XFSZ true 2>/dev/null && r="env --default-signal=XFSZ"; "#
     let script = start + #"ulimit -f 300; exec $r "$0" store save models.store k "#
     #expect(try Executable.shell(script + "small.json", in: scene.scratch.url).code == 0)
@@ -43,7 +43,7 @@ struct StoreProcessCommandTests {
 
   @Test("Concurrent saves from two processes wait for each other and both succeed")
   func twoProcesses() throws {
-    // A pipeline, because `wait` never returns if SIGCHLD is blocked.
+    // The script uses a pipeline, because `wait` never returns if SIGCHLD is blocked.
     let script = #"""
       save() { for i in 1 2 3 4 5 6 7 8; do echo $i | "$0" store save models.store "k$1" - >/dev/null || echo $i >>failed; done; }
       save 1 | save 2
@@ -59,10 +59,10 @@ struct StoreProcessCommandTests {
 
   private static let tracer = "/usr/bin/strace"
 
-  /// Whether there is a strace that may trace.
+  /// Whether strace is installed and may trace processes.
   private static var canTrace: Bool {
     guard FileManager.default.isExecutableFile(atPath: tracer) else { return false }
-    // Where it cannot be tried, it cannot be used.
+    // If strace cannot be started, it counts as unavailable.
     return (try? withFolder { try Executable.shell("exec \(tracer) -o trace true", in: $0).code == 0 }) ?? false
   }
 

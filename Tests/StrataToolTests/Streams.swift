@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// Streams of values, made member by member.
+/// Creates streams of values, member by member.
 enum Streams {
   static func stream(_ members: [[ArchiveValue]], numbers: [UInt64]? = nil, hasEnd: Bool = true) throws -> Data {
     var bytes: [UInt8] = []

@@ -39,7 +39,7 @@ struct TerminalTests {
     #expect(!isColoured([], ["NO_COLOR": "1"]) && !isColoured([], ["TERM": "dumb"]))
     #expect(isColoured(["--color", "always"], terminal: nil, ["NO_COLOR": "1"]))
     #expect(isColoured(["--color=never", "--color=always"], terminal: nil) && !isColoured(["--color", "never"]))
-    // JSON is for programs.
+    // JSON is never colored, because programs read it.
     #expect(!isColoured(["--json", "--color=always"]))
   }
 
@@ -59,7 +59,7 @@ struct TerminalTests {
     #expect(Run(["--color", "always", "frobnicate"]).error.hasPrefix("\u{1B}[31mstrata:\u{1B}[0m "))
     Run("verify", archive, "--color").expectFailure(code: 64, "--color requires a value: auto, always or never")
     Run("verify", archive, "--color=red").expectFailure(code: 64, "--color must be auto, always or never")
-    // Behind -- it is a file.
+    // After `--`, `--color` is the name of a file.
     #expect(Run("verify", "--", "--color").text.contains("--color"))
     #expect(Run("--help").text.contains("--color"))
   }

@@ -30,7 +30,7 @@ struct TourTests {
     #expect(last.title == "CSV export stops at midnight (edited)")
     #expect(run.text.contains("title: the user's edit is kept (changed only locally)"))
     #expect(last.labels.first?.color == "d73a4a" && last.milestone?.title == "2.4")
-    // A second tour finds the same bytes.
+    // A second tour gives the same text and the same bytes.
     let before = try scratch.data("tour/4-merged.strata")
     #expect(Run("tour", "--output", folder).text == run.text)
     #expect(try scratch.data("tour/4-merged.strata") == before)

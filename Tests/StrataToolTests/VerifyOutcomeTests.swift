@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The words of `verify`, and what it sums up.
+/// The status words and the summary that `verify` prints.
 struct VerifyOutcomeTests {
   let scratch: Scratch
   let good: String
@@ -45,11 +45,11 @@ struct VerifyOutcomeTests {
     try #require(lines.count == 4, "\(lines)")
     let intact = lines.prefix(2).map { $0.split(separator: "  ", omittingEmptySubsequences: true) }
     #expect(intact.map(\.first) == ["intact", "intact"])
-    // Numbers end in one column, and words begin in one.
+    // Numbers are right-aligned, and words are left-aligned.
     #expect(Set(lines.prefix(2).map(\.count)).count == 1, "\(lines)")
     #expect(lines[2].hasPrefix("missing  \(scratch.path("none"))  "), "\(lines)")
     #expect(lines[3] == "3 files: 2 intact, 1 missing")
-    // A file alone needs no sum, and a long path moves its own line alone.
+    // A single file needs no summary.
     #expect(Run("verify", good).text.split(separator: "\n").count == 1)
   }
 

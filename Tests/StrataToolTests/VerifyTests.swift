@@ -90,7 +90,7 @@ struct VerifyTests {
     #expect(Run("inspect", url.path).code == 0)
     let salvaged = Run("salvage", url.path, "-o", scratch.path("rescued.strata"))
     #expect(salvaged.code == 0 && salvaged.text.contains("complete") && salvaged.text.contains("12 models"))
-    // From standard input, too.
+    // `verify` also reads from standard input.
     #expect(Run("verify", "-", input: try Data(contentsOf: url)).code == 0)
   }
 
@@ -128,7 +128,7 @@ struct VerifyTests {
     #expect(run.code == 1 && run.text.contains("missing  bytes 0..<") && run.text.contains("partial"))
     #expect(run.text.contains("8 models"), "\(run.text)")
     #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
-    // Then a truncated archive of one value, a damaged one, and invalid arguments.
+    // The following checks use truncated and damaged archives of one value, and invalid arguments.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
     #expect(cut.code == 1 && cut.text.contains("missing  everything from"), "\(cut.text) \(cut.error)")
     let unverified = Run(

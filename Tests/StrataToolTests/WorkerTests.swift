@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataTool
 
-/// `worker` and `index`, and the frames of Docs/Worker.md.
+/// Tests of `worker` and `index`, and of the frames that Docs/Worker.md describes.
 @Suite("worker")
 struct WorkerTests {
   /// An answer, parsed independently of the code that writes it.
@@ -124,7 +124,7 @@ struct WorkerTests {
     for operation: UInt8 in [1, 2] {
       for (data, outcome, details) in cases where operation == 2 || outcome != 35 {
         let answer = try Self.ask(Self.request(4, operation, [data]))[0]
-        // To verify, a broken property list is damaged, and an empty file an empty archive.
+        // Operation 1 (verify) reports a broken property list as damaged and an empty file as an empty archive.
         let isOther = operation == 1 && (data.isEmpty || data == Data("bplist00".utf8))
         #expect(
           isOther ? answer.outcome == 32 : answer.outcome == outcome && answer.details.contains(details), "\(answer)")
@@ -226,7 +226,6 @@ struct WorkerTests {
     #expect(answer.outcome == 34 && answer.details.contains("limitExceeded") && answer.versions == [1, 2], "\(answer)")
   }
 
-  /// Splitting the input into pieces of any size gives the same responses.
   @Test("The worker gives the same responses however its input is split", arguments: [1, 2, 3, 7, 64])
   func pieces(size: Int) throws {
     let requests = Self.request(1, 2, [try Self.old()]) + Self.frame([1]) + Self.request(2, 1, [try Self.new()])
@@ -357,7 +356,7 @@ struct WorkerTests {
         connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
         while sent.withLock({ $0 }) < 1 << 30, connection.send(Data(count: 1 << 16)) {
           sent.withLock { $0 += 1 << 16 }
-          // On a busy machine, the connection is closed later.
+          // The server sends slowly, because on a busy machine the connection is closed later.
           Thread.sleep(forTimeInterval: 0.001)
         }
       default: respond("404 Not Found", Data())

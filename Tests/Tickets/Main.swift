@@ -2,11 +2,11 @@ import Foundation
 import StrataCore
 import StrataTool
 
-/// The tool of an app whose tickets have changed once. Workers are tried with it (Docs/Scaling.md).
+/// The tool of an app whose tickets have changed once. It serves to try workers (Docs/Scaling.md).
 ///
-///     strata-tickets make 1000000 [FIRST]   writes tickets of version 1, each as a length of 4 bytes and an archive
+///     strata-tickets make 1000000 [FIRST]   writes tickets of version 1, each as a 4-byte length and an archive
 ///     strata-tickets direct                 upgrades tickets from standard input without a worker, in the format of make
-///     strata-tickets worker                 and the other commands of an app's tool
+///     strata-tickets worker                 runs the worker; the other commands of an app's tool work too
 @main enum Main {
   static func main() throws {
     let arguments = CommandLine.arguments.dropFirst()
@@ -28,7 +28,7 @@ import StrataTool
     try output.flush()
   }
 
-  /// Upgrades the archives with the library alone. The difference to `worker` is the cost of frames.
+  /// Upgrades the archives with the library alone. The difference in time from `worker` is the cost of the frames.
   private static func upgradeDirectly() throws {
     let upgrader = ArchiveUpgrader(Ticket.self)
     var output = Output()
@@ -95,7 +95,7 @@ struct OldTicket: DescribedModel {
   }
 }
 
-/// A ticket as the app has it today.
+/// A ticket in the current version of the app.
 struct Ticket: DescribedModel, Migratable {
   var id: Int
   var title: String
@@ -118,7 +118,7 @@ struct Ticket: DescribedModel, Migratable {
         try misbehave(record["title"]?.stringValue ?? "")
       }))
 
-  /// Faults of an app's own code, for the tests of the programs that drive workers.
+  /// Simulates faults in an app's own code, for the tests of the programs that drive workers.
   private static func misbehave(_ title: String) throws {
     switch title {
     case "trap": fatalError("a step traps")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Settings of the simulations from the environment.
+/// Settings that the simulations read from environment variables.
 enum SimulationSettings {
   /// The only seed to run, to reproduce a failure.
   static let seed = number("STRATA_MERGE_SEED")
@@ -13,8 +13,8 @@ enum SimulationSettings {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
-  /// The seeds of the rounds. By default they are always the same, so that a different result is caused by a change to the code.
-  /// `Tests/Scripts/merge-simulation` uses new ones.
+  /// The seeds of the rounds. The default seeds never change, so a different result means that the code has changed.
+  /// `Tests/Scripts/merge-simulation` uses new seeds.
   static func seeds(_ count: Int) -> [UInt64] {
     if let seed { return [seed] }
     let first = firstSeed ?? 1

@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// An archive below 64 KB that decompresses to as much as possible: one kind of value, repeated.
+/// An archive of less than 64 KB that repeats one kind of value, so that it decompresses to as many bytes as possible.
 struct SmallFile: Codable, Sendable, CustomStringConvertible {
   /// The kind of value.
   enum Scalar: String, CaseIterable, Codable, Sendable {
@@ -11,7 +11,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
       textReference, number, date, exactDate, emptyArray, emptyMap
   }
 
-  /// The container of each value.
+  /// The kind of container that holds the values.
   enum Container: String, CaseIterable, Codable, Sendable {
     case array, rows, nested, pairs, objects, records, set, sets, keys, dictionary
   }
@@ -27,10 +27,10 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
   var description: String { "\(scalar) in \(container), \(variants) different" }
 
   func archive() throws -> Data {
-    // First as many values as the body may have, then as many as fit into the file.
+    // Starts with as many values as the body may have, and reduces their number until the file is small enough.
     var count = Self.bodySize / max(1, one(0, isFirst: false).count)
     while true {
-      // Keys have to be distinct, so the file grows quickly.
+      // The keys of a dictionary must be distinct, so the file grows quickly with their number.
       let file = try Self.archive(body(min(count, container == .dictionary ? 100_000 : 1 << 24)))
       if file.count <= Self.largest { return file }
       count = min(count * 9 / 10, count * Self.largest / file.count)
@@ -53,7 +53,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     var bytes = body.array() + one(0, isFirst: true)
     let turn = (1...max(1, variants)).flatMap { one($0, isFirst: false) }
     var rest = turn
-    // Repeats whole rounds of the variants and adds the rest, so that the count is exact.
+    // Repeats the whole sequence of variants, and then adds single variants so that the count is exact.
     if container == .dictionary {
       rest = (1..<max(2, count)).flatMap { one($0, isFirst: false) }
     } else {
@@ -89,7 +89,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     let name = String(variant, radix: 36)
     func bytes(_ count: Int) -> [UInt8] { head(2, count) + [UInt8](repeating: 0xFF, count: count - 2) + two }
     func named(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { (tag < 24 ? [0xC0 | tag] : [0xD8, tag]) + content }
-    /// The first value is written out, and the others refer to it.
+    /// Writes the first value in full. Later values refer to it.
     func repeated(_ first: [UInt8], number: UInt8 = 0) -> [UInt8] { isFirst ? first : [0xD8, 0x19, number] }
     switch scalar {
     case .null: return [0xF6]

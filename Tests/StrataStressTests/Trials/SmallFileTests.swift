@@ -3,10 +3,10 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Files below 64 KB that take as much memory and time as possible, decoded as every type.
+/// Decodes files of less than 64 KB that take as much memory and time as possible.
 @Suite("Memory for small files", .serialized)
 struct SmallFileTests {
-  /// The limit of the process's memory growth, as in Docs/Reliability.md.
+  /// The limit for the growth of the process's memory, as Docs/Reliability.md states it.
   static let mostMemory = 300 << 20
   /// The limit for a `Codable` type that tries one form after another and so allocates its own values.
   static let mostMemoryAsCodable = 512 << 20
@@ -23,7 +23,7 @@ struct SmallFileTests {
     SmallFile(scalar: .decimal, container: .dictionary, variants: 1),
   ]
 
-  /// The number of random files in a search, which also decodes all known files as every type: `STRATA_SMALL_FILES`.
+  /// The number of random files in a search, set by `STRATA_SMALL_FILES`. A search also decodes all known files as every type.
   private static let searched = ProcessInfo.processInfo.environment["STRATA_SMALL_FILES"].flatMap { Int($0) }
 
   private static let files: [SmallFile] = {
@@ -64,7 +64,7 @@ struct SmallFileTests {
   }
 }
 
-/// A type that files are decoded as.
+/// Decodes a file as one type.
 struct SmallFileReader: Sendable {
   let name: String
   var isCodable = false

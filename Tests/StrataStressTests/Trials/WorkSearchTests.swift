@@ -18,15 +18,15 @@ struct WorkSearchTests {
     let time: Double
     /// The largest growth of the process's memory, in bytes.
     let memory: Int
-    /// The cost per byte, where a gigabyte counts like a second. A kilobyte is added to the size, so that constant costs weigh
-    /// little.
+    /// The cost per byte. A gigabyte of memory counts as one second. The size is increased by one kilobyte, so that constant costs have
+    /// little weight.
     var score: Double { (time + Double(memory) / 1e9) / Double(data.count + 1024) }
   }
 
   private static let environment = ProcessInfo.processInfo.environment
   private static var seconds: Double? { environment["STRATA_SEARCH_SECONDS"].flatMap(Double.init) }
   private static let largest = 4096
-  /// Smaller inputs are mostly overhead.
+  /// The search skips smaller inputs, because overhead dominates their cost.
   private static let smallest = 48
 
   @Test("X-33: search for the inputs that take the most work", .enabled(if: seconds != nil), arguments: Trial.allCases)
@@ -50,7 +50,7 @@ struct WorkSearchTests {
       let data = Self.changed(parent, by: best[random.below(best.count)].data, &random)
       guard data.count >= Self.smallest, data.count <= Self.largest else { continue }
       var found = try Self.measure(trial, data)
-      // Measured again, because other load on the machine can distort a result.
+      // A promising input is measured again, because other load on the machine can distort a result.
       if best.count < 64 || found.score > best[best.count - 1].score {
         let again = try Self.measure(trial, data)
         if again.score < found.score { found = again }

@@ -192,7 +192,7 @@ package struct Everything: VersionedModel, Equatable, Sendable {
   }
 }
 
-/// Version 1 of a person, which ``Person`` must open.
+/// Version 1 of a person. ``Person`` must be able to open its archives.
 package struct PersonV1: DescribedModel {
   package var fullName: String
   package var street: String
@@ -219,7 +219,7 @@ package struct Address: DescribedModel, Equatable {
     make: { Address(street: $0, country: $1) })
 }
 
-/// The current version of a person, three steps later.
+/// The current version of a person, three migration steps later.
 package struct Person: DescribedModel, Migratable, Equatable {
   package var name: String
   package var address: Address?

@@ -1,7 +1,7 @@
 package import Foundation
 import StrataCore
 
-/// Any archive or body: if it decodes, its value survives a round trip.
+/// Checks any archive or body: if it decodes, its value must survive a round trip.
 ///
 /// Bytes without a gzip header are treated as a body without its leading tag, so that mutated inputs aren't rejected by their
 /// checksums.
@@ -47,7 +47,7 @@ package enum ArchiveTrial {
   private static func encode(_ value: ArchiveValue) throws {
     let archive = try succeed("a value is encoded") { try ArchiveEncoder(compression: .none).encode(value) }
     let again = try succeed("a value is read again") { try ArchiveDecoder().decodeValue(from: archive) }
-    // Archives are compared instead of values, because NaN equals nothing.
+    // This compares archives instead of values, because NaN isn't equal to itself.
     try require(try ArchiveEncoder(compression: .none).encode(again) == archive, "a value comes back")
   }
 }

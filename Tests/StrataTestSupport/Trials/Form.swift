@@ -1,7 +1,7 @@
 package import Foundation
 package import StrataCore
 
-/// A model with every kind of field that is decoded differently.
+/// A model whose fields cover every kind that is decoded differently.
 package struct Form: VersionedModel, Equatable {
   package var id: Int?
   package var byte: UInt8

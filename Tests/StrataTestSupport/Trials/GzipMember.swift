@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Members of an archive that no writer creates: with any stamp and body, and correct checksums.
+/// Creates archive members with any stamp and body and with correct checksums, including members that no writer creates.
 package enum GzipMember {
   /// An archive with a body and a matching stamp.
   package static func archive(body: Data) -> Data {

@@ -1,7 +1,7 @@
 package import Foundation
 import StrataCore
 
-/// Any text: if it is valid, it survives a round trip, and both ways to decode a model agree.
+/// Checks any text: if it is valid, it must survive a round trip, and both ways to decode a model must agree.
 package enum JSONTrial {
   package static func run(_ data: Data) throws {
     let value = try attempt { try JSONReader().read(data) }
@@ -31,7 +31,7 @@ package enum JSONTrial {
   /// Writes the text of a model directly from its archive.
   private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
 
-  /// Returns the result. Checks that each error has a position.
+  /// Returns the result of `body`. Checks that an error about invalid JSON has a position.
   private static func attempt<T>(_ body: () throws -> T) throws -> T? {
     try Trial.attempt(body) { error in
       error.code != .invalidJSON || (error.byteOffset != nil && error.reason.hasPrefix("line "))

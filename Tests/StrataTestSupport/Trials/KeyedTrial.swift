@@ -2,7 +2,7 @@ package import Foundation
 package import StrataCore
 import StrataLegacy
 
-/// Any keyed archive: its graph survives a round trip through an archive, and decoding it into models terminates.
+/// Checks any keyed archive: its graph must survive a round trip through an archive, and decoding it into models must terminate.
 package enum KeyedTrial {
   package static func run(_ data: Data) throws {
     let isList = data.starts(with: Data("bplist".utf8)) || data.contains(UInt8(ascii: "<"))
@@ -27,7 +27,7 @@ package enum KeyedTrial {
     }
   }
 
-  /// Decoding bytes has the same result as decoding the property list that was read from them and written again, regardless of
+  /// Checks that decoding the bytes directly gives the same result as decoding the property list read from them, regardless of
   /// how the bytes encode integers, text and references.
   package static func compareTable<T: Archivable>(_ type: T.Type, _ data: Data) throws {
     let decoder = ArchiveDecoder()
@@ -56,7 +56,7 @@ package enum KeyedTrial {
   }
 }
 
-/// Any object of a model: its archive contains the same, as far as archives can represent it.
+/// Checks any object of a model: if it can be archived, its archive must contain the same object.
 package enum KnotTrial {
   package static func run(_ knot: Knot) throws {
     guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(knot) }) else { return }

@@ -28,7 +28,7 @@ package final class Knot: DescribedModel, LegacyModel {
     make: { Knot($0, $1, $2, $3, $4, $5, $6) })
 }
 
-/// A value with rules and a step from an older version.
+/// A value with validation rules and a migration step from an older version.
 package struct Leaf: DescribedModel, LegacyModel, Migratable, Equatable {
   package var name: String
   package var count: Int

@@ -2,7 +2,7 @@ package import Foundation
 import StrataCore
 import StrataLegacy
 
-/// Any property list: if it is valid, it survives a round trip.
+/// Checks any property list: if it is valid, it must survive a round trip.
 package enum PropertyListTrial {
   package static func run(_ data: Data) throws {
     let reader = PropertyListReader()
@@ -11,12 +11,12 @@ package enum PropertyListTrial {
     guard let list else { return }
     let written = try succeed("a list is written") { try PropertyListWriter().write(list) }
     let again = try succeed("what was written is read") { try reader.read(written) }
-    // Tables are not compared, because NaN equals nothing.
+    // This does not compare the tables themselves, because NaN isn't equal to itself.
     try require(again.objects.count == list.objects.count && again.root == list.root, "a table comes back")
     try require(try PropertyListWriter().write(again) == written, "a list comes back")
     guard let value = try Trial.attempt({ try reader.value(of: list) }) else { return }
     let same = try succeed("the value of what was written") { try reader.readValue(written) }
-    // A key that is a set may differ from another one only in its order, which an archive does not keep.
+    // Encoding may fail: two keys may be sets that differ only in order, which an archive does not keep.
     guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(value) }) else { return }
     let read = try succeed("what was archived is read") {
       try ArchiveDecoder().decodeBody(ArchiveValue.self, from: body)

@@ -9,15 +9,15 @@ import StrataCore
   import Darwin
 #endif
 
-/// Any file: stamps and streams are read from it, member by member.
+/// Reads stamps and streams from any file, member by member.
 ///
-/// Bytes without a gzip header are treated as members: two bytes with the lengths of a stamp and a body, followed by these.
-/// Checksums are added, so that they don't reject mutated inputs.
+/// Bytes without a gzip header are treated as members: two bytes give the lengths of a stamp and a body, which follow them.
+/// The trial adds correct checksums, so that mutated inputs aren't rejected because of their checksums.
 package enum StreamTrial {
   package static func run(_ data: Data) throws {
     let bytes = data.starts(with: [0x1F, 0x8B]) ? data : members(of: data)
     let stamp = try Trial.attempt { try Stamp(of: bytes) }
-    // One file per process. The next input replaces it.
+    // Each process has one file. The next input replaces it.
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-trial-\(getpid()).strata")
     try bytes.write(to: url)
     let fromFile = try Trial.attempt { try Stamp(ofFile: url) }

@@ -4,7 +4,7 @@ package import StrataLegacy
 
 /// Property lists in a form that tolerates mutation: each byte determines the next element, and every sequence of bytes is valid.
 ///
-/// A binary property list with a random byte is mostly invalid, so a fuzzer would create few meaningful ones.
+/// Changing a random byte of a binary property list mostly makes it invalid, so a fuzzer would create few meaningful ones.
 package enum TableForm {
   /// The texts that a byte can denote.
   package static let texts = [
@@ -43,7 +43,7 @@ package enum TableForm {
     return PropertyList(objects: objects, root: within(root))
   }
 
-  /// The keyed archive whose objects the bytes denote. References count from the archive's own null.
+  /// The keyed archive whose objects the bytes denote. Reference 0 is the archive's own `$null`.
   package static func keyedArchive(of data: Data) -> PropertyList {
     var list = propertyList(of: data)
     let count = list.objects.count
@@ -85,7 +85,7 @@ package enum TableForm {
     }
   }
 
-  /// Eight bytes that start with the given ones. Few bytes result in round numbers.
+  /// Returns eight bytes: `count` bytes from `next`, followed by zeros. A small `count` results in a round number.
   private static func bits(_ count: Int, _ next: () -> Int) -> UInt64 {
     var bits: UInt64 = 0
     for place in 0..<8 { bits = bits << 8 | (place < count ? UInt64(next()) : 0) }

@@ -34,7 +34,7 @@ package struct TrialFailure: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// Throws unless the condition holds, which the text describes.
+/// Throws unless the condition holds. The text describes the condition.
 package func require(_ condition: @autoclosure () throws -> Bool, _ text: String) throws {
   guard try condition() else { throw TrialFailure("does not hold: \(text)") }
 }

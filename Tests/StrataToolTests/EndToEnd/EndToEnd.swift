@@ -1,5 +1,5 @@
 import Testing
 
-/// The commands of the built executable, run in processes as a shell runs them.
+/// Runs the commands of the built executable in processes, as a shell does.
 @Suite("The executable, end to end")
 enum EndToEnd {}

@@ -19,7 +19,7 @@ extension EndToEnd {
       var testDescription: String { name }
     }
 
-    /// The workspace that the failure starts from.
+    /// Creates the workspace in which the failing command runs.
     private func makeWorkspace(_ failure: Failure) throws -> Workspace {
       let workspace = try Workspace()
       let scratch = workspace.scratch
@@ -29,7 +29,7 @@ extension EndToEnd {
       _ = try scratch.file("empty", "")
       _ = try scratch.file("array.json", "[1]")
       if failure.arguments.first == "store" {
-        // In this process, which is quicker. The suite Stores runs these commands.
+        // These commands run in this process, which is quicker. The suite Stores runs them in the executable.
         let store = scratch.path("models.store")
         #expect(Run("store", "init", store).code == 0)
         for side in ["base", "server"] {

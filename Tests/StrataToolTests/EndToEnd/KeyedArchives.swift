@@ -40,7 +40,7 @@ extension EndToEnd {
 }
 
 extension Legacy {
-  /// The names of the keyed archives and property lists, in order.
+  /// The sorted names of the keyed archives and property lists.
   static var names: [String] {
     get throws {
       try FileManager.default.contentsOfDirectory(atPath: Repository.fixtures.appending(path: "legacy").path)

@@ -3,13 +3,13 @@ import StrataTestSupport
 import Testing
 
 extension EndToEnd {
-  /// Readers and writers in Python that share no code with this package.
+  /// Compares the executable with readers and writers in Python that share no code with this package.
   @Suite(.runsPython) struct OtherLanguages {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
 
-    /// Checks that the independent reader and cbor2 read each archive of a folder.
+    /// Checks that the independent reader and cbor2 can read each archive in a folder.
     ///
     /// - Parameter count: the number of archives.
     private func read(_ folder: String, count: Int, at location: SourceLocation = #_sourceLocation) throws {
@@ -51,7 +51,7 @@ extension EndToEnd {
 
     @Test("An independent writer reproduces the bytes of real documents", .readsCorpus)
     func writingRealDocuments() throws {
-      // Some documents have a key twice and are refused.
+      // encode rejects some documents, because they have duplicate keys.
       let paths = Corpus.jsonFiles(in: "json").spread(Effort.rounds(40, long: .max))
       let documents = workspace.scratch.url.appending(path: "documents")
       try FileManager.default.createDirectory(at: documents, withIntermediateDirectories: true)
@@ -96,7 +96,7 @@ extension EndToEnd {
 }
 
 extension [String] {
-  /// About as many elements, at equal distances.
+  /// Returns about `number` elements at equal distances.
   fileprivate func spread(_ number: Int) -> [String] {
     stride(from: 0, to: count, by: Swift.max(1, count / number)).map { self[$0] }
   }

@@ -2,18 +2,18 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// The Python of the system, which runs the readers and writers of Tests/Interop and the scripts of Tests/Scripts.
+/// The system's Python, which runs the readers and writers in Tests/Interop and the scripts in Tests/Scripts.
 enum Python {
   static let path = "/usr/bin/python3"
 
-  /// Whether there is a Python, of which the scripts need only the standard library.
+  /// Whether Python is installed. The scripts need only its standard library.
   static let isInstalled = succeeds("import plistlib; plistlib.UID")
-  /// Whether it has the module cbor2, an independent CBOR decoder: the Debian package python3-cbor2.
+  /// Whether Python has the module cbor2, an independent CBOR decoder from the Debian package python3-cbor2.
   static let hasCBOR = succeeds("import cbor2")
 
   /// Runs a script and checks that it exits with 0.
   ///
-  /// - Parameter folder: the current folder of the script.
+  /// - Parameter folder: the folder in which the script runs.
   @discardableResult
   static func run(
     _ script: URL, _ arguments: [String], in folder: URL? = nil, at location: SourceLocation = #_sourceLocation
@@ -23,11 +23,11 @@ enum Python {
     return run
   }
 
-  /// A script of Tests/Interop.
+  /// The URL of a script in Tests/Interop.
   static func interop(_ name: String) -> URL { Repository.root.appending(path: "Tests/Interop/" + name) }
 
   private static func succeeds(_ statement: String) -> Bool {
-    // A Python that cannot be started is not installed.
+    // If Python cannot be started, it counts as not installed.
     (try? Executable.run(path, ["-c", statement], nil, in: nil).code == 0) ?? false
   }
 }
