@@ -153,7 +153,8 @@ struct StoreFullTests {
         let disk = folder.appending(path: "disk")
         try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: false)
         #expect(try Self.run("/bin/mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", disk.path) == 0)
-        defer { #expect((try? Self.run("/bin/umount", disk.path)) == 0) }  // `nil` means that the command could not run.
+        // `nil` means that the command could not run.
+        defer { #expect((try? Self.run("/bin/umount", disk.path)) == 0) }
         try fill(disk, log: folder.appending(path: "log"), limit: nil) { () throws in
           let status = try Self.run("/bin/mount", "-o", "remount,size=64m", disk.path)
           #expect(status == 0)
