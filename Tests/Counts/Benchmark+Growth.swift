@@ -18,7 +18,7 @@ private struct Rows: DescribedModel {
 }
 
 extension Benchmark {
-  /// Returns the call that a name like `merge-list@500` stands for. `counts --growth` compares a length with twice that length.
+  /// Returns the call for a name such as `merge-list@500`. `counts --growth` compares a length with twice that length.
   static func growing(_ name: String) -> Benchmark? {
     let parts = name.split(separator: "@")
     guard parts.count == 2, let count = Int(parts[1]) else { return nil }

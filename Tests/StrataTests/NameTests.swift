@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// These enums stand for two modules that have types with the same name.
+/// These enums represent two modules that have types with the same name.
 private enum First {
   @Model(version: 1, name: "Item")
   struct Item: Equatable {

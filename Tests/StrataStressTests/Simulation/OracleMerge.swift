@@ -12,7 +12,7 @@ struct OracleMerge {
     var server: Tree?
   }
 
-  /// What the base knows about a path.
+  /// The values that the base has at a path.
   private enum Origin {
     /// The base's value is unknown.
     case unknown

@@ -79,7 +79,7 @@ extension Runner {
     }
   }
 
-  /// Compares Strata's reading of property lists with that of PropertyListSerialization.
+  /// Compares Strata's reading of property lists with PropertyListSerialization.
   private func compareLegacyXML() throws {
     let reader = PropertyListReader()
     for (name, format) in [("xml", PropertyListSerialization.PropertyListFormat.xml), ("binary", .binary)] {

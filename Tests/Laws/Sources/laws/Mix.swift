@@ -21,7 +21,7 @@ struct Mixer {
     case (.list(let elements), .list(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
       let mixed = elements.map { others.isEmpty ? $0 : mix($0, with: random.oneOf(others)) }
-      // The list may stand for an ordered set, so unique elements must stay unique.
+      // The list may be the value of an ordered set, so unique elements must stay unique.
       return Set(elements).count == elements.count && Set(mixed).count < mixed.count ? value : .list(mixed)
     case (.set(let elements), .set(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
@@ -50,7 +50,7 @@ struct Mixer {
       return .choice(choice)
     case .list(let elements):
       let fewer = elements.filter { !isDropped($0) }.map { drop($0) }
-      // The list may stand for an ordered set, so unique elements must stay unique.
+      // The list may be the value of an ordered set, so unique elements must stay unique.
       return Set(elements).count == elements.count && Set(fewer).count < fewer.count ? value : .list(fewer)
     case .set(let elements): return .set(Set(elements.filter { !isDropped($0) }))
     case .dictionary(let pairs): return .dictionary(pairs.filter { _ in random.below(3) > 0 }.mapValues { drop($0) })
