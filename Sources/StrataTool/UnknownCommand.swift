@@ -19,7 +19,7 @@ struct UnknownCommand {
       }
       let names = commands.compactMap { $0.configuration.commandName }
       // The beginning of a name counts as a smaller mistake than any other difference.
-      let near = names.map { (name: $0, distance: $0.hasPrefix(word) ? 0 : Self.distance(word, $0)) }
+      let near = names.map { (name: $0, distance: word.count > 1 && $0.hasPrefix(word) ? 0 : Self.distance(word, $0)) }
         .min { $0.distance < $1.distance }
       let unknown = word.cut(to: 40).onOneLine
       // A name is suggested if its distance from the word is at most a third of the name's length, or at most 1.

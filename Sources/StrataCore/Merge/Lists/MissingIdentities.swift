@@ -12,6 +12,8 @@ struct KnownModels {
   private var positions: [ContentKeys: [[ArchiveValue]: [Int]]] = [:]
   private var taken = Set<ElementKey>()
   private var comparisons = 0
+  private var depth = 0
+  private let depthLimit = ArchiveLimits().depth
   /// The limit for ``comparisons``. It allows 64 different sets of keys.
   private let limit: Int
 
@@ -75,6 +77,10 @@ struct KnownModels {
   /// Whether a known value has all values that a sent value contains.
   private mutating func isSame(_ sent: ArchiveValue, _ known: ArchiveValue) throws -> Bool {
     try count(1)
+    // References in a damaged base can form cycles.
+    guard depth < depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    depth += 1
+    defer { depth -= 1 }
     switch (sent, known) {
     case (.record(let one), .record(let other)): return try isSame(one, other)
     case (.reference(let one), .reference(let other)):
