@@ -110,7 +110,7 @@ extension ObjectMatching {
   }
 
   /// Gives each object of a list that a document describes without its identity the identity of the known object with the same values, as
-  /// ``ValueMerger/withIdentities(_:_:)`` does for models that are not objects.
+  /// ``ValueMerger/withIdentities(_:_:_:)`` does for models that are not objects.
   private mutating func addIdentities(_ sides: SideValues, _ key: IdentityKey) throws {
     func numbers(_ list: ArchiveValue?) -> [Int] {
       (list?.arrayValue ?? []).compactMap { if case .reference(let number) = $0 { number } else { nil } }
