@@ -1,12 +1,12 @@
-/// A transformer between the JSON value and the value of a field, without the generic input and output types.
+/// A type-erased transformer that converts between the JSON value of a field and the field's value.
 package struct FieldTransform: Sendable {
   /// The output type of the transformer, which must match the type of the field.
   package let output: Any.Type
   /// Whether the transformer also receives null from JSON, and nil from the field when converting back.
   package let takesNull: Bool
-  /// Whether the transformer's output is an untyped value that the field still has to decode.
+  /// Whether the transformer returns an untyped ``ArchiveValue``, which must still be decoded as the field's type.
   let isUntyped: Bool
-  /// The reason why the transformer cannot be used for any field; otherwise `nil`.
+  /// The reason why no field can use the transformer; `nil` if fields can use it.
   package let problem: String?
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
   package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
@@ -36,11 +36,10 @@ package struct FieldTransform: Sendable {
       return
     }
     write = { value in
-      // The input of the transformer has one value for each path. A nil field has no such values, so null is returned
-      // without calling the transformer, unless the transformer accepts nil.
+      // The backward transformer splits the field into one value per path. A nil field cannot be split, so null is returned without calling
+      // the transformer, unless the transformer accepts nil.
       if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
-      // This value only serves as the input of the backward transformer. The hooks and rules of the models in it
-      // therefore do not run.
+      // The decoded value is only passed to the backward transformer, so the hooks and validation rules of models are not run.
       let made = try output.decode(value, in: DecodingContext(includesExcluded: true, finishing: .never))
       return try input.value(Self.apply(backward, to: made))
     }
@@ -59,18 +58,16 @@ package struct FieldTransform: Sendable {
 
 /// Converts between archive values and the input or output type of a transformer.
 private struct Side<T: SendableMetatype>: Sendable {
-  /// Whether the type is a dictionary of values by path. The archive value of such a dictionary is an object with the
-  /// paths as keys.
+  /// Whether `T` is a dictionary with one value per path. Such a dictionary is represented as an archive object whose keys are the paths.
   let isPaths = T.self == [ValuePath: ArchiveValue].self
   private let coding: Coding
 
-  /// The conformance with which values of the type are decoded. It is looked up once for each transformer instead of
-  /// once for each value.
+  /// The conformance used to decode values of type `T`. The conformance is looked up once per transformer instead of once per value.
   private enum Coding {
     case archivable(any (Archivable & SendableMetatype).Type)
     case decodable(any (Decodable & SendableMetatype).Type)
-    /// The type has no conformance that can be stored. The conformance is looked up for each value, because it may be
-    /// isolated to an actor, or the type may have none.
+    /// No conformance was found that can be stored: the type may have none, or its conformance may be isolated to an actor. The conformance
+    /// is looked up again for each value.
     case other
   }
 
@@ -84,9 +81,9 @@ private struct Side<T: SendableMetatype>: Sendable {
     }
   }
 
-  /// Returns the reason why values of the type cannot be decoded or written; otherwise `nil`.
+  /// Returns the reason why values of type `T` cannot be decoded or, if `isWritten` is true, encoded; `nil` if they can.
   ///
-  /// - Parameter isWritten: whether the transformer also writes values of the type.
+  /// - Parameter isWritten: whether the transformer also writes values of type `T`.
   func problem(isWritten: Bool) -> String? {
     if isPaths || TypeShape.archivable(T.self) != nil { return nil }
     if T.self is any Decodable.Type, !isWritten || T.self is any Encodable.Type { return nil }
@@ -114,9 +111,9 @@ private struct Side<T: SendableMetatype>: Sendable {
     return made
   }
 
-  /// Decodes a value of the type `T` with its `Archivable` conformance.
+  /// Decodes a value of type `T` with its `Archivable` conformance.
   ///
-  /// - Parameter type: the type `T`, known to be archivable.
+  /// - Parameter type: `T` itself, as an archivable type.
   private static func decode<A: Archivable>(
     _ type: A.Type, from value: ArchiveValue, in context: DecodingContext
   ) throws -> T? {
@@ -138,9 +135,9 @@ private struct Side<T: SendableMetatype>: Sendable {
     return try ValueCoding.value(of: made)
   }
 
-  /// Returns the archived form of a value of the type `T`; `nil` if the value is not an `A`.
+  /// Converts a value of type `T` to an ``ArchiveValue``. Returns `nil` if the value is not an `A`.
   ///
-  /// - Parameter type: the type `T`, known to be archivable.
+  /// - Parameter type: `T` itself, as an archivable type.
   private static func value<A: Archivable>(of made: T, as type: A.Type) throws -> ArchiveValue? {
     try (made as? A)?.archivedValue(includingExcluded: true)
   }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A form of JSON value that a field accepts in addition to the exact form. Fields are always written in the exact form.
+/// A conversion that lets a field accept JSON values of a different type, such as the string `"12"` for a number. Fields are always written
+/// with their exact JSON type.
 public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
   /// Accepts a string of digits as a number: `"12"`.
   case numericString
@@ -41,12 +42,12 @@ extension JSONCoercion {
     }
   }
 
-  /// Converts a value to the exact JSON form of the field. Returns `nil` if this coercion does not apply to the value.
+  /// Converts a value to the JSON type that the field requires. Returns `nil` if this coercion does not apply to the value.
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text)
-    // Uses the number's digits instead of a double, because 1e23 is an integer with 23 zeros, but the nearest double is
-    // a different integer.
+    // The integer is computed from the decimal digits. Converting to a double first could change it: the double nearest to 1e23 is a
+    // different integer.
     case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): ExactNumber(value)?.integer
     case (.booleanNumber, .int), (.booleanString, .string): value.lenientBool.map { .bool($0) }
     case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil

@@ -1,4 +1,4 @@
-/// The JSON form of one field: its path, its format, and how null and absent values are read.
+/// How a field is represented in JSON: its path, its format, and how null and absent values are read.
 ///
 /// A string literal is a path:
 ///
@@ -8,7 +8,7 @@
 ///     @Field(json: .path("votes").null(.useDefault).lenient(.numericString)) var votes = 0
 ///     @Field(json: .none) var cache: [String] = []
 ///
-/// Types are exact unless a field declares otherwise: a string is not a number, 3.9 is not an integer, and 1 is not `true`.
+/// JSON types must match exactly unless a field declares otherwise: a string is not a number, 3.9 is not an integer, and 1 is not `true`.
 public struct JSONField: Sendable, ExpressibleByStringLiteral {
   package enum Source: Sendable, Hashable {
     case automatic
@@ -36,7 +36,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   public init(stringLiteral value: String) { self.init(.path(ValuePath(parsing: value))) }
 
-  // MARK: Where
+  // MARK: Paths
 
   /// The field is stored under its own key. This is the default for fields without a `json:` argument.
   public static var automatic: JSONField { JSONField(.automatic) }
@@ -51,25 +51,25 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// The field is stored at the given path in the model's JSON object.
   public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
-  /// The field is read from the first path in the list that exists, even if the value at that path is null. The field is
-  /// always written to the first path in the list.
+  /// The field is read from the first of the paths that exists in the JSON, even if the value at this path is null. The field is always
+  /// written to the first path in the list.
   public static func firstOf(_ paths: ValuePath...) -> JSONField { JSONField(.firstOf(paths)) }
 
-  /// The field combines the values at several paths into an object whose keys are the paths. If none of the paths
-  /// exists, the field counts as absent.
+  /// The field combines the values at several paths into an object whose keys are the paths. If none of the paths exists in the JSON, the
+  /// field is treated as absent.
   public static func paths(_ paths: ValuePath...) -> JSONField { JSONField(.paths(paths)) }
 
   /// The field holds the whole JSON object that the model is read from. When the field is written, the members of its object are added to
   /// the model's JSON object.
   public static var entireObject: JSONField { JSONField(.entireObject) }
 
-  // MARK: In which form
+  // MARK: Transformers
 
   /// The field is stored at a path, and a transformer converts between the JSON value and the field.
   ///
-  /// The JSON value is decoded as the input type, as strictly as a field of that type. A null is passed to the transformer only if the
-  /// input type is optional. Otherwise the null stays null. If the path is absent, the transformer is not called. Both types must be
-  /// archivable or `Codable`.
+  /// The JSON value is decoded as the transformer's input type, with the same strictness as a field of that type. Null is passed to the
+  /// transformer only if the input type is optional. Otherwise null is read as ``null(_:)`` specifies. If the path is absent, the
+  /// transformer is not called. Both types must be archivable or `Codable`.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
@@ -112,7 +112,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     with { $0.transform = FieldTransform(transformer) }
   }
 
-  // MARK: Which way
+  // MARK: Direction
 
   /// The field is read and never written. Use this form for fields that only the server sets.
   public static func readOnly(_ field: JSONField) -> JSONField { field.with { $0.isWritten = false } }
@@ -120,23 +120,23 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// The field is written and never read.
   public static func writeOnly(_ field: JSONField) -> JSONField { field.with { $0.isRead = false } }
 
-  // MARK: Null, absence, leniency
+  // MARK: Null, absent and invalid values
 
-  /// Sets how null is read if the field is not optional.
+  /// Sets how the field reads null. By default, null is an error unless the type of the field accepts it.
   public func null(_ policy: JSONNullPolicy) -> JSONField { with { $0.nullPolicy = policy } }
 
   /// Sets the value that the field gets if the path is absent from the JSON object, instead of the field's default. The value is decoded as
   /// if it were JSON.
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
-  /// Accepts the given JSON forms in addition to the field's exact JSON type.
+  /// Also accepts JSON values of other types, if one of the given coercions can convert them to the field's JSON type.
   public func lenient(_ forms: JSONCoercion...) -> JSONField { with { $0.coercions.formUnion(forms) } }
 
-  /// Skips invalid elements of an array instead of failing. An element is invalid if it has the wrong type, if a hook
-  /// rejects it, or, unless validation is turned off, if it breaks a rule.
+  /// Skips invalid elements of an array instead of failing. An element is invalid if it has the wrong type, if a hook rejects it, or,
+  /// unless validation is turned off, if it breaks a rule.
   ///
-  /// A merge, or a transformer that creates models, first runs the hooks and rules of an element on a copy. Exceeded limits
-  /// and mistakes in a model's declaration are still errors.
+  /// In a merge, or if a transformer creates the field's value, each element is first decoded on trial, and its hooks and rules run on this
+  /// copy. An exceeded limit or a mistake in a model's declaration is still thrown as an error.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
   /// Sets whether nil is written as null, overriding the adapter's setting.
@@ -160,11 +160,11 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   }
 }
 
-/// How a field that is not optional reads null.
+/// How a field reads null from JSON.
 public enum JSONNullPolicy: Sendable, Hashable {
-  /// Throws an error with the code `typeMismatch`.
+  /// Throws an error with the code `typeMismatch`, unless the type of the field accepts null.
   case fail
-  /// Uses the field's default.
+  /// Uses the field's default. An optional field without a default becomes nil.
   case useDefault
   /// Uses this value, decoded as if it were JSON.
   case value(ArchiveValue)

@@ -1,6 +1,6 @@
 extension MergePolicy {
-  /// The algebraic laws that a policy satisfies, for a single value and an unchanging base. Two arrays count as equal
-  /// if they have the same elements in any order.
+  /// The algebraic laws that a merge policy satisfies. The laws are stated for a single value and a base that does not change. Arrays are
+  /// compared without regard to the order of their elements.
   public struct Claims: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 
@@ -12,7 +12,7 @@ extension MergePolicy {
     public static let associative = Claims(rawValue: 2)
     /// Merging the same server value a second time changes nothing.
     public static let idempotent = Claims(rawValue: 4)
-    /// If one side has the base's value, the result is the other side's value.
+    /// If one side still has the base's value, the result is the other side's value.
     public static let respectsBase = Claims(rawValue: 8)
   }
 

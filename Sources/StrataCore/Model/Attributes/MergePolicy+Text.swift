@@ -65,14 +65,14 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     return place.map { (String(text[..<$0]), String(text.unicodeScalars[$0...].dropFirst())) }
   }
 
-  /// The text forms of all policies that can be parsed, for messages.
+  /// The textual forms of all policies that can be parsed, for use in error messages.
   public static let names = [
     "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)", "byID(key+key)",
     "byID(key,keep|remove|removeUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
 
-  /// The policies without parameters, among which the parser searches for a policy's name.
+  /// The policies without parameters. The parser looks up the name of a policy in this list.
   private static let plain: [MergePolicy] = [
     .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .max, .min, .sumOfDeltas, .union, .addWins,
     .append, .lines,

@@ -34,12 +34,11 @@ public struct MergePolicy: Sendable {
 
   init(_ rule: Rule) { self.rule = rule }
 
-  // MARK: One side
+  // MARK: Choosing one side
 
-  /// The policy of a field that declares none. Without a base, the result is the server's value, even if it is null, as
-  /// in Mantle. With a base, nested models, objects and dictionaries are merged key by key. Arrays of models that
-  /// declare an identity are merged by that identity (``MergeRules/identity``). Any other value that both sides changed
-  /// is a conflict.
+  /// The default policy, for fields that declare no policy. Without a base, the result is the server's value, even if it is null, as in
+  /// Mantle. With a base, nested models, objects and dictionaries are merged key by key. Arrays of models that declare an identity are
+  /// merged by that identity (``MergeRules/identity``). Any other value that both sides changed is a conflict.
   public static var automatic: MergePolicy { MergePolicy(.automatic) }
 
   /// Every difference is a conflict, including differences inside nested models.
@@ -55,10 +54,10 @@ public struct MergePolicy: Sendable {
   /// The local value, even if only the server's value changed. Use this policy for values that the server does not own.
   public static var keepLocal: MergePolicy { MergePolicy(.keepLocal) }
 
-  /// The value of the side that was written last, according to the time in the sibling field `key`: a date, a number,
-  /// or text in ISO 8601. If the times are equal, the result is the greater value, because both sides must agree. A
-  /// side without a time loses. If neither side has a time, the difference is a conflict. The time field itself is
-  /// merged by ``max``, unless the field declares a different policy.
+  /// The value of the side that was written last, according to the time in the sibling field `key`: a date, a number, or text in ISO 8601.
+  /// If the times are equal, the greater value is used, so that both sides get the same result. A side without a time loses. If neither
+  /// side has a time, the difference is a conflict. The time field itself is merged by ``max``, unless the field declares a different
+  /// policy.
   public static func lastWriter(by key: String) -> MergePolicy { MergePolicy(.lastWriter(key: key)) }
 
   // MARK: Ordered values
@@ -70,22 +69,20 @@ public struct MergePolicy: Sendable {
   /// The smaller value, compared as in ``max``. Null and absent values are greater than all others.
   public static var min: MergePolicy { MergePolicy(.minimum) }
 
-  /// For numbers: the sum of both sides' changes, `local + server - base`. If both sides made the same change, it
-  /// counts twice. A missing number counts as 0. Without a base, the result is the server's number. A sum that does not
-  /// fit in 64 bits is a conflict.
+  /// For numbers: the sum of both sides' changes, `local + server - base`. If both sides made the same change, the change counts twice. A
+  /// missing number is treated as 0, but if both sides removed the number, it stays removed. Without a base, the result is the server's
+  /// number. A sum that does not fit in 64 bits is a conflict.
   public static var sumOfDeltas: MergePolicy { MergePolicy(.sumOfDeltas) }
 
   // MARK: Collections and text
 
-  /// For arrays and sets: the elements of both sides, ignoring the base (a grow-only set). An element that only one
-  /// side removed comes back. An absent or null value counts as empty. An array contains each element once, in the same
-  /// order as with ``addWins``.
+  /// For arrays and sets: the elements of both sides, ignoring the base (a grow-only set). An element that only one side removed comes
+  /// back. An absent or null value is treated as empty. A merged array contains each element once, in the same order as with ``addWins``.
   public static var union: MergePolicy { MergePolicy(.union) }
 
-  /// For arrays and sets: applies the additions and removals of both sides. An element that one side removed and the
-  /// other side added again is kept. Without a base, the result is the same as with ``union``. An array contains each
-  /// element once, in the base's order as changed by both sides. If both sides insert at the same position,
-  /// the server's elements come first.
+  /// For arrays and sets: applies the additions and removals of both sides. An element that one side removed and the other side added again
+  /// is kept. Without a base, the result is the same as with ``union``. A merged array contains each element once, in the order of the base
+  /// with both sides' changes applied. If both sides insert at the same position, the server's elements come first.
   public static var addWins: MergePolicy { MergePolicy(.addWins) }
 
   /// For arrays and texts that only grow at the end: the common part, then the server's additions, then the local
@@ -103,20 +100,21 @@ public struct MergePolicy: Sendable {
   /// Any other value is merged as with ``automatic``. An incoming JSON object may contain only some of the keys.
   public static var recursive: MergePolicy { MergePolicy(.recursive) }
 
-  /// For arrays and sets of models or objects: merges elements that have the same value under `key`, keeps the
-  /// insertions of both sides, and applies moves made by one side.
+  /// For arrays and sets of models or objects: merges elements that have the same value under `key`, keeps the insertions of both sides,
+  /// and applies moves made by one side.
   ///
   /// - Parameters:
   ///   - key: the key that identifies elements. Elements without this key are identified by their content.
-  ///   - unlisted: how elements that the source does not list are treated; by default as in ``MergeOptions/unlisted``.
+  ///   - unlisted: how the merge treats local elements that are missing from the server's value; by default as in
+  ///     ``MergeOptions/unlisted``.
   public static func byID(_ key: IdentityKey = "id", unlisted: Unlisted? = nil) -> MergePolicy {
     MergePolicy(.byID(key: key, unlisted: unlisted))
   }
 
-  // MARK: Own code
+  // MARK: Custom policies
 
-  /// Computes the value from the two sides, without the base. An argument of `nil` means that the value is absent. A
-  /// result of `nil` keeps the local value. Without a base, the closure is called even if both sides have the same
+  /// Computes the merged value from the local and the server's value, without the base. The closure receives `nil` for an absent value. If
+  /// the closure returns `nil`, the local value is kept. If the base is unknown, the closure is called even if both sides have the same
   /// value.
   public static func custom(
     _ merge: @escaping @Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?
@@ -124,11 +122,12 @@ public struct MergePolicy: Sendable {
     MergePolicy(.custom(merge))
   }
 
-  /// Computes the value from the base and both sides, if both sides changed the value. A result of `nil` is a conflict.
+  /// Computes the merged value from the base and both sides, if both sides changed the value. If the closure returns `nil`, the change is a
+  /// conflict.
   ///
   /// - Parameters:
   ///   - name: the name of the rule in reports.
-  ///   - resolve: computes the value. If the closure throws, the merge throws the same error and changes nothing.
+  ///   - resolve: computes the merged value. If the closure throws, the merge throws the same error and changes nothing.
   public static func resolving(
     _ name: String, _ resolve: @escaping @Sendable (MergePolicy.Sides) throws -> ArchiveValue?
   ) -> MergePolicy {
@@ -137,7 +136,7 @@ public struct MergePolicy: Sendable {
 
   // MARK: Composition
 
-  /// The same policy, except that a null or absent server value keeps the local value.
+  /// The same policy, except that the local value is kept if the server's value is null or absent.
   public var ifPresent: MergePolicy { MergePolicy(.ifPresent(self)) }
 
   /// The same policy, with a fallback that resolves conflicts in the value itself: `.lines.orElse(.serverWins)`.
@@ -145,31 +144,33 @@ public struct MergePolicy: Sendable {
   public func orElse(_ other: MergePolicy) -> MergePolicy { MergePolicy(.orElse(self, other)) }
 }
 
-/// How a merge treats local array elements with an identity, and local dictionary keys, that the source does not list.
+/// How a merge treats local array elements and dictionary keys that are missing from the server's value. Applies to arrays whose elements
+/// have an identity, and to dictionaries.
 public enum Unlisted: String, Sendable, Hashable, CaseIterable {
-  /// Keeps the unlisted elements and keys.
+  /// Keeps local elements and keys that are missing from the server's value.
   case keep
-  /// Removes the unlisted elements and keys, even if they were edited locally. Elements that were inserted locally
-  /// since the base are kept.
+  /// Removes local elements and keys that are missing from the server's value, even if they were edited locally. Elements that were
+  /// inserted locally since the base are kept.
   case remove
-  /// Removes the unlisted elements and keys unless they were edited locally since the base. Without a base, all of them
-  /// are removed.
+  /// Removes local elements and keys that are missing from the server's value, unless they were edited locally since the base. Without a
+  /// base, all of them are removed.
   case removeUnlessEdited
 }
 
 extension MergePolicy {
-  /// The input of a policy's closure: the base and the values of both sides. `nil` means that a value is absent.
+  /// The values passed to the closure of a custom policy: the base, the local value and the server's value. A value that is absent is
+  /// `nil`.
   public struct Sides: Sendable, Hashable {
-    /// The common ancestor of both sides.
+    /// The common ancestor of both sides; `nil` if the value was absent or the base is unknown.
     public var base: ArchiveValue?
     /// Whether the base is known. If false, ``base`` is `nil`.
     public var isBaseKnown: Bool
-    /// The program's own value.
+    /// The program's own value; `nil` if it is absent.
     public var local: ArchiveValue?
-    /// The incoming value.
+    /// The incoming value from the server; `nil` if it is absent.
     public var server: ArchiveValue?
 
-    /// Creates the input of a policy's closure. `nil` means that a value is absent.
+    /// Creates the values passed to the closure of a custom policy. A value that is absent is `nil`.
     ///
     /// - Parameter isBaseKnown: `false` if the base is unknown.
     public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {

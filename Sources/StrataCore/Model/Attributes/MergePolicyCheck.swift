@@ -33,12 +33,12 @@ enum MergePolicyCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// Returns the reason why a default policy cannot be used, with a suggested fix. Fields of different types use the
-  /// same default. Each basic policy in it therefore only has to fit one of these fields.
+  /// Returns the reason why a model's default policy cannot be used, with a suggested fix; `nil` if it can be used. Fields of different
+  /// types share the default, so it is enough if a policy from which the default is composed applies to one of these fields.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
-    // The default of a class is not checked, because subclasses may have fields that the policy fits.
+    // The default policy of a class is not checked, because subclasses may declare fields to which the policy applies.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }
@@ -124,8 +124,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// The type of a field as merging treats it. An optional is replaced by its wrapped type. An archivable type with a raw
-/// value is replaced by the type of the raw value.
+/// The type of a field, reduced to what matters for merge policies. An optional is replaced by its wrapped type. An archivable type with a
+/// raw value is replaced by the type of the raw value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape.Kind
@@ -170,7 +170,7 @@ private struct MergeKind: CustomStringConvertible {
     }
   }
 
-  /// The names of the policies that apply specifically to this kind of value, for messages.
+  /// The names of the policies that are made for this kind of value, for error messages; `nil` if there are none.
   var fitting: String? {
     switch shape {
     case .scalar(.string): "max, min, append, lines"
@@ -196,8 +196,8 @@ private struct MergeKind: CustomStringConvertible {
 }
 
 extension MergePolicy {
-  /// The basic policies from which ``ifPresent`` and ``orElse(_:)`` have composed this policy; for any other policy,
-  /// the policy itself.
+  /// The policies from which this policy was composed with ``ifPresent`` and ``orElse(_:)``. For a policy that is not composed, the array
+  /// contains only the policy itself.
   fileprivate var parts: [MergePolicy] {
     switch rule {
     case .ifPresent(let policy): policy.parts

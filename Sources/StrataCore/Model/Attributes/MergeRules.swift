@@ -1,4 +1,4 @@
-/// A model that declares how its objects are merged, wherever they occur.
+/// A model that declares how its objects are merged, wherever they occur in the merged data.
 ///
 ///     extension Issue: Mergeable {
 ///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
@@ -12,16 +12,16 @@ public protocol Mergeable: VersionedModel {
 public struct MergeRules: Sendable {
   /// The default policy, for fields that do not declare a policy.
   public let policy: MergePolicy
-  /// The key, or combination of keys, that identifies a model. Arrays of models are merged by this identity.
+  /// The key, or combination of keys, that identifies an object of the model. Arrays of such objects are merged by this identity.
   public let identity: IdentityKey?
 
-  /// Creates merge rules. The first use of the model throws an error with the code `invalidSchema` if no field can use the
-  /// default policy, or if the model does not declare a key of the identity. In a class, only the identity is checked,
-  /// because subclasses may have additional fields.
+  /// Creates merge rules. The first use of the model throws an error with the code `invalidSchema` if no field can use the default policy,
+  /// or if the model does not declare a key of the identity. In a class, only the identity is checked, because subclasses may have
+  /// additional fields.
   ///
   /// - Parameters:
   ///   - policy: the default policy, for fields that do not declare a policy.
-  ///   - identity: the key, or combination of keys, that identifies a model; `nil` for `id`, if the model has such a field.
+  ///   - identity: the key, or combination of keys, that identifies an object; `nil` for `id`, if the model has such a field.
   public init(default policy: MergePolicy = .automatic, identity: IdentityKey? = nil) {
     self.policy = policy
     self.identity = identity
