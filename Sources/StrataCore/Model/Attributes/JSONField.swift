@@ -51,7 +51,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// The field is stored at the given path in the model's JSON object.
   public static func path(_ path: ValuePath) -> JSONField { JSONField(.path(path)) }
 
-  /// The field is read from the first of the paths that exists in the JSON, even if the value at this path is null. The field is always
+  /// The field is read from the first path in the list that exists in the JSON, even if the value at this path is null. The field is always
   /// written to the first path in the list.
   public static func firstOf(_ paths: ValuePath...) -> JSONField { JSONField(.firstOf(paths)) }
 

@@ -232,8 +232,8 @@ extension ArchiveReader {
     return try ValueCoding.decode(T.self, from: value, in: context)
   }
 
-  /// Reads a field again from its start after reading it as its own type has failed, and returns the complete untyped
-  /// value. Returns `nil` if the field has no untyped value, because it was decoded in advance.
+  /// Reads a field again as an untyped value, after decoding it as its own type has failed. Returns `nil` if the field was decoded in
+  /// advance, because no untyped value exists then.
   @usableFromInline
   @inline(never)
   mutating func wholeValue(_ place: Int, from start: ReadingPlace) throws -> ArchiveValue? {
@@ -252,7 +252,7 @@ extension ArchiveReader {
     try TypeShape.withoutUnknownCases(value, type) { try ValueCoding.check($1, as: $0, in: context) }
   }
 
-  // This method is mutating, because the compiler would copy the whole reader for a call of a nonmutating method.
+  // Mutating, although it changes nothing, because the compiler would copy the whole reader to call a nonmutating method.
   @usableFromInline
   mutating func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 

@@ -130,7 +130,7 @@ extension ArchiveReader {
   /// Reads the values of a record whose head has already been read.
   package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
-    // The bytes contain the keys only once, but each decoded record has them. The keys are therefore charged to the
+    // The archive contains the keys only once, but each decoded record has them. The size of the keys is therefore charged to the work
     // budget for each record.
     try context.budget.spend(bytes: shape.keyBytes)
     var values: [ArchiveValue] = []

@@ -72,7 +72,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads a map after its initial byte. The result is an object if all keys are strings, and a map otherwise.
+  /// Reads a map whose initial byte has already been read. The result is an object if all keys are strings, and a map otherwise.
   private mutating func readMap(_ initial: UInt8) throws -> ArchiveValue {
     var map = try beginMap(initial)
     defer { endMap(map) }
@@ -97,7 +97,7 @@ extension ArchiveReader {
     let count: Int
     /// The number of keys of the map that have been read so far.
     fileprivate(set) var passed = 0
-    /// The first key of the map that is not a string, once it has been read.
+    /// The first key of the map that is not a string; `.null` until such a key has been read.
     fileprivate var otherKey = ArchiveValue.null
     fileprivate var hasCollections = false
     fileprivate var order = AscendingScalars()
@@ -161,10 +161,10 @@ extension ArchiveReader {
     map.passed &+= 1
   }
 
-  /// Reads the rest of a map as pairs. The first pair is the first key that is not a string, which has already been
-  /// read, with its value.
+  /// Reads the rest of a map after its first key that is not a string, and returns the whole map as pairs. This key has already been read,
+  /// but not its value.
   ///
-  /// - Parameter entries: the entries of the map before this key.
+  /// - Parameter entries: the entries of the map before this key, all with string keys.
   mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
     var pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) }
     pairs.append(ArchiveValue.MapEntry(key: map.otherKey, value: try readValue()))
@@ -444,7 +444,7 @@ extension ArchiveReader {
 }
 
 extension Date {
-  /// Creates a date from the seconds since 1970 that a date with tag 1 contains.
+  /// Creates a date from a number of seconds since 1970, as stored in a date with CBOR tag 1.
   fileprivate init(since1970 seconds: Double) {
     self.init(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
   }

@@ -2,9 +2,8 @@ package import Foundation
 
 /// Reads the fields of a model. A reader is the argument of a model's `init(fields:)`.
 ///
-/// If an archive has the model's current shape, the reader reads the fields from consecutive bytes of the CBOR body.
-/// Otherwise the reader looks up each field in an upgraded record or in a JSON object. The code of a model is the same
-/// in all cases.
+/// If an archive was written with the model's current fields, the reader reads them from consecutive bytes of the CBOR body. Otherwise the
+/// reader looks up each field in an upgraded record or in a JSON object. The code of a model is the same in all cases.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int
@@ -15,15 +14,13 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var values: FieldValues?
   /// The tokens of the JSON document whose text is in `bytes`; empty for a reader of an archive.
   let jsonTokens: JSONTokens
-  /// For each field of the schema, the index of the token of its value in `jsonTokens`.
+  /// For each field of the schema, the index in `jsonTokens` of the token for the field's value.
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  // Data used only by graphs is stored in the context, because a larger reader would slow down decoding of every
-  // archive.
-  /// Whether the fields belong to an object in a graph. Fields of such objects may have to wait for other objects to be
-  /// decoded.
+  // Data that only graphs need is stored in the context. A larger reader would slow down the decoding of every archive.
+  /// Whether the reader is reading an object of a graph. The object's fields may refer to objects that have not been decoded yet.
   @usableFromInline package var isObjectFrame = false
   /// The index in the schema of the first field of the superclass being read; 0 if no superclass is being read. It is
   /// added to the field indices that the superclass uses.
@@ -63,7 +60,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @_lifetime(copy element)
   init(json element: JSONElement, places: [Int], context: DecodingContext) {
     bytes = element.bytes
-    // Set to the end, because functions for CBOR bytes must fail instead of reading the JSON text.
+    // The position is set to the end, so that functions for CBOR bytes fail instead of reading the JSON text.
     position = element.bytes.byteCount
     jsonTokens = element.tokens
     jsonPlaces = places
@@ -77,7 +74,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var countLimit: Int { context.limits.count }
   package var lengthLimit: Int { context.limits.stringLength }
 
-  // MARK: Places
+  // MARK: Position
 
   /// The current position in the bytes, together with the state that is needed to return to it with ``goBack(to:)``.
   @usableFromInline var here: ReadingPlace {
@@ -88,8 +85,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   /// Returns to an earlier position to read the value at that position again.
   mutating func goBack(to place: ReadingPlace) {
     (position, depth) = (place.position, place.depth)
-    // Forgets the strings and objects that were read after this position, because they get their numbers when they are
-    // read again.
+    // Removes the strings and objects that were read after this position. Reading them again assigns their numbers again.
     strings.removeAll(from: place.stringCount)
     context.graph.sharedCount = place.sharedCount
   }
@@ -128,7 +124,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return T(bigEndian: value)
   }
 
-  // This function is static, because the callers of a method would copy the whole reader.
+  // Static, because callers of an instance method would copy the whole reader.
   @inline(never)
   private static func endOfBytes(at position: Int) -> ArchiveError {
     ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
@@ -278,8 +274,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       position &+= 2
       return try readReferenceNumber()
     }
-    // In addition to the usual encoding, references to content outside a row and tags in more bytes than necessary are
-    // accepted.
+    // Also accepts a tag that is encoded in more bytes than necessary and, in a row, a reference to content stored outside the row.
     let start = position
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.tag else {
@@ -340,9 +335,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try readCount(byte)
   }
 
-  /// Reads the element count of a collection. Throws if the count exceeds the limit. Because each element takes at
-  /// least one byte, also throws if the count exceeds the number of remaining bytes. The elements are charged to the
-  /// budget before they are read.
+  /// Reads the element count of a collection, and charges the elements to the work budget. Throws if the count exceeds the limit, or if the
+  /// remaining bytes cannot contain this number of elements.
   package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
@@ -368,8 +362,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   package mutating func leave() { depth &-= 1 }
 
-  /// Returns the error for a next value whose kind is not the expected one. Reads the head of the value to determine
-  /// its kind.
+  /// Returns the error to throw if the next value is not of the expected kind. Reads the head of the value to determine its actual kind.
   package mutating func mismatch(_ expected: String) throws -> ArchiveError {
     let start = position
     let found = try readKind()
@@ -377,8 +370,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A position in the bytes of a reader, with the reader's state at this position, which is needed to read the same
-/// bytes again.
+/// A position in the bytes of a reader, with the state that the reader needs to read again from this position.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

@@ -17,13 +17,14 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes a field that archives do not contain. The field is written only for a merge.
+  /// Writes a field that is excluded from archives. The field is skipped unless the writer includes excluded fields, as for merges and
+  /// JSON.
   @inlinable
   public mutating func excludedField<T: Archivable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Writes an excluded field of a `Codable` type. The field is written only for a merge.
+  /// Writes an excluded field of a `Codable` type. The field is skipped unless the writer includes excluded fields, as for merges and JSON.
   @_disfavoredOverload
   public mutating func excludedField<T: Encodable>(_ place: Int, _ value: T) throws {
     if writesExcludedFields { try field(place, value) }

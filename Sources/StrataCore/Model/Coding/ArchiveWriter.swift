@@ -12,10 +12,10 @@ public struct ArchiveWriter: ~Copyable {
   /// Whether repeated strings are written as references. False for a row, because a reference depends on all preceding strings of the row
   /// and saves no space after compression.
   private var refersToStrings: Bool
-  /// The first schema of which a record was written. Known schemas are found by identity, which is faster than finding a shape by its
-  /// content.
+  /// The first schema for which a record was written. Schemas are looked up by identity, which is faster than looking up record shapes by
+  /// their keys.
   private var firstSchema: KnownSchema?
-  /// All other schemas of which a record was written, in the order of their first records.
+  /// All other schemas for which a record was written, in the order of their first records.
   private var schemas: [KnownSchema] = []
   private var numbers = ShapeNumbers()
   /// The record shapes that have been defined so far, with the numbers under which records refer to them.
@@ -25,8 +25,8 @@ public struct ArchiveWriter: ~Copyable {
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
   /// The version floors (oldest allowed reader and writer) of the records written so far.
   private(set) var floors = StampFloors()
-  /// The version floors that the header of a stream already contains, and that cannot change while models are written; `nil` if the header
-  /// is written after the body.
+  /// The version floors (oldest allowed reader and writer) in the header of a stream. The header is written before the models, so the
+  /// floors cannot change later. `nil` if the header is written after the body.
   package var knownFloors: StampFloors?
   var depth = 0
   /// A check for the class of each object written in place; `nil` if classes are not checked. The arguments are the
@@ -42,10 +42,10 @@ public struct ArchiveWriter: ~Copyable {
   private var openValues = 0
   /// A cache of the sorted elements of the sets and maps inside the set or map being written; `nil` outside sets and maps.
   var orders: CanonicalOrders?
-  /// The offset in `buffer` of the element count of an open array. The count is filled in when the array ends.
+  /// The offset in `buffer` of the element count of the array being written. The count is filled in when the array ends.
   var countPlace = 0
   package let depthLimit: Int
-  /// Whether fields that are excluded from archives are also written, as merges require.
+  /// Whether fields that are excluded from archives are also written, as merges and JSON require.
   package let includesExcluded: Bool
   package var failedField = -1
   package let limits: ArchiveLimits
@@ -66,8 +66,8 @@ public struct ArchiveWriter: ~Copyable {
   var bytesInPlace = 0
   /// Additional subclasses whose instances may occur where a superclass is declared.
   package var subclasses: [any VersionedModel.Type] = []
-  /// The classes found for the most recent root type. The cache saves the search for each further model of a stream, which has a graph of
-  /// its own.
+  /// The classes that graphs with the most recent root type can contain. Each model of a stream has its own graph, so the result of the
+  /// search is cached.
   var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
   /// The number of objects in all graphs that have been written to the body. The next graph numbers its objects from here.
   package var sharedCount = 0
@@ -76,8 +76,8 @@ public struct ArchiveWriter: ~Copyable {
   package var graphObjects: (first: Int, count: Int, written: Int)?
   /// The record shapes and long strings stored outside a row's bytes; `nil` for an archive.
   package var row: RowParts?
-  /// The maximum size, in bytes, of strings and data that are written to the body. In a row, longer ones are stored outside the row's
-  /// bytes.
+  /// The maximum size, in bytes, of strings and data that are written to the body. In a row, longer strings and data are stored outside the
+  /// row's bytes.
   private var longestInPlace = Int.max
   /// Whether sets and maps are written in their given order, without sorting. Used for untyped values that were read from an archive or a
   /// row, because their bytes must stay the same.
@@ -334,11 +334,11 @@ public struct ArchiveWriter: ~Copyable {
   /// Leaves the nested level that the last call to ``enter()`` entered.
   public mutating func leave() { depth &-= 1 }
 
-  /// Begins a value that contains other values, to limit the output for repeated parts. Each call must be balanced by a call to
-  /// ``endValue()``.
+  /// Begins a container, and checks the size of the output. If a container repeats shared parts many times, its output could be enormous.
+  /// Each call must be balanced by a call to ``endValue()``.
   ///
-  /// - Parameter value: the value; `nil` if a `Codable` type encoded it. Such a value is not checked for repeated parts, because the type
-  ///   encodes each repetition itself.
+  /// - Parameter value: the container; `nil` if a `Codable` type encoded it. Such a container is not checked for repeated parts, because
+  ///   the type encodes each repetition itself.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
   mutating func begin(_ value: ArchiveValue?) throws {
     if openValues == 0 {
@@ -349,13 +349,13 @@ public struct ArchiveWriter: ~Copyable {
     try output.check(buffer.count, of: outermost)
   }
 
-  /// Ends a value begun with ``begin(_:)``.
+  /// Ends a container begun with ``begin(_:)``.
   mutating func endValue() {
     openValues &-= 1
     if openValues == 0 { outermost = nil }
   }
 
-  /// Sets the number of open values to 0 after an error, when the output has been discarded.
+  /// Sets the number of open containers to 0 after an error, when the output has been discarded.
   mutating func closeValues() { openValues = 0 }
 
   /// Checks that a reader with the same limits can read the output.
@@ -363,16 +363,16 @@ public struct ArchiveWriter: ~Copyable {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the output exceeds a limit.
   package borrowing func checkLimits() throws(ArchiveError) { try counts.check(bodySize: buffer.count) }
 
-  /// Checks that a reader with the same limits can read the body on its own, without a file around it. Throws otherwise.
+  /// Throws if a reader with the same limits could not read the body on its own, outside an archive file.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
-  /// Checks that a reader with the same limits can read a row, including the data that is stored outside the row's bytes. Throws otherwise.
+  /// Throws if a reader with the same limits could not read the row, including the data that is stored outside the row's bytes.
   package borrowing func checkRowLimits() throws(ArchiveError) {
     try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
   }
 
-  /// The smallest size, in bytes, that a file with this body must have. The limits of a reader grow with the file size, and a smaller file
-  /// would exceed them.
+  /// The minimum size, in bytes, of a file with this body. The work that a reader allows grows with the file size, so readers would reject
+  /// a smaller file.
   var leastFileSize: Int { counts.leastFileSize }
 
   // MARK: Records
@@ -470,7 +470,8 @@ public struct ArchiveWriter: ~Copyable {
     return number < 255 ? number : nil
   }
 
-  /// Returns the strings that this body contains, with positions relative to the offset `start`, and the counts of the body.
+  /// Returns an index of the strings in this body, with positions relative to the offset `start`, and the numbers of values and bytes in
+  /// the body.
   borrowing func counted(from start: Int) -> (strings: StringIndex.Contents, counts: ReadingCounts) {
     (strings.contents(from: start), counts)
   }
@@ -495,7 +496,7 @@ public struct ArchiveWriter: ~Copyable {
     let number: Int
     /// The number of values in each record of the schema.
     let count: Int
-    /// The total size of the keys in bytes, which a reader charges to its budget again for each record.
+    /// The total size of the keys in bytes. A reader charges this size to its work budget for each record.
     let keyBytes: Int
   }
 }

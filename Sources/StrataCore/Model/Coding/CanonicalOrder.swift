@@ -1,6 +1,7 @@
-/// The canonical order of set elements and map keys: by the bytes of their separate encodings (RFC 8949 §4.2.1).
+/// The canonical order of set elements and map keys. Each element or key is encoded separately, and the encoded bytes are compared (RFC
+/// 8949 §4.2.1).
 package enum CanonicalOrder {
-  /// Returns the elements in canonical order. The closure encodes the part of an element by which the elements are sorted.
+  /// Returns the elements in canonical order. The closure encodes the part of an element that determines the order.
   package static func sorted<T>(
     _ elements: some Collection<T>, by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
@@ -43,8 +44,8 @@ package enum CanonicalOrder {
   ///   - objects: how the writer of the whole collection writes objects. For sorting, objects are written as their content, two levels
   ///     deep.
   ///   - inPlace: the objects that the writer of the collection is writing in place.
-  ///   - graph: the state of the untyped graph that contains the collection, whose objects are sorted by number; `nil` outside such a
-  ///     graph.
+  ///   - graph: the state of the untyped graph that contains the collection; `nil` outside such a graph. The graph's objects are sorted by
+  ///     number.
   static func encoded<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, inPlace: ObjectsInPlace? = nil,
     of graph: (first: Int, count: Int, written: Int)? = nil, in orders: CanonicalOrders? = nil,
@@ -53,8 +54,8 @@ package enum CanonicalOrder {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     switch objects {
     case nil: break
-    // If this set is nested in an element of an outer set, the number of remaining levels must not be reset. Objects may refer back to the
-    // outer set, and sorting would never end.
+    // In a set nested in an element of another set, the number of remaining levels is not reset. Otherwise sorting would never end if an
+    // object refers back to the outer set.
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
     }

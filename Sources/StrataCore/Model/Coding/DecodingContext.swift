@@ -7,12 +7,11 @@ public final class DecodingContext {
   package let limits: ArchiveLimits
   /// The remaining work budget, shared by all readers of the file.
   package let budget: WorkBudget
-  /// Whether records contain excluded fields, as merges require.
+  /// Whether the records being read contain excluded fields, as they do in merges.
   package let includesExcluded: Bool
   /// The format of the input. In JSON, for example, dates, URLs and data are strings.
   package let source: DecodingSource
-  /// Whether each record must have all keys of its version, because an encoder wrote it. False if records can lack
-  /// keys.
+  /// Whether each record must have all keys of its version, because an encoder wrote the record. False if records can lack keys.
   @exclusivity(unchecked) package var readsCompleteRecords = false
   /// How decoded models are finished: whether hooks and validation rules run, and how failures are reported.
   let finishing: Finishing
@@ -69,7 +68,7 @@ public final class DecodingContext {
     self.finishing = finishing
   }
 
-  /// A new context for decoding a model on trial, to find out whether it can be decoded. A failure does not affect this
+  /// A new context for decoding a model on trial, to find out whether it can be decoded. A failure on trial does not affect the original
   /// context.
   var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
 
@@ -84,12 +83,13 @@ public final class DecodingContext {
     return context
   }
 
-  /// Clears the cache of shared values before the next body, because a stream can have any number of bodies.
+  /// Clears the cache of shared values before the next body. A stream can have any number of bodies, and the cache would otherwise keep
+  /// growing.
   func forgetShared() {
     if let ownCaches, !ownCaches.shared.isEmpty { ownCaches.shared.removeAll(keepingCapacity: true) }
   }
 
-  /// Returns an integer as a value. Equal integers of more than 64 bits share memory.
+  /// Converts an integer to an ``ArchiveValue``. Equal integers of more than 64 bits share memory.
   func shared(_ integer: WideInteger) throws -> ArchiveValue {
     let value = ArchiveValue(integer)
     guard case .wideInteger = value else { return value }
@@ -99,7 +99,7 @@ public final class DecodingContext {
     }
   }
 
-  /// Returns a UUID as a value. Equal UUIDs share memory.
+  /// Converts a UUID to an ``ArchiveValue``. Equal UUIDs share memory.
   func shared(_ uuid: UUID) -> ArchiveValue { shared(.uuid(uuid)) { .uuid(uuid) } }
 
   /// Returns the URL for a text, and calls the closure only if no equal text has been parsed before.
@@ -152,12 +152,12 @@ public final class DecodingContext {
   /// updates, which are written by hand.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 
-  /// Returns, for each field of a schema, its index in records of the given shape; -1 if the records lack the field.
-  /// The result is cached for further records.
+  /// Returns, for each field of a schema, its index in records of the given shape; -1 if the records lack the field. The result is cached
+  /// for further records.
   ///
-  /// - Parameter age: whether the records have an older version than the model, or the same one. If the version is older,
-  ///   the keys that no field uses and the fields that get their defaults are added to the report. If the version is the
-  ///   same, an archive should have no key that the model does not know, so the report also lists the type.
+  /// - Parameter age: the version of the records, compared with the version of the model. For older records, the report lists the keys that
+  ///   no field uses and the fields that get their defaults. Records of the same version should have no undeclared keys, so the report
+  ///   lists such keys together with the type.
   package func places(of schema: ModelSchema, in shape: RecordShape, age: RecordAge) -> [Int] {
     let caches = caches
     if let known = caches.placements.firstIndex(where: { $0.shape === shape && $0.schema === schema }) {
@@ -174,7 +174,7 @@ public final class DecodingContext {
       for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
         report.addUnusedKey(key, typeName: schema.name)
       }
-    // A hook can read any key.
+    // A model with a hook is not checked, because the hook can read any key.
     case .same where readsCompleteRecords && !schema.keepsUnknownFields && schema.hook == nil:
       for key in shape.keys where !schema.takenKeys.contains(ExactKey(key)) {
         report.addUnusedKey(key, typeName: schema.name)
@@ -187,11 +187,11 @@ public final class DecodingContext {
     return places
   }
 
-  /// Adds the associated values that a case of an enum does not declare to the report, as keys such as `train.number`.
+  /// Reports the associated values that an enum case does not declare, as keys such as `train.number`.
   func reportLabels(of payload: ArchiveObject, _ info: ModelSchema.CaseInfo, _ schema: ModelSchema, age: RecordAge) {
     guard readsCompleteRecords, age != .newer else { return }
     for entry in payload.entries where !info.takes(entry.key) {
-      // Each key is reported once, so that hostile data cannot repeat the search in the report.
+      // Each key is added to the report only once, so that hostile data cannot cause many slow searches of the report.
       guard caches.reportedLabels.count < 1000,
         caches.reportedLabels.insert("\(schema.name).\(info.name).\(entry.key)").inserted
       else { continue }
@@ -205,7 +205,7 @@ public final class DecodingContext {
 package enum RecordAge {
   case older, same, newer
 
-  /// A record also counts as older if a superclass has a newer version than the record has for it.
+  /// A record is also older if it was written with an older version of one of the model's superclasses.
   init(_ record: ModelRecord, of schema: ModelSchema) {
     let version = record.modelVersion ?? 0
     let isOlder =
@@ -228,14 +228,14 @@ final class DecodingCaches {
   let digests: ValueDigests
   /// A cache of large integers, UUIDs and URLs. Equal values in a body share memory.
   @exclusivity(unchecked) var shared: [SharedKey: ArchiveValue] = [:]
-  /// The classes found for the most recent root type. The cache saves the search for each further model of a stream,
-  /// which has a graph of its own.
+  /// The classes that graphs with the most recent root type can contain, by type name. Each model of a stream has its own graph, so the
+  /// result of the search is cached.
   @exclusivity(unchecked) var objectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
   @exclusivity(unchecked) var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
-  /// For each schema and the shape of records from which it was read: the index of each field's value in such records.
+  /// For each combination of a schema and a record shape: the index of each field's value in records of this shape.
   @exclusivity(unchecked) var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
   @exclusivity(unchecked) var urls: [(text: String, url: URL)?] = []
-  /// The associated values that the report lists because their cases do not declare them.
+  /// The keys of the undeclared associated values that have already been added to the report.
   var reportedLabels: Set<String> = []
 
   init(_ budget: WorkBudget) { digests = ValueDigests(budget) }
@@ -280,20 +280,20 @@ public struct DecodingReport: Sendable, Hashable {
   public struct Upgrade: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
-    /// The version that wrote the objects.
+    /// The version of the model that wrote the objects.
     public let fromVersion: Int
     /// The version to which the objects were upgraded.
     public let toVersion: Int
-    /// The number of objects.
+    /// The number of objects that were upgraded.
     public var count: Int
   }
 
   /// The upgrades in the order in which they occurred.
   public private(set) var upgrades: [Upgrade] = []
-  /// Types whose objects had no model version. Such objects count as version 0.
+  /// Types whose objects had no model version. Such objects are treated as version 0.
   public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
-  /// A key of a type.
+  /// A key in the records of a type.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
     /// The registered name of the type.
     public let typeName: String
@@ -325,9 +325,9 @@ public struct DecodingReport: Sendable, Hashable {
   public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
   /// Operations of migration steps that had nothing to change, such as `Person 1 → 2: rename fullName to name`.
   public var idleOperations: [String] { details.first?.idleOperations ?? [] }
-  /// Types that have their current version in the archive, but different fields. For the root, the fields can also be in a
-  /// different order. For a nested type, the archive has a key that no field reads. The most likely reason is that the
-  /// version was not raised.
+  /// Types whose records have the current version but different fields. The most likely reason is that the fields were changed without
+  /// raising the version. The root type is also listed if its fields are only in a different order. A nested type is listed if its records
+  /// have a key that no field reads.
   public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
 
   /// Creates an empty report, to be passed to a decoder.

@@ -8,7 +8,7 @@ public enum DecodingSource: String, Sendable, Hashable {
   case json
   /// A dictionary of field values.
   case dictionary
-  /// A merge, which combines the values of the target and the source.
+  /// A merge, which combines local values with the server's values.
   case merge
   /// A copy of a model with some of its values changed.
   case update

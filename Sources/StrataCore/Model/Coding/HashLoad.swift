@@ -13,7 +13,7 @@ struct HashLoad<T: Hashable> {
   private var hashes: [Int] = []
   private var nextCheck = Self.smallest
   private var counted = 0
-  /// The cost of comparing two elements: the largest number of steps that any element so far requires.
+  /// The number of steps needed to compare two elements: the maximum over all elements so far.
   private var weight = 1
 
   init(_ budget: WorkBudget) {

@@ -1,14 +1,12 @@
 /// The encoded record definition of a schema, as it appears at the start of a body. Created once for each type.
 ///
-/// Most bodies begin with this definition. A writer therefore copies the bytes, and a reader that recognizes the bytes
-/// does not parse them. In a later definition of a body, each key has the same bytes or is a reference to an earlier
-/// string.
+/// Most bodies begin with this definition. A writer therefore copies the bytes, and a reader that recognizes the bytes does not parse them.
+/// If the definition occurs later in a body, each key is written with the same bytes or as a reference to an earlier string.
 package final class LeadingDefinition: Sendable {
   let shape: RecordShape
-  /// The encoded definition, from the tag of the record to the end of the mark.
+  /// The encoded definition, from the tag of the record to the end of the mark (type name and version).
   private let bytes: [UInt8]
-  /// The offset in `bytes` of the low byte of the definition's number, which is different in a later definition of the
-  /// same shape.
+  /// The offset in `bytes` of the low byte of the definition's number. The number differs if the definition is not the first in its body.
   let numberPlace: Int
   /// The offsets in `bytes` at which the keys, and the mark (type name and version) after them, end. The first key begins at ``keysStart``.
   let ends: [Int]
@@ -21,11 +19,11 @@ package final class LeadingDefinition: Sendable {
   let strings: StringIndex.Contents
   /// The numbers of values and bytes that a reader of the definition compares with its limits.
   let counts: ReadingCounts
-  /// The list of definitions that a reader has after it has read this definition as the first in a body.
+  /// The reader's list of definitions after it has read this definition as the first in a body.
   let definitions: [ArchiveReader.Definition]
 
-  /// Encodes the definition of a shape. Returns `nil` if a writer rejects the shape, or if the mark is equal to one of
-  /// the keys.
+  /// Encodes the definition of a shape. Returns `nil` if a writer rejects the shape, or if the mark (type name and version) is equal to one
+  /// of the keys.
   init?(of shape: RecordShape, readBy schema: ObjectIdentifier) {
     var writer = ArchiveWriter(minimumCapacity: 256)
     let start = writer.buffer.count
@@ -45,7 +43,8 @@ package final class LeadingDefinition: Sendable {
     }
     (self.ends, self.numbered) = (ends, numbered)
     definitions = [ArchiveReader.Definition(number: 0, shape: shape, matching: schema)]
-    // If the mark equals a key, it was written as a reference, and the bytes are shorter than the texts. The offsets would then be wrong.
+    // If the mark (type name and version) equals a key, it was written as a reference, and the bytes are shorter than the texts. The
+    // offsets would then be wrong.
     guard ends.last == bytes.count else { return nil }
   }
 
@@ -113,7 +112,7 @@ extension ArchiveReader {
     return true
   }
 
-  /// Charges a skipped definition to the budget, as if the definition had been read.
+  /// Charges a skipped definition to the work budget, as if the definition had been parsed.
   private mutating func passed(_ known: LeadingDefinition, numbered: Int) throws {
     let keyCount = known.shape.keys.count
     try context.budget.spend(values: 2 &* keyCount &+ 5 &+ WorkBudget.values(ofDefinition: keyCount))

@@ -5,7 +5,7 @@ package struct NumberedStrings {
   /// The number of strings in a body without references; -1 in a body with references. Strings are stored only in a body
   /// with references.
   private var countAlone = -1
-  /// The last text in a body without references. If the next text is equal, it shares the memory of this text.
+  /// The last text in a body without references. If the next text is equal, both share the same memory.
   private var lastAlone = ""
   private var texts: [String] = []
   private var others: Others?
@@ -20,8 +20,9 @@ package struct NumberedStrings {
 
   init() {}
 
-  /// - Parameter areReferred: whether the body may contain references to the strings. If false, the strings are only
-  ///   counted.
+  /// Creates the list of strings for a new body.
+  ///
+  /// - Parameter areReferred: whether the body may contain references to the strings. If false, the strings are only counted.
   init(areReferred: Bool) { countAlone = areReferred ? -1 : 0 }
 
   /// Whether the strings are kept, because the body may contain references to them.
@@ -71,7 +72,7 @@ package struct NumberedStrings {
     texts.append("")
   }
 
-  /// Assigns the numbers from 0 to the texts at the start of a body.
+  /// Numbers the texts at the start of a body, beginning with 0.
   mutating func begin(with first: [String]) {
     if isKept { texts = first } else { countAlone = first.count }
   }

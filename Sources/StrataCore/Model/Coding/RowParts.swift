@@ -38,7 +38,7 @@ package struct RowParts: Sendable {
 
 /// The long strings and data stored outside the row being read.
 package struct RowContents: Sendable {
-  /// The contents by their SHA-256 digest.
+  /// The strings and data, by their SHA-256 digest.
   package let all: [[UInt8]: Data]
 
   package init(_ contents: [[UInt8]: Data]) { all = contents }
@@ -64,8 +64,8 @@ extension ArchiveReader {
 
   /// Reads a reference to content outside the row, whose tag has already been read.
   ///
-  /// - Returns: the reference number of the content, which is added to the strings of the row. The caller charges the
-  ///   bytes of the content to the budget, as for a string reference.
+  /// - Returns: the reference number of the content, which is added to the strings of the row. The caller charges the bytes of the content
+  ///   to the work budget, as for a string reference.
   mutating func readContent(at start: Int) throws -> Int {
     let initial = try readByte()
     guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {
