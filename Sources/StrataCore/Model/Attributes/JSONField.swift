@@ -166,7 +166,7 @@ public enum JSONNullPolicy: Sendable, Hashable {
   case fail
   /// Uses the field's default. An optional field without a default becomes nil.
   case useDefault
-  /// Uses this value, decoded as if it were JSON.
+  /// Uses the associated value instead of null, decoded as if it were JSON.
   case value(ArchiveValue)
 }
 

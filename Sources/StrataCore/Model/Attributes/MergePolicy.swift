@@ -1,22 +1,20 @@
 /// The rule for merging a value that both sides changed in different ways.
 ///
-/// A policy compares up to three values: *base*, the common ancestor of both sides, *local*, the program's own value,
-/// and *server*, the incoming value. If the base is known and only one side changed, the result is that side's value
-/// with every policy except ``keepLocal``, ``union`` and ``ifPresent``. If both sides have the same value, that value
-/// is the result with every policy except ``sumOfDeltas``. Without a base, every difference counts as a change on both
-/// sides.
+/// A policy compares up to three values: *base*, the common ancestor of both sides, *local*, the program's own value, and *server*, the
+/// incoming value. If the base is known and only one side changed, the result is that side's value with every policy except ``keepLocal``,
+/// ``union`` and ``ifPresent``. If both sides have the same value, that value is the result with every policy except ``sumOfDeltas``.
+/// Without a base, every difference is treated as a change on both sides.
 ///
-/// A policy can be declared for a field or a type, or given for a path in a single merge call. ``ifPresent`` and
-/// ``orElse(_:)`` create new policies from existing ones. Reports and the command line use the ``description`` of a
-/// policy. ``claims`` lists the laws that each policy satisfies.
+/// A policy can be declared for a field or a type, or given for a path in a single merge call. ``ifPresent`` and ``orElse(_:)`` create new
+/// policies from existing ones. Reports and the command line use the ``description`` of a policy. ``claims`` lists the laws that each
+/// policy satisfies.
 ///
-/// Declaring a policy that cannot apply to the field's type, such as ``lines`` for a number, is a mistake: the first
-/// encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type
-/// ``ArchiveValue``, and of types with their own coding, may have any policy. Policies that are passed to a merge call
-/// are not checked.
+/// Declaring a policy that cannot apply to the field's type, such as ``lines`` for a number, is a mistake: the first encoding, decoding or
+/// merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type ``ArchiveValue``, and of types with their
+/// own coding, may have any policy. Policies that are passed to a merge call are not checked.
 ///
-/// The names follow the literature: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
-/// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
+/// The names follow the literature: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in Shapiro et al., "A
+/// comprehensive study of convergent and commutative replicated data types", 2011.
 public struct MergePolicy: Sendable {
   indirect enum Rule: Sendable {
     case automatic, conflict, server, local, keepLocal, recursive

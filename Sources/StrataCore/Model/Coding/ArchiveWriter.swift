@@ -13,7 +13,7 @@ public struct ArchiveWriter: ~Copyable {
   /// and saves no space after compression.
   private var refersToStrings: Bool
   /// The first schema for which a record was written. Schemas are looked up by identity, which is faster than looking up record shapes by
-  /// their keys.
+  /// their content.
   private var firstSchema: KnownSchema?
   /// All other schemas for which a record was written, in the order of their first records.
   private var schemas: [KnownSchema] = []

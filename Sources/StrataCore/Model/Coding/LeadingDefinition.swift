@@ -8,7 +8,8 @@ package final class LeadingDefinition: Sendable {
   private let bytes: [UInt8]
   /// The offset in `bytes` of the low byte of the definition's number. The number differs if the definition is not the first in its body.
   let numberPlace: Int
-  /// The offsets in `bytes` at which the keys, and the mark (type name and version) after them, end. The first key begins at ``keysStart``.
+  /// The end offsets in `bytes` of the keys and of the mark (type name and version) that follows the keys. The first key begins at
+  /// ``keysStart``.
   let ends: [Int]
   let keysStart: Int
   /// The keys, followed by the mark (type name and version).

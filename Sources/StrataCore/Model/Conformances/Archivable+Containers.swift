@@ -176,7 +176,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    // The pairs are sorted instead of the keys, because the value of a key that does not equal itself, such as NaN, could not be looked up.
+    // Sorts key-value pairs instead of keys. A key that does not equal itself, such as NaN, could not be used to look up its value
+    // afterwards.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key._rootSchema?.holdsObjects ?? false) {
@@ -187,8 +188,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      // Errors normally contain no users' data. The error for a value nevertheless contains its key, because the value could not be located
-      // without the key.
+      // Errors normally contain no users' data. The error for a value nevertheless contains the value's key, because the value could not be
+      // located without it.
       do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
     writer.leave()
@@ -235,13 +236,13 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     if let error = ArchiveError.combined(failures) { throw error }
   }
 
-  /// Returns the keys and values of a dictionary in any of its forms.
+  /// Returns the key-value pairs of a dictionary, which can be an object, a map or an array.
   ///
-  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array of alternating keys and values.
-  /// This form is accepted, because data must stay readable if a type that was only `Codable` becomes a model.
+  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array of alternating keys and values. This form is
+  /// accepted, because data must stay readable if a type that was only `Codable` becomes a model.
   ///
   /// - Parameter takesPairs: whether an array of pairs is accepted. JSON uses such arrays if the keys are not strings.
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the value has none of these forms.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for any other value.
   package static func pairs(of value: ArchiveValue, takesPairs: Bool) throws -> [(
     key: ArchiveValue, value: ArchiveValue
   )] {
@@ -266,8 +267,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
   }
 
-  /// Decodes a key. In JSON, every key is a string, even an integer. If the string cannot be decoded as the key type, the
-  /// integer in the string is decoded.
+  /// Decodes a key of a dictionary. In JSON, even integer keys are strings. If such a string cannot be decoded as the key type, the integer
+  /// in the string is decoded.
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)
@@ -286,7 +287,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 }
 
 extension ArchiveValue {
-  /// Parses an integer in JSON syntax.
+  /// Parses decimal digits with an optional sign as an integer.
   fileprivate init?(integerText text: String) {
     guard let integer = WideInteger(text) else { return nil }
     self.init(integer)

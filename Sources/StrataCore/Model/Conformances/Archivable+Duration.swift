@@ -14,8 +14,10 @@ extension Duration: Archivable {
     writer.write(seconds)
   }
 
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair of
-  ///   integers that `Codable` writes, and for a number of seconds that a duration cannot represent exactly.
+  /// Decodes a duration from a number of seconds, or from the pair of integers that `Codable` writes.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for any other value, and for a number of seconds that a duration cannot
+  ///   represent exactly.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
     if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
       let low = words[1].integer(as: UInt64.self)

@@ -1,5 +1,5 @@
-// Keyed archives store equal numbers only once. Therefore `true`, 1 and 1.0 may all be stored as the one that was
-// archived first, and the following initializers accept any of them.
+// Keyed archives store equal numbers only once: `true`, 1 and 1.0 may all be stored as whichever of them was archived first. The following
+// initializers therefore accept any of the three.
 
 extension Bool {
   /// Creates a boolean from the number 0 or 1 in a keyed archive.
@@ -27,7 +27,7 @@ extension FixedWidthInteger {
 }
 
 extension Double {
-  /// Creates a number from a boolean in a keyed archive.
+  /// Creates a floating-point number from a boolean in a keyed archive.
   package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive, case .bool(let value) = value else { return nil }
     self = value ? 1 : 0

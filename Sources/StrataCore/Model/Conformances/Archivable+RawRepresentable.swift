@@ -1,5 +1,5 @@
 extension Archivable where Self: RawRepresentable, RawValue: Archivable {
-  /// Writes the raw value, which is a name or a number that the program has chosen, and not the position of the case.
+  /// Writes the raw value, a name or a number chosen by the program, instead of the position of the case in the enum.
   @inlinable
   public func write(to writer: inout ArchiveWriter) throws { try rawValue.write(to: &writer) }
 
@@ -26,8 +26,8 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
 
   public static var typeShape: TypeShape { TypeShape(.rawValue(RawValue.self, isArchivable: true)) }
 
-  /// Returns the substitute for a raw value that no case has: either the case that formerly had the raw value or the
-  /// case for unknown raw values. Throws if neither exists.
+  /// Returns the case to use for a raw value that no case has: the case that formerly had the raw value, or the case for unknown raw
+  /// values. Throws if neither exists.
   @inline(never)
   public static func substitute(for rawValue: RawValue) throws -> Self {
     if let type = Self.self as? any CaseAliasing.Type, let value = former(type, rawValue) as? Self { return value }

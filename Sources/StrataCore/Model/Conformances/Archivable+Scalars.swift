@@ -136,12 +136,12 @@ extension Float: Archivable {
 }
 
 extension Double {
-  /// Returns whether the number is midway between two floats. If so, the digits beyond the precision of a double decide
-  /// which float is nearest.
+  /// Returns whether the number is midway between the float `nearest` and an adjacent float. If so, the digits beyond the precision of a
+  /// double decide which float is nearest.
   fileprivate func isMidway(besides nearest: Float) -> Bool {
     guard Double(nearest) != self else { return false }
     let other = Double(nearest) < self ? nearest.nextUp : nearest.nextDown
-    // Both differences are exact, because a double has more than twice the precision of a float.
+    // Both differences are exact, because the precision of a double is more than twice that of a float.
     return other.isFinite && abs(Double(other) - self) == abs(Double(nearest) - self)
   }
 }

@@ -81,7 +81,7 @@ extension Archivable {
   @inlinable
   public static var _mayBeNull: Bool { false }
 
-  /// Returns the value in untyped form, as archives contain it.
+  /// Encodes the value and returns the result as an untyped value.
   package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ArchiveValue {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
@@ -133,7 +133,7 @@ public struct SchemaCatalog: Sendable {
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
-  /// Marks the catalog to show that archives may contain values that the current types would write differently.
+  /// Records that archives may contain values that the current types would write differently.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and its former names.

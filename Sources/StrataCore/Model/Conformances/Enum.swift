@@ -1,9 +1,7 @@
-/// An enum with associated values that is described by hand. Use `@Model(version:)` instead to make an enum a
-/// ``VersionedModel`` with generated code.
+/// An enum with associated values and hand-written archiving code. To generate the code, declare the enum with `@Model(version:)` instead.
 ///
-/// A value is archived as a record with a single key, which is the name of the case. The key's value contains the
-/// associated values. The order of the cases does not matter, because they are archived by name. A migration step can
-/// rename a case like any other key.
+/// A value is archived as a record with a single key, which is the name of the case. The key's value contains the associated values. The
+/// order of the cases does not matter, because they are archived by name. A migration step can rename a case like any other key.
 public protocol EnumModel: VersionedModel {
   /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)``, then its associated values.
   func encodeCase(to writer: inout ArchiveWriter) throws
@@ -30,7 +28,7 @@ public struct CasePayload {
     try value(label) { try T.decode(from: $0, in: context) }
   }
 
-  /// Returns the associated value with this label, whose type is `Codable` but not archivable.
+  /// Returns the associated value with this label, for a type that is `Codable` but not archivable.
   @_disfavoredOverload
   public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
     try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
@@ -70,7 +68,7 @@ extension VersionedModel {
     defer { objects?.leaveRecord() }
     var record: ModelRecord
     var age = RecordAge.newer
-    // Where the JSON document contains the associated values, for the paths of errors; `nil` if the source is not JSON.
+    // The path of the associated values in the JSON document, for the paths of errors; `nil` if the source is not JSON.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
     case .record(let found):

@@ -1,4 +1,4 @@
-/// A model that is described by hand, with one line per field.
+/// A model with a hand-written description of its fields, one line per field.
 ///
 ///     extension Point: DescribedModel {
 ///       static let fields = Fields(
@@ -27,7 +27,7 @@ extension DescribedModel {
 
 /// The interface of ``Fields`` that ``DescribedModel`` uses.
 public protocol FieldDescription<Root>: Sendable {
-  /// The model that has the field.
+  /// The type of the model that is described.
   associatedtype Root
   /// The schema, with the name, version and fields of the model.
   var schema: ModelSchema { get }
@@ -127,7 +127,7 @@ private final class FieldBox<Root, Value>: Sendable {
     try field.coding.write(place, root[keyPath: field.path], &writer)
   }
 
-  /// Decodes the field again and sets it in an existing object, as references in a cycle require.
+  /// Decodes the field again and sets it in an existing object. Objects in a reference cycle require this second step.
   func readAgain(_ place: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
     guard let path = field.path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
     root[keyPath: path] = try read(place, &reader)

@@ -2,9 +2,8 @@
 public enum ArchiveBehavior: String, Sendable, Hashable {
   /// The field is always written.
   case always
-  /// The field is a reference that is written only if an unconditional reference elsewhere adds the same object to the
-  /// archive. Otherwise the field is archived as nil. Use this behavior for optional references to class models, above
-  /// all for weak references.
+  /// The field is a reference that is written only if an unconditional reference elsewhere adds the same object to the archive. Otherwise
+  /// the field is archived as nil. Use this behavior for optional references to class models, especially for weak references.
   case conditional
   /// The field is never written. If an archive nevertheless contains the key, the field is read. Upgrade hooks are also
   /// called for the field.
@@ -87,11 +86,11 @@ public struct FieldInfo: Sendable {
     self.makeDefault = { try ValueCoding.value(of: makeDefault()) }
   }
 
-  /// Creates a field whose options all have their defaults. A call to this initializer compiles to less code than a
-  /// call to the initializer with all parameters.
+  /// Creates a field with default options. A call to this initializer compiles to less code than a call to the initializer with all
+  /// parameters.
   public init<T>(_ key: String, _ type: T.Type = T.self) { self.init(key, type, formerly: []) }
 
-  /// Creates a field with a default value, whose options all have their defaults.
+  /// Creates a field with a default value and default options.
   public init<T>(_ key: String, _ type: T.Type = T.self, default makeDefault: @escaping @Sendable () -> T) {
     self.init(key, type, formerly: [], default: makeDefault)
   }
@@ -111,14 +110,14 @@ public struct FieldInfo: Sendable {
       isConstant: isConstant, default: { value.make() })
   }
 
-  /// The keys on the path to the field in a JSON object, up to the first array index in the field's path. If JSON does
-  /// not contain the field, the path is the field's own key.
+  /// The keys on the path to the field in a JSON object, up to the first array index in the path. For a field that is not part of the JSON,
+  /// the path is the field's own key.
   public var jsonPath: ValuePath { json.keys(of: key) }
 
   /// Whether JSON or an archive may lack the field, because it has a default or is optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
-  /// Whether the field's declared type is the given type or an optional of it.
+  /// Whether the field is declared with the given type or with an optional of it.
   func holds<T>(_ type: T.Type) -> Bool { self.type is T.Type || self.type is T?.Type }
 
   /// Returns the value of the field in a new object if the key is absent: the default, or null for an optional field.

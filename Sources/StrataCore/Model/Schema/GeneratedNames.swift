@@ -25,8 +25,8 @@ public enum _Strata {
     `any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out`
   {}
 
-  // Functions that generated code calls with a type whose declaration contains the requirement of a protocol. If the type does not conform to
-  // the protocol, the compiler selects the unavailable overload.
+  // Generated code calls these functions with a type that declares a member required by a protocol. If the type does not conform to the
+  // protocol, the compiler selects the unavailable overload and reports its message.
 
   public static func migratable<T: Migratable>(_ type: T.Type) -> T.Type { type }
 

@@ -16,8 +16,7 @@ extension ModelSchema {
       do {
         guard try !type.makes(case: info.name, CasePayload(values: ArchiveObject(), context: context)) else { continue }
       } catch {
-        // The method throws an error because it tried to read an associated value that this test does not supply. It therefore knows the
-        // case.
+        // `make(case:payload:)` tried to read an associated value, which this test does not supply. The method therefore handles the case.
         continue
       }
       return ArchiveError(

@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// The error for a field or associated value whose type contains models but has its own coding, because a merge could not find the models
-  /// in its values; `nil` if there is none.
+  /// The error for the first field or associated value whose type contains models but has its own coding; `nil` if there is none. A merge
+  /// could not find the models in such a value.
   var problemOfShapes: ArchiveError? {
     for field in fields {
       if let type = Self.opaqueContainer(in: field.shape, field.type) { return problem(of: type, at: field.key) }

@@ -6,8 +6,8 @@ public final class ModelSchema: Sendable {
   public let formerNames: [String]
   /// The current version, which is written to new archives.
   public let modelVersion: Int
-  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may. These versions
-  /// can handle such records, because the later migration steps only set defaults.
+  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may do so. The
+  /// allowed versions can handle such records, because the later migration steps only set defaults.
   package let floors: VersionFloors?
   /// The fields in declaration order. The fields of superclasses follow the class's own fields.
   public let fields: [FieldInfo]
@@ -25,8 +25,9 @@ public final class ModelSchema: Sendable {
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
-  // The following properties are set at the end of the initializer, because they refer to the schema itself. / The encoded record
-  // definition of ``archivedShape``, with which most archive bodies begin; `nil` if the definition cannot be encoded in advance.
+  // The following two properties are set at the end of the initializer, because they refer to the schema itself.
+  /// The encoded record definition of ``archivedShape``, with which most archive bodies begin; `nil` if the definition cannot be encoded in
+  /// advance.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
   /// The encoded record definition of ``fullShape``, which merges use; `nil` if the definition cannot be encoded in advance.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
@@ -55,7 +56,7 @@ public final class ModelSchema: Sendable {
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = AtomicWord()
-  /// Not zero if the declaration has been checked and is correct, so that it is checked only once.
+  /// Nonzero after the declaration has been checked and found correct. It is then not checked again.
   private let isChecked = AtomicWord()
 
   /// A case of an enum with associated values.
@@ -71,8 +72,8 @@ public final class ModelSchema: Sendable {
     public let labels: [String]
     private let declaresLabels: Bool
 
-    /// Creates the description of a case, with the types and keys of its associated values. Pass an empty list of keys for a
-    /// case without values, so that the report of a decoding lists the values that such a case no longer has.
+    /// Creates the description of a case, with the types and keys of its associated values. For a case without values, pass an empty list
+    /// of keys. Decoding then reports values of this case in older archives as unused.
     public init(
       _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String]? = nil
     ) {
@@ -83,7 +84,7 @@ public final class ModelSchema: Sendable {
       declaresLabels = labels != nil
     }
 
-    /// Whether an associated value has this key, or the declaration omits the keys.
+    /// Whether the case can have an associated value with this key: the key is declared, or the declaration omits all keys.
     func takes(_ key: String) -> Bool { !declaresLabels || labels.contains(key) }
   }
 
@@ -229,8 +230,8 @@ public final class ModelSchema: Sendable {
     }
   }
 
-  /// Returns the error if the superclass only inherits its schema; otherwise `nil`. The properties that such a superclass declares would be
-  /// lost.
+  /// Returns the error if the superclass has no schema of its own but inherits one; otherwise `nil`. The properties that such a superclass
+  /// declares would be lost.
   private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
     guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
     return ArchiveError(

@@ -1,9 +1,9 @@
-/// A cache of the schemas of types that cannot have stored static properties, because they are generic or in an
-/// extension of a type that may be generic.
+/// A cache of the schemas of types that cannot have stored static properties, because they are generic or are declared in an extension of a
+/// type that may be generic.
 ///
-/// Every read or write of a model with such a type looks up the schema. Lookups take no lock, because tables are
-/// immutable and an insertion creates a new table. The old table is never freed, because a thread may still be reading
-/// it. This wastes little memory, because a program has few generic types.
+/// Every read or write of a model with such a type looks up the schema. Lookups take no lock, because tables are immutable and an insertion
+/// creates a new table. The old table is never freed, because a thread may still be reading it. This wastes little memory, because a
+/// program has few generic types.
 @usableFromInline
 enum SchemaCache {
   private final class Table: Sendable {
@@ -14,7 +14,7 @@ enum SchemaCache {
 
   /// The address of the current table, which lookups read without a lock; zero until the first schema is inserted.
   private static let address = AtomicWord()
-  /// All tables that were ever created, which are retained here. The last table is the current one.
+  /// Retains all tables that were ever created. The last table is the current one.
   private static let tables = Mutex([Table]())
 
   private static var schemas: [ObjectIdentifier: ModelSchema] {

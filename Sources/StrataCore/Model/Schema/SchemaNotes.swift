@@ -6,16 +6,16 @@ package protocol SchemaNotes: AnyObject, Sendable {
   init(_ schema: ModelSchema)
 }
 
-/// The slots in which a schema stores notes, one for each layer that computes notes.
+/// The slots in which a schema stores data for higher layers, one slot per layer.
 package enum SchemaNotesSlot: Sendable { case json, merging }
 
-/// Storage for the notes of one schema.
+/// Storage for the data that higher layers keep about one schema (``SchemaNotes``).
 ///
-/// The `Sendable` conformance is unchecked, because the notes are stored as untyped addresses. It is safe, because all
-/// notes are `Sendable`.
+/// The `Sendable` conformance is unchecked, because the data is stored as untyped addresses. It is safe, because all `SchemaNotes` are
+/// `Sendable`.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
-  /// The addresses of the notes of both layers. Each address is zero until the notes are created; this store then
-  /// retains them.
+  /// The addresses of the ``SchemaNotes`` objects of the JSON and merging layers. An address is zero until its object is created; this
+  /// store then retains the object.
   private let json = AtomicWord()
   private let merging = AtomicWord()
 
@@ -41,13 +41,13 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
     let known = reference(slot.load()) ?? createNotes(Notes.self, of: schema, in: slot)
-    // The cast is unchecked, because a checked cast would cost more than most uses of the notes. It is safe, because
-    // each slot contains notes of only one type.
+    // The cast is unchecked, because a checked cast would cost more than most uses of the object. It is safe, because each slot contains
+    // objects of only one type.
     return unsafeDowncast(known.takeUnretainedValue(), to: type)
   }
 
-  /// Creates the notes without holding a lock. Holding a lock could cause a deadlock, because the declaration of a model may
-  /// access the model's own schema. If two threads create notes at the same time, only one result is kept.
+  /// Creates the ``SchemaNotes`` object without holding a lock. Holding a lock could cause a deadlock, because the declaration of a model
+  /// may access the model's own schema. If two threads create an object at the same time, only one object is kept.
   private static func createNotes<Notes: SchemaNotes>(
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Unmanaged<AnyObject> {

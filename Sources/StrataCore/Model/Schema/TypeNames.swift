@@ -74,8 +74,8 @@ private struct QualifiedName {
     return String(text[start..<place])
   }
 
-  /// Parses a part in parentheses, which begins at the current position. Returns `Item` for `(Item in _0123)`, and
-  /// `nil` for `(unknown context at $0123)`.
+  /// Parses the part of a name in parentheses that begins at the current position. Returns `Item` for `(Item in _0123)`, and `nil` for
+  /// `(unknown context at $0123)`.
   private mutating func context() -> String? {
     let start = place + 1
     while place < text.count, text[place] != ")" { place += 1 }

@@ -45,8 +45,8 @@ public struct TypeShape: Sendable {
   /// The shape of a type that is archived as a set. In JSON, the set is an array.
   public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
 
-  /// Creates the shape of any type. A type that is not archivable declares no shape, so its shape is derived from the
-  /// type itself.
+  /// Creates the shape of any type. A type that is not archivable declares no shape, so the shape is determined from the type's protocol
+  /// conformances.
   package init(of type: Any.Type) {
     if let type = Self.archivable(type) {
       self = type.typeShape
@@ -61,7 +61,7 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// The shape of the innermost wrapped type of an optional. For any other type, this shape.
+  /// The shape of the innermost wrapped type, if this is the shape of an optional; otherwise this shape itself.
   package var unwrapped: TypeShape {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
@@ -76,7 +76,7 @@ public struct TypeShape: Sendable {
     }
   }
 
-  /// The shape of a dictionary's values, unwrapped if they are optional; `nil` for any other type.
+  /// The shape of the dictionary's values, unwrapped if they are optional; `nil` if the type is not a dictionary.
   var dictionaryValues: TypeShape? {
     if case .dictionary(_, let values) = kind { TypeShape(of: values).unwrapped } else { nil }
   }
@@ -88,17 +88,17 @@ public struct TypeShape: Sendable {
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
-  /// Returns the type as an archivable type; `nil` for any other type. All casts to `Archivable.Type` in the library go
-  /// through this function.
+  /// Casts a type to `Archivable.Type`; returns `nil` if the type is not archivable. All such casts in the library go through this
+  /// function.
   package static func archivable(_ type: Any.Type) -> (any Archivable.Type)? { type as? any Archivable.Type }
 
-  /// Returns the type as an archivable type that can be shared between tasks; `nil` for any other type, and for a
-  /// conformance that is isolated to an actor.
+  /// Casts a type to an archivable type that can be shared between tasks. Returns `nil` if the type is not archivable, or if its
+  /// conformance is isolated to an actor.
   static func sharedArchivable(_ type: Any.Type) -> (any (Archivable & SendableMetatype).Type)? {
     type as? any (Archivable & SendableMetatype).Type
   }
 
-  /// Returns the type as a model; `nil` for any other type.
+  /// Casts a type to a model type; returns `nil` if the type is not a model.
   package static func model(_ type: Any.Type) -> (any VersionedModel.Type)? {
     if case .model(let model) = TypeShape(of: type).kind { model } else { nil }
   }

@@ -11,7 +11,7 @@ public enum UnknownCasePolicy: String, Sendable, Hashable {
 }
 
 extension TypeShape {
-  /// The number of containers around the type's innermost elements: 2 for `[String: [Colour]?]`.
+  /// The nesting depth of arrays, sets and dictionaries in the type: 2 for `[String: [Colour]?]`.
   @usableFromInline
   var containerDepth: Int {
     switch kind {
@@ -46,12 +46,11 @@ extension TypeShape {
 }
 
 extension ArchiveError {
-  /// Returns whether the error is caused by an unknown enum case in the field's value or in an element of its
-  /// containers. Unknown cases in the fields of nested models do not count, because these fields have their own
-  /// policies.
+  /// Returns whether the error is caused by an unknown enum case in the field's value or in an element of its containers. Unknown cases in
+  /// the fields of nested models are ignored, because these fields have their own policies.
   ///
-  /// - Parameter depth: the number of containers around the innermost elements of the field, which is the length of the
-  ///   path to an element.
+  /// - Parameter depth: the nesting depth of the field's arrays, sets and dictionaries, which is the length of the path to an innermost
+  ///   element.
   @usableFromInline
   func isUnknownCase(within depth: @autoclosure () -> Int) -> Bool {
     code == .unknownCase && (codingPath.isEmpty || codingPath.count <= depth())

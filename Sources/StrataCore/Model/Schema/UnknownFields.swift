@@ -6,11 +6,12 @@
 public struct UnknownFields: Sendable, Hashable {
   /// The keys and values in the order in which they were archived.
   public var object: ArchiveObject
-  /// The version and the version floors of the record, if a newer version of the model wrote it; otherwise `nil`. Encoding writes them
-  /// again.
+  /// The version and the version floors (oldest allowed reader and writer) of the record, if a newer version of the model wrote it;
+  /// otherwise `nil`. Encoding writes them again.
   package private(set) var newer: NewerVersion?
 
-  /// A newer version of the model, which allows this program to read its records, with its version floors.
+  /// A newer version of the model that allows this program to read its records, with the oldest versions that may read and write the
+  /// records.
   package struct NewerVersion: Sendable, Hashable {
     package let version: Int
     package let floors: VersionFloors
@@ -27,11 +28,11 @@ public struct UnknownFields: Sendable, Hashable {
   /// Whether there are no unknown keys.
   public var isEmpty: Bool { object.isEmpty }
 
-  /// A prefix that archives add to an unknown key if the model declares the same key: U+E000, from Unicode's private
-  /// use area.
+  /// The prefix that archives add to an unknown key if the model declares the same key: U+E000, from Unicode's private use area.
   private static let mark: Unicode.Scalar = "\u{E000}"
 
-  /// Returns the key of an unknown field in a record, with a prefix if the model declares the same key.
+  /// Returns the key of an unknown field in a record, with a prefix if the model declares the same key or the key already begins with the
+  /// prefix.
   ///
   /// - Parameter taken: the keys of the model, including former keys.
   package static func archivedKey(_ key: String, besides taken: Set<ExactKey>) -> String {
@@ -39,7 +40,7 @@ public struct UnknownFields: Sendable, Hashable {
     return String(mark) + key
   }
 
-  /// Returns the key of an unknown field without the prefix that archives add.
+  /// Returns the key of an unknown field in a record, without the prefix that archives may have added.
   package static func key(ofArchived key: String) -> String {
     guard key.unicodeScalars.first == mark else { return key }
     return String(key.unicodeScalars.dropFirst())
@@ -53,7 +54,7 @@ public struct UnknownFields: Sendable, Hashable {
 }
 
 extension UnknownFields: CustomStringConvertible {
-  /// The keys, without the values.
+  /// The number of unknown keys and the keys, without their values.
   public var description: String {
     guard !isEmpty else { return "no unknown keys" }
     return "\(object.keys.count.counting("unknown key")): \(object.keys.joined(separator: ", "))".onOneLine
