@@ -34,8 +34,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Throws `newerModel` if the record has a newer version than the model. Does not throw if the record's version floors, which name the
-  /// oldest version that can read it, allow this model version and the model keeps unknown fields.
+  /// Throws `newerModel` if a record has a newer version than the model. A newer record is accepted if the model keeps unknown fields and
+  /// its version is not below the oldest version that can read the record (``VersionFloors/reader``).
   func checkVersion(_ version: Int, _ floors: VersionFloors?) throws {
     guard version > modelVersion else { return }
     guard let floors, floors.reader <= modelVersion else { throw ArchiveError.newer(version, self) }

@@ -1,7 +1,6 @@
 /// The rules of a model, in the order in which they run. The rules are sorted when the first object is validated.
 ///
-/// The schema does not contain the rules, because a rule may refer to the schema, and the schema must not depend on itself during its
-/// creation.
+/// The schema does not contain the rules, because a rule may refer to the schema, which must therefore exist first.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
