@@ -63,7 +63,7 @@ public struct ArchiveError: Error, Sendable {
 
   /// One step of a path: a key, or an index of an array.
   public enum PathComponent: Sendable, Hashable {
-    /// The key of a field, an object or a dictionary.
+    /// The key of a field, or of an entry in an object or dictionary.
     case key(String)
     /// The index of an element.
     case index(Int)

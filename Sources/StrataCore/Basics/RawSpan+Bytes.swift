@@ -4,7 +4,8 @@ extension RawSpan {
     byteCount == other.byteCount && occurs(at: 0, in: other)
   }
 
-  /// Whether `other` contains the bytes of this span at the byte offset `start`. At least as many bytes must follow `start` in `other`.
+  /// Whether `other` contains the bytes of this span at the byte offset `start`. At least `byteCount` bytes of `other` must follow the
+  /// offset.
   @inline(__always)
   func occurs(at start: Int, in other: RawSpan) -> Bool {
     let count = byteCount

@@ -2,7 +2,7 @@
 public struct ValidationFailure: Sendable, CustomStringConvertible {
   /// The path to the invalid value, outermost component first; empty if the root as a whole is invalid.
   public let path: [ArchiveError.PathComponent]
-  /// The registered name of the model to which the rule was applied. For an inherited rule, this is the subclass.
+  /// The registered name of the model to which the rule was applied. For an inherited rule, this is the name of the subclass.
   public let typeName: String
   /// The error that the rule threw.
   public let error: any Error

@@ -144,9 +144,9 @@ extension VersionedModel {
     var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
-      // The record is written with its newer version, because migration steps from this version would set defaults for absent keys
-      // (``ModelSchema/floors``). This version is written for a merge, because merges work with records of this version, and to a stream
-      // whose header lacks the floors of the newer version.
+      // A record of a newer version keeps this version when it is written again. If it were written with the model's own version, migration
+      // steps would later set defaults for absent keys (``ModelSchema/floors``). The model's own version is used in two cases: for a merge,
+      // which only works with records of the model's version, and for a stream whose header does not list the floors of the newer version.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer

@@ -253,7 +253,8 @@ package final class ObjectTable {
     }
   }
 
-  /// The underlying error if a reference refers to an object that has not been created yet. The reader then defers the field.
+  /// The underlying error of the `ArchiveError` for a reference to an object that has not been created yet. The reader then defers the
+  /// field.
   struct Pending: Error {}
 
   /// Sets the fields that were deferred until all objects existed.
