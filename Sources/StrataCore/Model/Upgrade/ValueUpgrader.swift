@@ -29,8 +29,8 @@ struct ValueUpgrader {
           value = try ValueCoding.typed(
             value, as: field.type, ReferencedObjects(), in: context, includingExcluded: false)
         } catch let error as ArchiveError where field.acceptsUnknownCase(error) {
-          // The value contains an enum case that this program does not declare. The case is kept here, and is skipped later, when the
-          // merged value is decoded.
+          // The value contains an enum case that this program does not declare. The case is kept here. When the merged value is decoded
+          // later, the field uses its default or skips the elements with unknown cases.
         } catch {
           throw ArchiveError.at(.key(field.key), error).inType(schema.name)
         }
