@@ -25,8 +25,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// The path in Swift notation, such as `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
 
-  /// Returns a path as text for a message. If the path has more than 20 components, only the first ten and the last ten
-  /// are included.
+  /// Returns a path as a string for a message. If the path has more than 20 components, only the first ten and the last ten are included.
   private static func shortDescription(_ path: [PathComponent]) -> String {
     guard path.count > 20 else { return describe(path) }
     return "\(describe(Array(path.prefix(10)))) … \(path.count - 20) more … \(describe(Array(path.suffix(10))))"
@@ -43,7 +42,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  /// Returns a text for an underlying error. If the error's own description contains values, the text omits them.
+  /// Returns a description of an underlying error for a message. Errors of decoders, encoders and transformers are described without the
+  /// values that their own descriptions contain.
   package static func wording(of error: any Error) -> String {
     // The debug text of a `DecodingError` contains values, so the message only names the kind of error.
     switch error {
@@ -52,8 +52,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not represent a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
-    // The reason of a `TransformError` is already the reason of the `ArchiveError`, so only the type of the error that
-    // caused it is named.
+    // The `ArchiveError` has the same reason as the `TransformError`, so only the type of the error that caused the `TransformError` is
+    // named.
     case let error as TransformError:
       error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer rejected the value"
     default: String(describing: error)

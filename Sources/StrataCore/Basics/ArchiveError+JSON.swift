@@ -1,6 +1,6 @@
 package import Foundation
 
-// Further details of errors: the path in JSON, the rejected value, further collected errors, and the file.
+// Additional details of errors: the path in JSON, the rejected value, other errors of the same operation, and the file name.
 extension ArchiveError {
   /// The name of the file that was being read, without its folders; `nil` if no file was read, or if ``reason`` contains the
   /// file's path.
@@ -15,16 +15,16 @@ extension ArchiveError {
     }
   }
 
-  /// The path to the failing value in JSON. It differs from ``codingPath`` if fields have a different path in JSON.
+  /// The path to the failing value in the JSON document. It differs from ``codingPath`` if the JSON mapping gives a field a different path.
   public var jsonPath: [PathComponent] { details.jsonPath ?? codingPath }
 
   /// ``jsonPath`` in Swift notation, for messages to the sender of the JSON, such as `user.logins[3]`; empty at the root.
   public var jsonPathDescription: String { Self.describe(jsonPath) }
 
-  /// The rejected value, if it is known. It is never a part of ``description``.
+  /// The rejected value; `nil` if it is not known. ``description`` never contains this value.
   public var input: (any Sendable)? { details.input }
 
-  /// This error, followed by the other errors that were collected with it, in the order of the schema.
+  /// This error, followed by the other errors that the same operation collected, in the order of the schema's fields.
   public var all: [ArchiveError] { [changed { $0.others = [] }] + details.others }
 
   /// Returns the error with `input` as the rejected value, unless the error already has a rejected value.
@@ -32,7 +32,7 @@ extension ArchiveError {
     self.input == nil ? changed { $0.input = input } : self
   }
 
-  /// Returns the first of several errors. The returned error also contains the others. Returns `nil` if `errors` is empty.
+  /// Combines several errors into the first of them, which then also contains the other errors. Returns `nil` if `errors` is empty.
   package static func combined(_ errors: [ArchiveError]) -> ArchiveError? {
     let all = errors.flatMap(\.all)
     return all.first?.changed { $0.others = Array(all.dropFirst()) }

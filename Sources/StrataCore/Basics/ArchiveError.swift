@@ -2,7 +2,7 @@
 ///
 /// Messages contain keys, types, sizes and versions, but never values.
 public struct ArchiveError: Error, Sendable {
-  /// The kind of failure. The codes are stable, but the wording of ``description`` may change.
+  /// The kind of failure. The codes do not change between releases, but the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
     /// The bytes are not a Strata archive.
@@ -13,7 +13,7 @@ public struct ArchiveError: Error, Sendable {
     case truncated
     /// The bytes were changed after they were written: a checksum or the structure is wrong.
     case damaged
-    /// The value exceeds ``ArchiveLimits``: it is too deep, too long or too large, or takes too much work to read.
+    /// The value exceeds one of the ``ArchiveLimits``: it is too deep, too long or too large, or takes too much work to read.
     case limitExceeded
     // Decoding
     /// The object was written with a newer version of the model than the version that this program declares.
@@ -28,8 +28,8 @@ public struct ArchiveError: Error, Sendable {
     case missingValue
     /// The value names a case that the enum does not have.
     case unknownCase
-    /// The value has the right kind, but its type's own code or a transformer rejected the value. Also used if references form a
-    /// cycle that the type cannot represent.
+    /// The value has the right kind, but its type's own code or a transformer rejected the value. This code is also used if references form
+    /// a cycle that the type cannot represent.
     case rejected
     // Validating
     /// The value breaks rules of its model. ``ArchiveError/failures`` lists the broken rules.
@@ -63,9 +63,9 @@ public struct ArchiveError: Error, Sendable {
 
   /// One step of a path: a key, or an index of an array.
   public enum PathComponent: Sendable, Hashable {
-    /// The value under a key.
+    /// The key of a field, or of an entry in an object or dictionary.
     case key(String)
-    /// The element at an index.
+    /// The index of an element.
     case index(Int)
   }
 
@@ -84,13 +84,13 @@ public struct ArchiveError: Error, Sendable {
     var jsonPath: [PathComponent]?
     /// The rejected value.
     var input: (any Sendable)?
-    /// Further errors that were collected together with this error.
+    /// The other errors that the same operation collected.
     var others: [ArchiveError] = []
     var fileName: String?
   }
 
-  /// A heap allocation for the details of an error. It keeps the error one word in size, because throwing functions are slower if
-  /// their errors are large.
+  /// Stores the details of an error on the heap. As a result, an error has the size of one word. Throwing functions are slower if their
+  /// errors are large.
   private final class Storage: Sendable {
     let details: Details
 
@@ -115,7 +115,7 @@ public struct ArchiveError: Error, Sendable {
 
   private init(_ details: Details) { storage = Storage(details) }
 
-  /// The kind of failure.
+  /// The kind of failure. Programs should test this code instead of the message.
   public var code: Code { details.code }
   /// The problem and its remedy, without the path to the failing value.
   public var reason: String { details.reason }
@@ -128,17 +128,17 @@ public struct ArchiveError: Error, Sendable {
   }
   /// The name of the type that was being read or written; `nil` if the type is not known.
   public var typeName: String? { details.typeName }
-  /// The model version or format version of the data, if the error is about a version.
+  /// The model version or format version of the data, if the error is about a version; otherwise `nil`.
   public var foundVersion: Int? { details.foundVersion }
-  /// The version that was expected. This is usually the newest version that this program can read. For the code `unsupportedVersion`, it is
-  /// the oldest version that the model can upgrade, or the model version on the other side of a merge. For a failed migration step, it is
-  /// the version after the step.
+  /// The version that was expected; `nil` if the error is not about a version. This is usually the newest version that this program can
+  /// read. For the code `unsupportedVersion`, it is the oldest version that the model can upgrade, or, in a merge, the model version of the
+  /// other data. For a failed migration step, it is the version after the step.
   public var supportedVersion: Int? { details.supportedVersion }
-  /// The limit that was exceeded; `nil` for any other error.
+  /// The limit that was exceeded; `nil` if the error is not about a limit.
   public var limit: ArchiveLimits.Limit? { details.limit }
   /// The byte offset of the failure in the inflated data, or in the file if no data was inflated yet; `nil` if the position is not known.
   public var byteOffset: Int? { details.byteOffset }
-  /// The error that a hook, a migration step, a `Codable` type or the operating system threw.
+  /// The error that a hook, a migration step, a `Codable` type or the operating system threw; `nil` if there is none.
   public var underlyingError: (any Error)? { details.underlying }
 }
 

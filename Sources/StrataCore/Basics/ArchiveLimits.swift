@@ -13,23 +13,23 @@
 public struct ArchiveLimits: Sendable, Hashable {
   /// The name of a limit, for errors that report an exceeded limit.
   public enum Limit: String, Sendable, Hashable, CaseIterable {
-    /// The limit ``ArchiveLimits/depth``.
+    /// The limit on the depth of nested values, ``ArchiveLimits/depth``.
     case depth
-    /// The limit ``ArchiveLimits/count``.
+    /// The limit on the number of elements, ``ArchiveLimits/count``.
     case count
-    /// The limit ``ArchiveLimits/stringLength``.
+    /// The limit on the size of a string or byte string, ``ArchiveLimits/stringLength``.
     case stringLength
-    /// The limit ``ArchiveLimits/inflatedSize``.
+    /// The limit on the inflated size of a member, ``ArchiveLimits/inflatedSize``.
     case inflatedSize
-    /// The limit ``ArchiveLimits/inflationRatio``.
+    /// The limit on the compression ratio of a member, ``ArchiveLimits/inflationRatio``.
     case inflationRatio
-    /// The limit ``ArchiveLimits/values``.
+    /// The limit on the number of values, ``ArchiveLimits/values``.
     case values
-    /// The limit ``ArchiveLimits/expandedBytes``.
+    /// The limit on the number of bytes to which references expand, ``ArchiveLimits/expandedBytes``.
     case expandedBytes
-    /// The limit ``ArchiveLimits/steps``.
+    /// The limit on the work of finding duplicates, ``ArchiveLimits/steps``.
     case steps
-    /// The limit ``ArchiveLimits/outputSize``.
+    /// The limit on the size of written data, ``ArchiveLimits/outputSize``.
     case outputSize
   }
 

@@ -15,6 +15,6 @@ struct AtomicWord: ~Copyable, @unchecked Sendable {
   borrowing func load() -> UInt { strata_atomic_load(word) }
   borrowing func store(_ value: UInt) { strata_atomic_store(word, value) }
 
-  /// Stores the value if the integer is zero. Returns the value of the integer after the call.
+  /// Stores the value if the current value is zero. Returns the current value after the call.
   borrowing func storeIfZero(_ value: UInt) -> UInt { strata_atomic_store_if_zero(word, value) }
 }

@@ -1,5 +1,5 @@
-// All unsafe memory access of the buffer is in this file: it allocates the memory, checks the capacity before each write,
-// and frees the memory. No pointer outlives a call.
+// This file contains all unsafe memory access of the byte buffer: it allocates the memory, checks the capacity before each write, and frees
+// the memory. Pointers are not used after the end of a call.
 
 package import Foundation
 
@@ -246,8 +246,9 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   ///
-  /// `String(decoding:as:)` repairs invalid bytes, so the string then differs from the input. Comparing the string with the input is
-  /// several times faster than the validating initializer, which is not specialized. ASCII is not compared, because it never needs repair.
+  /// `String(decoding:as:)` repairs invalid bytes, so a string from invalid bytes differs from the input. Comparing the string with the
+  /// input is several times faster than the validating initializer, which is not specialized. ASCII is not compared, because it never needs
+  /// repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

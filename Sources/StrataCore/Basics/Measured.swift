@@ -30,7 +30,7 @@ package enum Measured {
     #endif
   }
 
-  /// Runs `body`, and records its duration and size as metrics, or the code of its error.
+  /// Runs `body`. Records its duration and size as metrics if it succeeds, or the code of its error if it throws.
   @inline(__always)
   private static func metered<R>(
     _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
@@ -73,8 +73,7 @@ package enum Measured {
     private static func logged<R>(
       _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
     ) rethrows -> R {
-      // A new logger is created each time, because a logger that was created before the program configures logging would ignore
-      // the configuration.
+      // A new logger is created each time. A logger that was created before the program configures logging would ignore the configuration.
       let logger = Logger(label: "strata")
       guard logger.logLevel <= .debug else { return try body() }
       let start = ContinuousClock.now

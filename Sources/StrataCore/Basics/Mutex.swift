@@ -6,7 +6,7 @@ internal import Foundation
 ///
 /// `Sendable` is unchecked, because the compiler does not know that the lock protects the value.
 package struct Mutex<Value>: @unchecked Sendable {
-  /// A heap allocation for the lock and the protected value. The lock must not move in memory.
+  /// Stores the lock and the protected value on the heap, because the lock must not move in memory.
   private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
     deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
   }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A bounded queue of jobs that run on several threads. The owner receives the results in the order of the jobs.
+/// A bounded queue of jobs that run on several threads. The owner of the queue receives the results in the order in which the jobs were
+/// added.
 ///
 /// The owner's thread also runs waiting jobs. It blocks only if the job whose result it needs is already running on another thread. The
 /// owner therefore makes progress even if no other thread ever runs a job, and may use the queue on a thread of Swift's concurrency pool.
@@ -27,13 +28,13 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
 
   /// Adds a job to the end of the queue.
   ///
-  /// - Parameter weight: the approximate size of the job in bytes.
+  /// - Parameter weight: the approximate size of the job's data in bytes.
   func add(weight: Int, _ job: @escaping Job) {
     queue.state.withLock { $0.add(weight, job) }
     queue.wake()
   }
 
-  /// Returns the result of the first job; `nil` if there are no more jobs. The job stays in the queue.
+  /// Returns the result of the first job, and waits for it if necessary; `nil` if there are no more jobs. The job stays in the queue.
   ///
   /// - Parameter goesAhead: whether the source may be called for jobs after the first one.
   /// - Throws: the error that the job threw. The next call of this method runs the job again.
@@ -41,8 +42,8 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
 
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
-  /// Removes all jobs, and waits for a running call of the source to return. The source is not called again before the next call of
-  /// ``first(goesAhead:)``.
+  /// Removes all jobs. If the source is currently creating a job, waits until it has returned. The source is not called again before the
+  /// next call of ``first(goesAhead:)``.
   func stop() { queue.stop() }
 }
 
@@ -50,7 +51,8 @@ extension OrderedWork {
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when the owner can stop waiting, because its job or the running call of the source has ended. The result is in ``state``.
+    /// Signalled when the owner can stop waiting, because the job or the call of the source for which it waits has ended. The result is in
+    /// ``state``.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {
@@ -99,7 +101,7 @@ extension OrderedWork {
     private func createJob() {
       let next = source?()
       if state.withLock({ $0.endCreating(next?.weight ?? 0, next?.job) }) { isDone.signal() }
-      // Starts a worker if necessary, because another thread may now create the next job or run the new job.
+      // Starts another worker if necessary. It can create the next job or run the job that was just created.
       wake()
     }
   }
@@ -119,7 +121,7 @@ extension OrderedWork {
 
     struct Entry: Sendable {
       let weight: Int
-      /// The job. It is `nil` after the job has succeeded, because the values that the job captures must be released.
+      /// The job. It is set to `nil` when the job has succeeded, to release the values that the job captures.
       var job: Job?
       var phase = Phase.waiting
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
@@ -140,7 +142,7 @@ extension OrderedWork {
     private var firstNumber = 0
     private var workerCount = 0
     private var isCreatingJob = false
-    /// Whether the source has returned `nil`.
+    /// Whether the source has returned `nil`, which means that there are no more jobs.
     private var isAtEnd = false
     var goesAhead = false
     private var isOwnerWaiting = false
@@ -170,7 +172,7 @@ extension OrderedWork {
 
     /// Removes all jobs.
     ///
-    /// - Returns: whether the owner must wait until a running call of the source has returned.
+    /// - Returns: whether the source is currently creating a job, so that the owner must wait until it has returned.
     mutating func stop() -> Bool {
       firstNumber += jobs.count
       (jobs, weight, waitingWeight) = ([], 0, 0)
@@ -215,7 +217,7 @@ extension OrderedWork {
     }
 
     /// Returns the next step of a worker. Workers prefer creating jobs to running them, because only one thread at a time can create jobs.
-    /// Workers run the last waiting job first, because the owner runs the first one.
+    /// Workers run the last waiting job first, because the owner starts with the first one.
     mutating func workerStep() -> Step {
       if mayCreateJob, goesAhead, hasRoom {
         isCreatingJob = true
@@ -247,7 +249,7 @@ extension OrderedWork {
 
     /// Records the job that the source returned.
     ///
-    /// - Returns: whether the owner is waiting for the source.
+    /// - Returns: whether the owner is waiting for the source to create a job.
     mutating func endCreating(_ weight: Int, _ job: Job?) -> Bool {
       isCreatingJob = false
       if let job { add(weight, job) } else { isAtEnd = true }

@@ -4,8 +4,8 @@ extension RawSpan {
     byteCount == other.byteCount && occurs(at: 0, in: other)
   }
 
-  /// Whether `other` contains the bytes of this span at its offset `start`. `other` must contain enough bytes after
-  /// `start`.
+  /// Whether `other` contains the bytes of this span at the byte offset `start`. At least `byteCount` bytes of `other` must follow the
+  /// offset.
   @inline(__always)
   func occurs(at start: Int, in other: RawSpan) -> Bool {
     let count = byteCount
@@ -22,7 +22,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes are compared separately. They may overlap the word before them.
+    // The last eight bytes are compared separately. They may overlap the previous word.
     let last = count &- 8
     var place = 0
     while place < last {
@@ -32,8 +32,8 @@ extension RawSpan {
     return word(last) == other.word(start &+ last)
   }
 
-  /// A hash of the length, the first eight bytes and the last eight bytes. Lookup tables use the highest bits to choose
-  /// a slot, so these bits also differ for most keys.
+  /// A hash of the length, the first eight bytes and the last eight bytes. Lookup tables choose a slot from the highest bits, so the hash
+  /// is mixed until the highest bits also differ for most keys.
   @inline(__always)
   var sampledHash: UInt64 {
     let count = byteCount
@@ -51,7 +51,7 @@ extension RawSpan {
     return (mixed ^ mixed &>> 29) &* 0xBF58_476D_1CE4_E5B9
   }
 
-  /// Loads the eight bytes at an offset of the span. The span must contain all of them.
+  /// Loads the eight bytes at a byte offset of the span. All of them must be inside the span.
   @inline(__always)
   private func word(_ place: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))

@@ -4,7 +4,7 @@
 public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// The problem and its remedy.
   public let reason: String
-  /// The input that the transformer's failing step rejected; `nil` if the type of the input is not `Sendable`.
+  /// The input of the step that failed inside the transformer; `nil` if the type of the input is not `Sendable`.
   public let input: (any Sendable)?
   /// The path to the failing element inside the transformed value, as array indices and dictionary keys.
   public let path: [ArchiveError.PathComponent]

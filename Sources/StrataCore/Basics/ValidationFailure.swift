@@ -2,7 +2,7 @@
 public struct ValidationFailure: Sendable, CustomStringConvertible {
   /// The path to the invalid value, outermost component first; empty if the root as a whole is invalid.
   public let path: [ArchiveError.PathComponent]
-  /// The registered name of the model that declares the rule.
+  /// The registered name of the model to which the rule was applied. For an inherited rule, this is the name of the subclass.
   public let typeName: String
   /// The error that the rule threw.
   public let error: any Error
@@ -10,7 +10,7 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
   /// Messages never contain the value.
   public let input: (any Sendable)?
 
-  /// The key of the invalid field; `nil` for a rule about the root as a whole.
+  /// The last key in ``path``, which is usually the key of the invalid field; `nil` if the path contains no key.
   public var key: String? {
     for case .key(let key) in path.reversed() { return key }
     return nil
@@ -19,7 +19,7 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
   /// The path in Swift notation, such as `owner.users[3].name`.
   public var pathDescription: String { ArchiveError.describe(path) }
 
-  /// The path and the reason in one line.
+  /// The path and the reason in one line. If the path is empty, only the reason.
   public var description: String {
     let reason = ArchiveError.wording(of: error)
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
@@ -36,8 +36,8 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
 }
 
 extension ArchiveError {
-  /// The failed validation rules if the code is `invalid`, otherwise empty. Failures of an object precede failures of
-  /// the objects that it contains.
+  /// The failed validation rules if the code is `invalid`; otherwise empty. Failures of an object precede failures of the objects that it
+  /// contains.
   public var failures: [ValidationFailure] { details.failures }
 
   /// Creates the error for failed validation rules. The path of the error is the common prefix of all failures' paths,

@@ -1,5 +1,5 @@
-/// The remaining work that reading one file may cause. It is counted in values, in bytes to which references expand, and in processing
-/// steps.
+/// Limits the work that reading one file may cause. The budget counts the remaining values, the remaining bytes to which references may
+/// expand, and the remaining processing steps.
 ///
 /// All readers of a file share one budget, and update it once for each container. A budget depends on the size of the file, because a small
 /// file must not cause as much work as ``ArchiveLimits`` allows.
@@ -10,13 +10,13 @@ package final class WorkBudget {
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Exclusivity is not checked, because the checks for each container would cost more than counting. Only the readers of one file change
-  // these properties.
+  // Swift's exclusive access check is disabled for these properties, because checking each container would cost more than counting. Only
+  // the readers of one file change the properties.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The part of the budget that only additional weights may use: the number by which the value count that ``ArchiveLimits/maxWorkPerByte``
-  /// allows exceeds ``ArchiveLimits/values``. When this part is used up, additional weights reduce ``values``.
+  /// The part of the budget that is reserved for additional weights (see ``spend(weight:)``): the amount by which the value count that
+  /// ``ArchiveLimits/maxWorkPerByte`` allows exceeds ``ArchiveLimits/values``. When it is used up, additional weights reduce ``values``.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
   /// The state of the budget directly after the last call of ``begin(fileSize:)``.
@@ -39,7 +39,7 @@ package final class WorkBudget {
     begin(fileSize: fileSize)
   }
 
-  /// Adds the work that a file, or a member of a stream, may cause if it has this size in bytes.
+  /// Adds the work that is allowed for a file, or a member of a stream, with this size in bytes.
   ///
   /// The fixed allowance is added only once for each file. Otherwise many small members could cause more work than one large file.
   package func begin(fileSize: Int) {
@@ -58,9 +58,9 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether `other` could have been used instead of this budget: the work since ``begin(fileSize:)`` would have had the same result, and
-  /// would have left `other` in the same state. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more
-  /// work than a new budget.
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result with `other` as the budget, and would have left `other` in
+  /// the same state as this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more work than a
+  /// new budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
@@ -70,14 +70,14 @@ package final class WorkBudget {
   /// is ``ArchiveLimits/maxWorkPerByte``.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// Returns the number of values that a record definition counts as. A definition counts as several values, because it takes as much
-  /// memory, and stays in memory as long as any record that uses it.
+  /// Returns the number of values that a record definition counts as. A definition counts as several values, because it uses about as much
+  /// memory as they do, and stays in memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. A value that takes more memory has an additional weight, counted in values, and only the size of
-  // the file limits the total weight. An encoder pads a small archive until the file size allows twice the number of its values. Therefore,
-  // if a value can be repeated by reference, its additional weight must not exceed the number of values that it counts as. A value that an
-  // encoder writes in full takes at least two bits of the file, which allow 16 values.
+  // A value takes 16 bytes in an array. For a value that takes more memory, the budget also subtracts an additional weight, counted in
+  // values. Only the size of the file limits the total weight. An encoder pads a small archive until the file size allows twice the number
+  // of its values. Therefore, if a value can be repeated by reference, its additional weight must not exceed the number of values that it
+  // counts as. A value that an encoder writes in full takes at least two bits of the file, which allow 16 values.
 
   /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1
@@ -103,8 +103,8 @@ package final class WorkBudget {
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Counts the values since a mark as steps instead of values, because a record that is read for the second time is in the archive only
-  /// once.
+  /// Adds the values that were subtracted since the mark to the budget again, and subtracts the same number of steps instead. A record that
+  /// is read for the second time is in the archive only once, so its values must be counted only once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)
@@ -114,7 +114,8 @@ package final class WorkBudget {
 
   /// Subtracts values that are about to be created.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up. All other `spend` methods throw the same error.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the budget is used up. All other `spend` methods throw an error with the
+  ///   same code.
   @inline(__always)
   package func spend(values count: Int) throws {
     values &-= count

@@ -1,42 +1,39 @@
 /// A change to a record. All operations except ``custom(_:changes:_:)`` are data, so a tool can list them and apply
 /// them without the program's types.
 ///
-/// A record in a Strata archive or a store is complete: it has every key of its version, and nil is stored as null. If
-/// a complete record lacks the key that an operation changes, the operation fails with the code `migrationFailed`, and
-/// the error names the keys that are present. Add ``ifPresent`` to allow the record to lack the key. Records from keyed
-/// archives, JSON and merges can be incomplete, and a record of an enum has only the key of its case. An incomplete
-/// record that lacks the key is not changed. If a nested record is null, operations on its keys have no effect.
+/// A record in a Strata archive or a store is complete: it has every key of its version, and nil is stored as null. If a complete record
+/// lacks the key that an operation changes, the operation fails with the code `migrationFailed`, and the error names the keys that are
+/// present. Use ``ifPresent`` if the record may lack the key. Records from keyed archives, JSON and merges can be incomplete, and a record
+/// of an enum has only the key of its case. An incomplete record that lacks the key is not changed. If a nested record is null, operations
+/// on its keys have no effect.
 ///
 /// A path begins with a key of the record and continues with keys and indices. If an index is beyond the end of an
 /// array, the array is filled with nulls up to that index.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Renames a key. Fails if the record has both keys. If `overwriting` is true, the renamed value replaces the other
-  /// one instead.
+  /// Renames a key. Fails if the record already has the new key, unless `overwriting` is true. In that case, the renamed value replaces the
+  /// existing one.
   case rename(String, to: String, overwriting: Bool = false)
-  /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested
-  /// record that does not exist, the record is created as described by `creating`. If a complete record is upgraded and
-  /// the moved value is null, no record is created, and the nested record becomes null. Fails if both paths have a
-  /// value, unless `overwriting` is true.
+  /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested record that does
+  /// not exist, the record is created as described by `creating`. If the moved value is null and the upgraded record is complete, no nested
+  /// record is created, and null is stored in its place. Fails if both paths have a value, unless `overwriting` is true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
   /// Sets a value if the key is absent. An explicit null is kept. If the path leads into a nested record that is null
   /// or absent, nothing is set.
   case setDefault(ValuePath, ArchiveValue)
-  /// Replaces an explicit null, which is the archived form of a nil optional, by the given value. An absent value stays
-  /// absent.
+  /// Replaces an explicit null, which is the archived form of a nil optional, by the given value. If the key is absent, it stays absent.
   case replaceNull(ValuePath, with: ArchiveValue)
   /// Converts a value to another kind. A null stays null.
   case convert(ValuePath, ValueConversion)
-  /// An operation that does not fail if a complete record lacks its key. Such a record is not changed. Created by
+  /// An operation that does not fail if a complete record lacks the operation's key. A record without the key is not changed. Created by
   /// ``ifPresent``.
   indirect case optional(MigrationOperation)
-  /// Any other change, made by a closure, with a short description of the change. `changes` lists the keys that the
-  /// closure may change or remove. By default, the closure may change any key. The proof of migrations in StrataTesting
-  /// (Docs/Evolving.md) reports a closure that changes other keys.
+  /// Any other change, made by a closure. The string describes the change. `changes` lists the keys that the closure may change or remove;
+  /// `nil` means any key. The migration proof in StrataTesting (Docs/Evolving.md) reports a closure that changes other keys.
   case custom(String, changes: [String]? = nil, @Sendable (inout ModelRecord) throws -> Void)
 
-  /// The same operation, except that it does not fail if a complete record lacks the key. Such a record is not changed.
+  /// The same operation, except that it does not fail if a complete record lacks the key. A record without the key is not changed.
   public var ifPresent: MigrationOperation { .optional(self) }
 
   /// The type name and version of a record that a move operation creates.
@@ -46,8 +43,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     /// The version of the model that has the record's fields. The model's own steps upgrade the record to the current
     /// version.
     public let modelVersion: Int
-    /// The shape of a record without keys, from which each new record is created. All new records share this object. The
-    /// shapes with added keys are derived from it and are therefore shared, too.
+    /// The shape (type name, version and keys) of a created record before keys are added. All created records share this object. Shapes
+    /// with added keys are derived from it, so the records share those, too.
     fileprivate let shape: RecordShape
 
     /// Describes a record to create: the registered name of its model, and the version of the model that has the
@@ -89,7 +86,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - isComplete: whether the record has every key of its version.
   ///   - allowsAbsence: whether a complete record may lack the key that the operation changes. See ``ifPresent``.
-  /// - Returns: `false` if the record lacks the key that the operation changes, and may lack it.
+  /// - Returns: `false` if the record lacks the key that a rename, move or conversion changes, and is allowed to lack it. All other
+  ///   operations return `true`, also those created by ``ifPresent``.
   /// - Throws: ``ArchiveError`` if a record lacks a key that it must have, and any other error with which the operation
   ///   fails.
   package func apply(
@@ -121,8 +119,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
         throw Self.occupied("\(path)", "\(newPath)")
       }
       try record.set(nil, at: path)
-      // An incomplete record, such as the incoming data of a merge, gets a record with only the null. If the nested record
-      // were null, a merge would also clear the fields of the local record that the incoming data does not mention.
+      // If the record is incomplete, such as the incoming data of a merge, a nested record is created that contains only the null. If the
+      // nested record were null itself, the merge would clear all fields of the local nested record.
       if isComplete, value.isNull, let absent = try record.absentContainer(of: target) {
         try record.set(.null, at: absent, making: ArchiveValue.container)
       } else {
@@ -143,8 +141,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     return true
   }
 
-  /// The paths from which the operation removes values and the paths to which it writes values; `nil` if they are
-  /// unknown. The keys that a closure declares count as sources, because the closure may remove any of them.
+  /// The paths from which the operation removes values, and the paths to which it writes values; `nil` if they are unknown. The keys that a
+  /// closure declares are listed as sources, because the closure may remove any of them.
   package var effect: (sources: [ValuePath], targets: [ValuePath])? {
     switch self {
     case .rename(let key, let newKey, _): ([ValuePath(key: key)], [ValuePath(key: newKey)])
@@ -164,8 +162,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns the record that replaces `found` when a value is moved into it: a new record if `found` is null. Throws if
-  /// `creating` does not describe the new record.
+  /// Returns a new record that replaces a null into which a value is moved. Throws if `found` is not null, or if `creating` is `nil`.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -188,15 +185,15 @@ extension ModelRecord {
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
   }
 
-  /// Returns the shortest prefix of a path at which the value is absent or null, without the whole path itself;
-  /// `nil` if all values along the path exist.
+  /// Returns the path to the outermost record or array on `path` that is absent or null; `nil` if all of them exist. The value at `path`
+  /// itself is not checked.
   fileprivate func absentContainer(of path: [ArchiveValue.Step]) throws -> ArraySlice<ArchiveValue.Step>? {
     guard path.count > 1 else { return nil }
     let root = ArchiveValue.record(self)
     return try (1..<path.count).lazy.map { path.prefix($0) }.first { try root.value(at: $0)?.isNull ?? true }
   }
 
-  /// Whether the record or array to which the last step of a path applies is present and not null.
+  /// Whether the record or array that directly contains the value at `path` exists and is not null.
   fileprivate func hasContainer(of path: ValuePath) throws -> Bool {
     if path.onlyKey != nil { return true }
     let container = try ArchiveValue.record(self).value(at: path.stepsOfRecord().dropLast())
@@ -205,9 +202,8 @@ extension ModelRecord {
 
   /// Determines why the record has no value at a path.
   ///
-  /// - Returns: `true` if a value along the path is null, which means that no key is missing; `false` if an incomplete
-  ///   record lacks a key.
-  /// - Throws: ``ArchiveError`` with the code `migrationFailed` if a complete record lacks a key.
+  /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if the record is incomplete and lacks a key.
+  /// - Throws: ``ArchiveError`` with the code `migrationFailed` if the record is complete and lacks a key.
   fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
     var value = ArchiveValue.record(self)
     for (place, step) in path.errorPath.enumerated() {
@@ -244,7 +240,7 @@ extension ModelRecord {
 }
 
 extension ValuePath {
-  /// Returns the steps of a path from a record to a value.
+  /// Returns the path's steps from a record to a value.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMigration` if the path is a pattern or does not begin with a key.
   func stepsOfRecord() throws(ArchiveError) -> [ArchiveValue.Step] {

@@ -1,7 +1,7 @@
 /// A model with migration steps that upgrade data of older versions.
 ///
-/// The steps of a type that does not conform to this protocol are not used. If the body of a type with `@Model` declares `migration`
-/// without the conformance, the code does not compile.
+/// Without the conformance, a `migration` property has no effect. In the body of a type with `@Model`, a `migration` property without the
+/// conformance is a compile-time error.
 public protocol Migratable {
   /// The steps from each older version to the next. Declare the plan as a `static let`, so that it is created only
   /// once.
@@ -44,7 +44,7 @@ public struct MigrationPlan: Sendable {
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
   /// Creates a chain from the given steps, which can be in any order.
-  // Disfavored, because the compiler would otherwise report a mistake within a step as a failed conversion to an array.
+  // This overload is disfavored, because the compiler would otherwise report a mistake within a step as a failed conversion to an array.
   @_disfavoredOverload
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 
@@ -141,8 +141,7 @@ public struct MigrationPlan: Sendable {
     try upgrade(record, isComplete: isComplete) { _, _ in }
   }
 
-  /// - Parameter noteIdle: called for each operation that changed nothing, because the record lacks the operation's
-  ///   key.
+  /// - Parameter noteIdle: called for each operation that changed nothing because the record lacks the operation's key.
   func upgrade(
     _ record: ModelRecord, isComplete: Bool, noteIdle: (MigrationStep, MigrationOperation) -> Void
   ) throws -> ModelRecord {

@@ -2,9 +2,9 @@
 ///
 /// A step receives the record that the previous step produced. It does not depend on the current Swift types.
 public struct MigrationStep: Sendable, CustomStringConvertible {
-  /// The version of the records before the step.
+  /// The version of the records that the step upgrades.
   public let fromVersion: Int
-  /// The version of the records after the step.
+  /// The version of the records that the step produces.
   public let toVersion: Int
   /// The operations, in the order in which they run. Empty if the new version only adds fields with defaults.
   public let operations: [MigrationOperation]
@@ -14,7 +14,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     MigrationStep(fromVersion: from, toVersion: to, operations: operations)
   }
 
-  /// Creates a step from a closure. Tools that list the chain show the description.
+  /// Creates a step from a closure. Tools that list the steps of the chain show `description`.
   ///
   /// - Parameter changes: the keys that the closure may change or remove; `nil` if it may change any key (see
   ///   ``MigrationOperation/custom(_:changes:_:)``).
@@ -40,13 +40,13 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
 
   /// Applies all operations to a record.
   ///
-  /// - Returns: the operations that changed nothing, because the record lacks their keys.
+  /// - Returns: the operations that changed nothing because the record lacks their keys.
   package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> [MigrationOperation] {
     var idle: [MigrationOperation] = []
     for operation in operations {
       do { if try !operation.apply(to: &record, isComplete: isComplete) { idle.append(operation) } } catch {
-        // Callers prepend the record's path to the path of the outer error only. The path of the inner error is
-        // therefore moved to the outer error.
+        // Callers prepend the record's path only to the path of the outer error. The path of the inner error is therefore moved to the
+        // outer error.
         let known = error as? ArchiveError
         throw ArchiveError(
           .migrationFailed,

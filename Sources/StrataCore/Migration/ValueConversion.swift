@@ -2,31 +2,31 @@ import Foundation
 
 /// A lossless conversion to another kind of value. Fails with the code `typeMismatch` if information would be lost.
 public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
-  /// Converts numbers and booleans to text, dates to ISO 8601, and URLs and UUIDs to their usual spelling. Fails for a
-  /// date outside the years 0 to 9999 or with a precision finer than a nanosecond.
+  /// Converts numbers, booleans, dates, URLs and UUIDs to strings. Dates are written in ISO 8601 format. Fails for a date outside the years
+  /// 0 to 9999 or with a precision finer than a nanosecond.
   case toString
-  /// Converts text, and numbers without a fraction, to an integer of up to 128 bits; converts booleans to 0 or 1.
+  /// Converts strings and whole numbers to an integer of up to 128 bits. Converts booleans to 0 or 1.
   case toInteger
-  /// Converts integers, decimals and text to a double if no digit is lost. For example, `0.1` becomes the double that
-  /// prints as 0.1. The conversion fails for 9007199254740993, 1e999 and 3.14159265358979323846.
+  /// Converts integers, decimals and strings to a double if no digit is lost. For example, `0.1` becomes the double that prints as 0.1. The
+  /// conversion fails for 9007199254740993, 1e999 and 3.14159265358979323846.
   case toDouble
-  /// Converts integers, floating-point numbers and text to a decimal with all their digits, of which there may be at
-  /// most 38. The digits of a floating-point number are those with which it is printed.
+  /// Converts integers, floating-point numbers and strings to a decimal without losing digits. Fails for more than 38 digits. A
+  /// floating-point number is converted as it is printed, so the double that prints as 0.1 becomes the decimal 0.1.
   case toDecimal
-  /// Converts the numbers 0 and 1 and the texts `true` and `false` to a boolean.
+  /// Converts the integers 0 and 1, and the strings `true` and `false`, to a boolean.
   case toBool
-  /// Converts text with a date, time and zone (`date-time` of RFC 3339), a calendar date (`full-date` of RFC 3339, as
-  /// midnight UTC), or a number of seconds since 1970. The result is the nearest date, because dates are precise to
-  /// about a tenth of a microsecond.
+  /// Converts a number of seconds since 1970 or a string to a date. A string must contain a date, time and time zone (`date-time` of RFC
+  /// 3339), or only a calendar date (`full-date` of RFC 3339), which becomes midnight UTC. The result is the nearest date, because dates
+  /// are precise to about a tenth of a microsecond.
   case toDate
-  /// Converts text to a URL.
+  /// Converts a string to a URL.
   case toURL
-  /// Converts text to a UUID.
+  /// Converts a string to a UUID.
   case toUUID
   /// Converts a single value to an array with one element.
   case toArray
-  /// Replaces each value by its entry in a table. A value that is not in the table is replaced by `otherwise`; if
-  /// `otherwise` is `nil`, the conversion fails.
+  /// Replaces a value by its entry in the table. A value that is not in the table is replaced by `otherwise`. If `otherwise` is `nil`, the
+  /// conversion fails for such a value.
   case mapping([ArchiveValue: ArchiveValue], otherwise: ArchiveValue? = nil)
 
   public var description: String {
@@ -49,7 +49,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     throw ArchiveError(.typeMismatch, refusal(of: value.kind))
   }
 
-  /// A description of the values that the conversion accepts, for error messages.
+  /// Returns the error message for a value that cannot be converted. The message lists the values that the conversion accepts.
   private func refusal(of kind: String) -> String {
     switch self {
     case .toString:
@@ -103,8 +103,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns the text of a value; `nil` if the value has no text. This includes a date with a precision finer than a
-  /// nanosecond, because its text would lose digits.
+  /// Returns the text of a value. Returns `nil` if the value has no text, or if it is a date that would lose digits because it is more
+  /// precise than a nanosecond.
   private static func text(of value: ArchiveValue) -> String? {
     guard let text = value.scalarText else { return nil }
     if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }

@@ -22,7 +22,7 @@ extension VersionedModel {
   ///
   /// Dates are in ISO 8601 format, and data is shown as its number of bytes. Nested objects are described in the same way.
   ///
-  /// - Parameter redactedKeys: the keys whose values are hidden, also in nested objects.
+  /// - Parameter redactedKeys: the keys whose values are hidden, including those in nested objects.
   /// - Complexity: linear in the size of the object.
   public func fieldDescription(redacting redactedKeys: Set<String> = []) -> String {
     var describing = ValueDescription(redactedKeys: redactedKeys)
@@ -36,8 +36,7 @@ private struct ValueDescription {
   /// The objects being described, outermost first. Used to detect cycles.
   private var open: [ObjectIdentifier] = []
 
-  /// The maximum depth of nested objects. An object at a greater depth is shown only as its type name, because a linked
-  /// list may be long.
+  /// The maximum depth of nested objects. An object at a greater depth is shown only as its type name, because a linked list may be long.
   private static let deepest = 3
 
   init(redactedKeys: Set<String>) { self.redactedKeys = redactedKeys }
@@ -50,7 +49,7 @@ private struct ValueDescription {
     }
     defer { if M.schema.isObject { open.removeLast() } }
     let referenced = ReferencedObjects()
-    // A description cannot throw. If the model cannot be encoded, the text contains the error.
+    // A description cannot throw. If the model cannot be encoded, the text contains a note instead of the fields.
     guard let values = try? model.permanentValues(M.schema.holdsObjects ? referenced : nil) else {
       return "\(name)(not encodable)"
     }

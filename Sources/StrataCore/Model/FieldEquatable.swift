@@ -1,5 +1,5 @@
-// Equality and hashing by fields, for models with transitory fields. If all properties should be compared, use the
-// compiler's synthesized conformance, which is faster.
+// Equality and hashing of models by their permanent fields, for models with transitory fields. If all properties should be compared, use
+// the compiler's synthesized conformance, which is faster.
 
 /// A model that is compared by its permanent fields only.
 ///
@@ -30,7 +30,7 @@ extension VersionedModel {
   public func isEqual(to other: some VersionedModel) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
     if Self.schema.isObject, identity == other.identity { return true }
-    // As documented, a model that cannot be encoded is not equal to any other model.
+    // Encoding errors are ignored, because a model that cannot be encoded is documented as not equal to any other model.
     if Self.schema.holdsObjects {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }
@@ -54,7 +54,8 @@ extension VersionedModel {
   /// Returns the values of the permanent fields in the order of the schema. For an enum, returns the associated values
   /// with the name of the case as the key.
   ///
-  /// - Parameter referenced: collects the objects that this model refers to. If `nil`, these objects are written in place.
+  /// - Parameter referenced: collects the objects that this model refers to. If `nil`, the values contain these objects themselves instead
+  ///   of references.
   func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: ArchiveValue)] {
     let schema = Self.schema
     let record = try record(includingExcluded: true, role: referenced.map { .referenced($0) })
@@ -77,7 +78,8 @@ extension SchemaCatalog {
       value = .record(record)
     }
     switch try value.mapInside(permanent) {
-    // The encoded bytes that determined the order included the fields that have been removed, so the elements are sorted again.
+    // Sets and maps are sorted by the encoded bytes of their elements. Removing fields changes these bytes, so the elements are sorted
+    // again.
     case .set(let members): return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
     case .map(let entries): return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
     case let value: return value

@@ -28,16 +28,16 @@ extension VersionedModel {
   ///     let renamed = try issue.copy(updating: ["title": "Crash on launch"])
   ///
   /// - Parameters:
-  ///   - values: the new values by key, in the form that ``init(dictionary:validates:)`` accepts. Constants can also be
-  ///     replaced. For an enum, a single case with all its associated values.
+  ///   - values: the new values by key, in the form that ``init(dictionary:validates:)`` accepts. Constants can also be replaced. For an
+  ///     enum, the dictionary contains a single case with all its associated values.
   ///   - validates: whether the copy must satisfy the model's rules (see ``Validating``).
   /// - Throws: the same errors as ``init(dictionary:validates:)``.
   public func copy(updating values: [String: ArchiveValue], validates: Bool = true) throws -> Self {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     if schema.isEnumeration {
-      // An enum has its case as its only key. If `values` contains no case, the copy keeps the case and refers to the same
-      // nested objects.
+      // The dictionary of an enum has the name of the case as its only key. If `values` is empty, the copy keeps the case and refers to the
+      // same nested objects.
       return values.isEmpty
         ? try copy(validates: validates) { _ in } : try Self(dictionary: values, validates: validates)
     }
@@ -56,7 +56,8 @@ extension VersionedModel {
     let unfinished = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
     var made = try Self.decode(shallow: record, referenced, in: unfinished)
     if !(Self.self is AnyClass) {
-      // In a struct or an enum, properties that are not fields keep their values, which only the original contains.
+      // In a struct, properties that are not fields must keep their values, but `made` contains their initial values. The fields of `made`
+      // are therefore copied into a copy of the original.
       var result = self
       try result.adoptFields(of: made)
       made = result

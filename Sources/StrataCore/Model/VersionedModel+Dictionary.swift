@@ -1,9 +1,9 @@
 extension VersionedModel {
   /// Creates the model from a dictionary of field values.
   ///
-  /// If a key is absent, the field gets its default. `.null` sets an optional to nil, and a `nil` dictionary counts as
-  /// empty. A nested model is either a record, as in ``dictionaryValue``, or an object with the keys of its fields. All
-  /// other values must have the types of their fields. For example, a date cannot be given as text.
+  /// If a key is absent, the field gets its default. `.null` sets an optional to nil. A `nil` dictionary is equivalent to an empty one. A
+  /// nested model is either a record, as in ``dictionaryValue``, or an object with the keys of its fields. All other values must have the
+  /// types of their fields. For example, a date cannot be given as text.
   ///
   /// - Parameters:
   ///   - dictionary: the values, under the keys of the current version.
@@ -29,7 +29,7 @@ extension VersionedModel {
       guard !Self.schema.isEnumeration else {
         return Dictionary(record.fields.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
       }
-      // The record may also contain unknown keys that the model keeps. They are left out, because they are not fields.
+      // The record may also contain unknown keys that the model keeps. The dictionary omits them, because they are not fields.
       return Dictionary(uniqueKeysWithValues: Self.schema.allKeys.map { ($0, record[$0] ?? .null) })
     }
   }
@@ -61,8 +61,8 @@ extension ModelSchema {
   /// Throws an error with the code `unknownKey` if one of the keys is not the key of a field.
   package func checkKeys(_ keys: some Sequence<String>) throws {
     let known = Set(allKeys)
-    // The error names the alphabetically first unknown key, so that it is the same in every run. The order of a
-    // dictionary differs from run to run.
+    // The error names the first unknown key in sorted order, so that the message is the same in every run. The order of a dictionary
+    // differs from run to run.
     guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
     throw ArchiveError(
       .unknownKey, "the model does not declare the key \(unknown); its keys are \(allKeys.joined(separator: ", "))",

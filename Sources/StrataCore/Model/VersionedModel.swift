@@ -17,7 +17,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// For an enum, returns the case with this name, or `nil` if there is no such case.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
-  /// The unknown keys found when this object was decoded. Empty unless the model keeps unknown keys.
+  /// The unknown keys that were found when this model was decoded, with their values. Empty unless the model keeps unknown keys.
   var archivedUnknownFields: UnknownFields { get }
 
   /// Copies all fields of another object into this object. A class must implement this method. For other types, the
@@ -33,7 +33,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
-/// A class that lists its subclasses, so that every decoder knows them.
+/// A class that lists its subclasses, so that every decoder can create instances of them.
 ///
 /// If the class should not depend on its subclasses, list the subclasses in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
@@ -124,8 +124,7 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// Writes class instances, enums and models that keep unknown keys. Also writes all other models if the writer's
-  /// `isPlain` is false.
+  /// Writes class instances, enums and models that keep unknown keys. If the writer's `isPlain` is false, also writes all other models.
   @inline(never)
   private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {
@@ -145,9 +144,9 @@ extension VersionedModel {
     var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
-      // The newer version is kept, because migration steps from this version would set defaults for absent keys
-      // (``ModelSchema/floors``). The newer version is not written for a merge, because merges work with records of
-      // this version. It is also not written to a stream whose header lacks the floors of the newer version.
+      // A record of a newer version keeps this version when it is written again. If it were written with the model's own version, migration
+      // steps would later set defaults for absent keys (``ModelSchema/floors``). The model's own version is used in two cases: for a merge,
+      // which only works with records of the model's version, and for a stream whose header does not list the floors of the newer version.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer
@@ -250,7 +249,7 @@ extension VersionedModel {
       }
       return try decode(dictionary: dictionary, in: context)
     }
-    // A JSON document contains no records, so in JSON, a record can only be the result of a transformer.
+    // A JSON document contains no records. In JSON, a value is therefore a record only if a transformer returned it.
     guard case .record(let record) = value else {
       if context.source == .json { return try decode(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
@@ -267,8 +266,7 @@ extension VersionedModel {
     if schema.isObject, !schema.isNamed(record.typeName),
       let subclass = subclass(named: record.typeName, in: context)
     {
-      // `decode` is called on the type in `subclass`, so that it creates an instance of the subclass instead of this
-      // class.
+      // `decode` is called on `subclass`, so that it creates an instance of the subclass instead of this class.
       return try ObjectTable.cast(
         subclass.decode(from: record, in: context, isObjectFrame: isObjectFrame), to: Self.self)
     }
@@ -295,8 +293,7 @@ extension VersionedModel {
 
   /// Returns the model as a record of the current version.
   ///
-  /// - Parameter role: how the objects to which this model refers are written. If `nil`, they are written in place,
-  ///   like structs.
+  /// - Parameter role: how to write the objects to which this model refers. If `nil`, the record contains them in place, like structs.
   package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ModelRecord {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Date {
-  /// Converts between text and dates in the format of RFC 3339: `2011-01-26T19:01:12Z`, optionally with fractional
-  /// seconds or an offset. Dates are written in UTC.
+  /// Converts between strings and dates in the format of RFC 3339, such as `2011-01-26T19:01:12Z`, optionally with fractional seconds or a
+  /// time zone offset. Dates are written in UTC.
   public static var iso8601: Self {
     text("the text is not a date in the form 2011-01-26T19:01:12Z", { ISO8601.date(from: $0) }) { date in
       guard let text = ISO8601.string(from: date) else {
@@ -12,19 +12,18 @@ extension ReversibleTransformer where Input == String, Output == Date {
     }
   }
 
-  /// Converts between text and dates in a Unicode date format (UTS #35), such as `yyyy-MM-dd`.
+  /// Converts between strings and dates in a Unicode date format (UTS #35), such as `yyyy-MM-dd`.
   ///
-  /// The locale, time zone and calendar are fixed, because a text must have the same meaning on every machine. A text
-  /// is accepted only if formatting its date gives the same text, apart from capitalization and the spelling of time
-  /// zones. For example, this rule rejects a day that the month does not have, a wrong weekday, spaces around the text,
-  /// the year 24 for `yyyy`, and 5 for `MM`.
+  /// The locale, time zone and calendar are fixed, because a string must have the same meaning on every machine. A string is accepted only
+  /// if formatting the parsed date gives the same string, apart from capitalization and the spelling of time zones. For example, this rule
+  /// rejects a day that the month does not have, a wrong weekday, spaces around the string, the year 24 for `yyyy`, and 5 for `MM`.
   ///
   /// - Parameters:
-  ///   - format: the format pattern. An empty pattern is a mistake in the declaration.
-  ///   - locale: the language of names; by default `en_US_POSIX`.
-  ///   - timeZone: the time zone of texts that do not contain a time zone; by default UTC.
+  ///   - format: the format pattern, which must not be empty.
+  ///   - locale: the locale of month and weekday names; by default `en_US_POSIX`.
+  ///   - timeZone: the time zone of strings that do not contain a time zone; by default UTC.
   ///   - calendar: the calendar; by default the Gregorian calendar.
-  ///   - defaultDate: the date from which components that are not in the format are taken.
+  ///   - defaultDate: the date that supplies the components missing from the format.
   public static func date(
     format: String, locale: Locale = Locale(identifier: "en_US_POSIX"), timeZone: TimeZone = .gmt,
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil

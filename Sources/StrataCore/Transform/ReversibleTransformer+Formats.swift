@@ -1,12 +1,12 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Double {
-  /// Converts between text and numbers in a given style and language, such as `12,345.678`. A number with more digits
-  /// than a double can hold is rounded to the nearest double.
+  /// Converts between strings and numbers in a given style and locale, such as `12,345.678`. A number with more digits than a double can
+  /// hold is rounded to the nearest double.
   ///
   /// - Parameters:
   ///   - style: the number style; by default `.decimal`.
-  ///   - locale: the language; by default `en_US`.
+  ///   - locale: the locale; by default `en_US`.
   public static func number(
     style: NumberFormatter.Style = .decimal, locale: Locale = Locale(identifier: "en_US")
   ) -> Self {
@@ -27,13 +27,13 @@ extension ReversibleTransformer where Input == String, Output == Double {
 }
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Converts between text and values with two closures, such as those of a formatter.
+  /// Converts between strings and values with two closures, which usually call a formatter.
   ///
   /// - Parameters:
   ///   - type: the type that `parse` must return. If `parse` returns a value of any other type, the conversion throws
   ///     an error.
-  ///   - parse: returns the value for a text, or `nil` to reject the text.
-  ///   - format: returns the text for a value, or `nil` to reject the value.
+  ///   - parse: returns the value for a string, or `nil` to reject the string.
+  ///   - format: returns the string for a value, or `nil` to reject the value.
   public static func formatter(
     _ type: Output.Type = Output.self, parse: @escaping @Sendable (String) throws -> Any?,
     format: @escaping @Sendable (Output) throws -> String?

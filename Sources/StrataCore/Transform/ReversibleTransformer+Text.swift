@@ -1,8 +1,8 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output: Sendable {
-  /// Creates a transformer between text and values. `parse` returns `nil` to reject a text, and `reason` is then the
-  /// description of the error.
+  /// Creates a transformer between strings and values. If `parse` returns `nil`, the string is rejected with `reason` as the description of
+  /// the error.
   static func text(
     _ reason: String, _ parse: @escaping @Sendable (String) -> Output?,
     write: @escaping @Sendable (Output) throws -> String
@@ -16,18 +16,17 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension ReversibleTransformer where Input == String, Output == URL {
-  /// Converts between text and URLs. A text is rejected if it contains unescaped characters that are not allowed in a
-  /// URL, such as spaces or non-ASCII letters.
+  /// Converts between strings and URLs. A string is rejected if it contains unescaped characters that are not allowed in a URL, such as
+  /// spaces or non-ASCII letters.
   public static var url: Self {
     text("the text is not a URL; percent-encode it, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
       $0.absoluteString
     }
   }
 
-  /// Converts between text and URLs. If `percentEncoding` is true, characters that are not allowed in a URL are
-  /// escaped.
+  /// Converts between strings and URLs. If `percentEncoding` is true, characters that are not allowed in a URL are escaped.
   ///
-  /// On macOS 13 and iOS 16, Foundation does not escape characters, so a text with such characters is rejected.
+  /// On macOS 13 and iOS 16, Foundation does not escape characters, so a string with such characters is rejected.
   public static func url(percentEncoding: Bool) -> Self {
     guard percentEncoding else { return url }
     return text("the text is not a URL, even after percent-encoding", { URL(string: $0) }) { $0.absoluteString }
@@ -35,7 +34,7 @@ extension ReversibleTransformer where Input == String, Output == URL {
 }
 
 extension ReversibleTransformer where Input == String, Output == UUID {
-  /// Converts between text and UUIDs. Reads upper and lower case, and writes upper case.
+  /// Converts between strings and UUIDs. Accepts upper and lower case, and writes upper case.
   public static var uuid: Self {
     text("the text is not a UUID in the form E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
       $0.uuidString
@@ -52,11 +51,11 @@ public enum BooleanForm: String, Sendable, Hashable {
 }
 
 extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
-  /// Converts numbers to booleans: 0 is false, and any other number is true. Booleans are accepted unchanged. Text and
-  /// null are rejected. Booleans are written as `true` and `false`.
+  /// Converts numbers to booleans: 0 is false, and any other number is true. Booleans are accepted unchanged. Strings and null are
+  /// rejected. Booleans are written as `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }
 
-  /// Converts like ``boolean``, but writes booleans to JSON in the given form.
+  /// Converts numbers to booleans like ``boolean``, but writes booleans to JSON in the given form.
   public static func boolean(writing form: BooleanForm) -> Self {
     Self(
       { value in

@@ -1,11 +1,10 @@
-/// How to convert a value that is missing from the table of a transformer.
+/// How a transformer converts a value that is not in its table.
 public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
   /// Throws ``TransformError``.
   case fail
-  /// Uses the given value.
+  /// Uses the given value as the result.
   case use(To)
-  /// Computes the result from the unknown value. For example, the result can be an enum case that contains the raw
-  /// text.
+  /// Computes the result from the unknown value. For example, the result can be an enum case that contains the unknown string.
   case make(@Sendable (From) throws -> To)
 
   fileprivate func value(for unknown: From) throws -> To {
@@ -27,8 +26,8 @@ extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashab
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
   ///
   /// - Parameters:
-  ///   - table: the inputs with their outputs. An input must not have two different outputs. An adapter rejects such a
-  ///     table, and every conversion with it throws.
+  ///   - table: the inputs with their outputs. If an input has two different outputs, JSON adapters reject the table, and every conversion
+  ///     throws an error.
   ///   - unknown: how an input that is not in the table is converted.
   ///   - unknownReverse: how an output that is not in the table is converted back.
   public static func values(

@@ -8,8 +8,8 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
   public let forward: Transformer<Input, Output>
   /// The transformer from output to input.
   public let backward: Transformer<Output, Input>
-  /// A mistake in the transformer's declaration; `nil` if there is none. An adapter rejects a transformer with a
-  /// mistake.
+  /// A mistake in the transformer's declaration, such as an empty date format; `nil` if there is none. JSON adapters and stores reject a
+  /// transformer with a mistake.
   package var problem: String?
 
   /// Creates a transformer from two functions.
@@ -51,7 +51,7 @@ public struct ReversibleTransformer<Input, Output>: Sendable {
     return inverted
   }
 
-  /// Returns a transformer that applies this transformer and then `next`. In reverse, it applies `next` first.
+  /// Returns a transformer that applies this transformer and then `next`. The reverse direction applies `next` first.
   public func then<Next>(_ next: ReversibleTransformer<Output, Next>) -> ReversibleTransformer<Input, Next> {
     var chained = ReversibleTransformer<Input, Next>(
       forward.then(next.forward), reverse: next.backward.then(backward))

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Parses and writes dates in a fixed format. A text is rejected if it does not match the date that Foundation parses from it.
-/// Examples are a text with a wrong weekday, with spaces around it, or with the year 24 for a four-digit year.
+/// Parses and writes dates in a fixed format. A string is rejected if it does not match the date that Foundation parses from it, for
+/// example if it has a wrong weekday, spaces around it, or the year 24 for a four-digit year.
 final class StrictDateFormatter {
   private let formatter: DateFormatter
-  /// A formatter for the format without its time zone; `nil` if the format has no time zone. Texts are compared without the time zone,
-  /// because it can be spelled in many ways.
+  /// A formatter for the format without its time zone; `nil` if the format has no time zone. Strings are compared without the time zone,
+  /// because the same time zone can be spelled in many ways.
   private let local: DateFormatter?
   private let hasFraction: Bool
 
@@ -25,8 +25,8 @@ final class StrictDateFormatter {
     if writes(text, date, formatter) { return date }
     guard let local else { return nil }
     let zones = Self.zones(in: text)
-    // If Foundation recognizes the time zone but `zones(in:)` does not, the zone cannot be removed from the text. The text is then accepted
-    // unless it has spaces around it.
+    // If Foundation recognizes the time zone but `zones(in:)` does not, the zone cannot be removed from the string for the comparison. The
+    // string is then accepted unless it has spaces around it.
     guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
     let isSaid = zones.contains { range, zone in
       local.timeZone = zone
@@ -37,15 +37,15 @@ final class StrictDateFormatter {
     return isSaid ? date : nil
   }
 
-  /// Whether formatting the date gives the text, without regard to upper and lower case.
+  /// Whether formatting the date produces the given text, ignoring case.
   private func writes(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
     func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
-    // Formatters truncate fractions of a second, and the double for .001 may be slightly less than .001. A date half a millisecond later is
-    // therefore also tried.
+    // Formatters truncate fractions of a second, and the double for .001 may be slightly less than .001. The comparison is therefore
+    // repeated with a date half a millisecond later.
     return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))
   }
 
-  /// Returns the ranges of all parts of a text that may be a time zone, with the time zones that they may mean.
+  /// Returns all ranges of the text that may be a time zone, each with the time zone that it may denote.
   private static func zones(in text: String) -> [(Range<String.Index>, TimeZone)] {
     let offsets = text.matches(of: #/(?:GMT|UTC)?([+-])(\d{1,2}):?(\d{2})?/#).compactMap { match in
       let minutes = (Int(match.2) ?? 0) * 60 + (match.3.flatMap { Int($0) } ?? 0)

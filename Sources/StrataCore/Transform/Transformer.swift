@@ -10,8 +10,8 @@ public struct Transformer<Input, Output>: Sendable {
   /// A variant of `body` that does not run the hooks and validation rules of models in the output; `nil` if `body`
   /// never runs hooks or rules.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// Returns the input for the errors of this transformer; `nil` if the input is not `Sendable`, or if the errors of
-  /// `body` already contain an input.
+  /// Returns the input that this transformer's errors contain; `nil` if the input is not `Sendable`, or if the errors of `body` already
+  /// contain an input.
   private let kept: (@Sendable (Input) -> any Sendable)?
 
   /// Creates a transformer from a function.
@@ -38,14 +38,14 @@ public struct Transformer<Input, Output>: Sendable {
     (body, unfinishedBody, self.kept) = (transform, unfinished, kept)
   }
 
-  /// The transformer that fields use when they are decoded. It does not run the hooks and validation rules of models in
-  /// its output. The field decodes the output again, and runs them then.
+  /// The transformer that fields use when they are decoded. It does not run the hooks and validation rules of models in its output, because
+  /// the field decodes the output again and then runs them.
   var unfinished: Transformer {
     unfinishedBody.map { Transformer($0, unfinished: nil, kept: kept) } ?? self
   }
 
-  /// Returns a transformer that calls `body` with this transformer and the input. In the result's ``unfinished``
-  /// transformer, `body` receives the ``unfinished`` transformer of this one.
+  /// Returns a transformer that calls `body` with this transformer and the input. The ``unfinished`` variant of the result calls `body`
+  /// with the ``unfinished`` variant of this transformer instead.
   func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
     guard unfinishedBody != nil else {
       return Transformer<In, Out>({ try body(self, $0) }, unfinished: nil, kept: nil)
@@ -63,8 +63,8 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Returns a transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // In a field, only `next` is replaced by its ``unfinished`` transformer. The hooks and rules of the intermediate
-    // value therefore always run here, and the field itself runs those of the final output.
+    // A field replaces only `next` by its ``unfinished`` variant. The hooks and rules of models in the intermediate value therefore always
+    // run here. The field itself runs the hooks and rules of models in the final output.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 

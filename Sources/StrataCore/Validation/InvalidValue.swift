@@ -10,7 +10,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
     case length
     /// The value is out of range.
     case range
-    /// The text as a whole does not match the regular expression.
+    /// The string as a whole does not match the regular expression.
     case matches
     /// The value is nil.
     case required
@@ -18,7 +18,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// A description of the problem in words that may be shown to users.
   public let reason: String
-  /// The key of the invalid field, if a rule for the whole model has reported it; otherwise `nil`.
+  /// The key of the invalid field, if a rule for the whole model reported this error for one field; otherwise `nil`.
   public let key: String?
   /// The built-in check that failed; `nil` for a custom rule.
   public let code: Code?
@@ -27,7 +27,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - reason: a description of the problem that may be shown to users.
-  ///   - key: the key of the invalid field, if the rule checks the whole model.
+  ///   - key: the key of the invalid field. Specify it only in a rule that checks the whole model.
   public init(_ reason: String, at key: String? = nil) {
     self.reason = reason
     self.key = key

@@ -14,7 +14,7 @@ public struct ValidationCheck<Value>: Sendable {
 }
 
 extension ValidationCheck where Value: Collection & SendableMetatype {
-  /// Checks that a collection has at least one element, or a text at least one character.
+  /// Checks that a collection has at least one element, or a string at least one character.
   @inlinable
   public static var nonEmpty: Self {
     Self { if $0.isEmpty { throw InvalidValue("must not be empty", code: .nonEmpty) } }
@@ -32,7 +32,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
 }
 
 extension ValidationCheck where Value: StringProtocol & SendableMetatype {
-  /// Checks that the number of characters of a text is in the given range.
+  /// Checks that the number of characters of a string is in the given range.
   @inlinable
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
@@ -54,7 +54,7 @@ extension ValidationCheck where Value: Comparable & SendableMetatype {
 }
 
 extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
-  /// Checks that the whole text matches a regular expression.
+  /// Checks that the whole string matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
     // A lock protects the regular expression, because it may contain closures that are not safe to call from several threads.
     let pattern = Mutex(regex)
@@ -67,8 +67,8 @@ extension ValidationCheck where Value: BidirectionalCollection & SendableMetatyp
   }
 }
 
-// If a check is used for an unsuitable type, the following declarations make the compiler explain the mistake. Its own error would only
-// name a missing constraint.
+// These unavailable overloads make the compiler explain the mistake if a check is used for an unsuitable type. Without them, the compiler
+// would only report a missing constraint.
 extension ValidationCheck {
   /// Unavailable for a value that is not a collection. The compiler's error suggests a fix.
   @available(
@@ -94,7 +94,7 @@ extension ValidationCheck {
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self { Self { _ in } }
 }
 
-/// Returns a range as it is written in Swift code, such as `...80`, for messages.
+/// Returns a range as it is written in Swift code, such as `...80`, for use in messages.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
 

@@ -6,8 +6,8 @@ final class CodableType {
   let archivable: (any Archivable.Type)?
   private let direct: (any DirectValue.Type)?
   let hashed: (any HashOrdered.Type)?
-  /// The number of entries in the most recently encoded value of this type. The next value reserves capacity for the
-  /// same number of entries.
+  /// The number of entries in the most recently encoded value of this type. When the next value is encoded, capacity for the same number of
+  /// entries is reserved.
   @exclusivity(unchecked) var entryCount = 0
 
   init(_ type: Any.Type) {
@@ -16,7 +16,7 @@ final class CodableType {
     hashed = archivable == nil ? type as? any HashOrdered.Type : nil
   }
 
-  /// Returns the archive value of a value of this type; `nil` if the value must be encoded with its own `encode(to:)`.
+  /// Converts a value of this type to an archive value. Returns `nil` if the value must be encoded with its own `encode(to:)` instead.
   ///
   /// - Parameter includingExcluded: whether nested models are written with their excluded fields.
   func value<T>(of value: T, includingExcluded: Bool) throws -> ArchiveValue? {
@@ -33,7 +33,7 @@ final class CodableType {
 /// because a conformance can be isolated to an actor.
 final class CodableTypes {
   @exclusivity(unchecked) private var types: [ObjectIdentifier: CodableType] = [:]
-  /// Whether a `Codable` type requested containers that are nested too deeply. Such a request cannot throw, so the
+  /// Whether a `Codable` type requested containers that are nested too deeply. The methods that request a container cannot throw, so the
   /// error is thrown at the end of the encoding.
   var isTooDeep = false
   /// Whether the encoder writes the excluded fields of models.
@@ -61,7 +61,7 @@ extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 /// A type whose ``Archivable/archivedValue(includingExcluded:role:)`` can be computed without an archive writer, which
 /// is faster.
 protocol DirectValue: Archivable {
-  /// The archived value; `nil` if the value has to be written with an archive writer, which may throw.
+  /// The value as an `ArchiveValue`; `nil` if it must be encoded with an archive writer, which may throw.
   var directValue: ArchiveValue? { get }
 }
 
@@ -89,16 +89,15 @@ extension UUID: DirectValue { var directValue: ArchiveValue? { .uuid(self) } }
 extension Data: DirectValue { var directValue: ArchiveValue? { .data(self) } }
 
 extension URL: DirectValue {
-  // Returns `nil` for a URL that would not be decoded as the same URL, because `archivedValue` throws an error for such
-  // a URL.
+  // Returns `nil` for a URL that decoding would not restore exactly. The encoder then calls `archivedValue`, which throws an error.
   var directValue: ArchiveValue? { baseURL == nil && URL(exactly: absoluteString) != nil ? .url(self) : nil }
 }
 
 extension Optional: DirectValue where Wrapped: DirectValue {
   var directValue: ArchiveValue? {
     guard let self else { return .null }
-    // If a wrapped value may be null itself, it is written with an archive writer, which throws an error for a nil
-    // optional inside an optional.
+    // If the wrapped type can be archived as null, as in a nested optional, an archive writer encodes the value. The writer throws an error
+    // for a nil inside the outer optional.
     return Wrapped._mayBeNull ? nil : self.directValue
   }
 }

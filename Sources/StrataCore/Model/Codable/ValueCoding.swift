@@ -1,8 +1,7 @@
 /// The bridge to `Codable`. Encodes any `Encodable` value as an archive value, and decodes an archive value as any
 /// `Decodable` type.
 package enum ValueCoding {
-  /// Returns the archive value of a value that is archivable or `Encodable`, including the excluded fields of nested
-  /// models.
+  /// Converts an archivable or `Encodable` value to an archive value, including the excluded fields of nested models.
   ///
   /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   package static func value<T>(of value: T) throws -> ArchiveValue {
@@ -17,7 +16,7 @@ package enum ValueCoding {
     return try ValueEncoder.value(of: value, includingExcluded: includingExcluded)
   }
 
-  /// Decodes a value as a type that is archivable or `Decodable`.
+  /// Decodes a value as the given archivable or `Decodable` type.
   ///
   /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   package static func decode<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
@@ -45,8 +44,8 @@ package enum ValueCoding {
     return try (type as? any Decodable.Type).map { try decodeCodable($0, from: value, in: context) }
   }
 
-  /// Decodes a value as the type of a field, and encodes the result. Objects in the result are added to `referenced` and
-  /// replaced by references.
+  /// Converts a value to the form in which a field of the given type is archived, by decoding and encoding it. Objects in the decoded value
+  /// are added to `referenced` and replaced by references.
   package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true
@@ -61,7 +60,7 @@ package enum ValueCoding {
 }
 
 extension ArchiveWriter {
-  /// Writes a value of a type that is only `Codable`.
+  /// Writes a value of a type that is `Codable` but not `Archivable`.
   ///
   /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   package mutating func write<T>(codable value: T) throws {
@@ -74,9 +73,9 @@ extension ArchiveWriter {
 }
 
 extension ArchiveReader {
-  /// Reads a value of a type that is only `Codable`.
+  /// Reads a value of a type that is `Codable` but not `Archivable`.
   ///
-  /// - Throws: ``ArchiveError``. Damaged bytes are reported before errors of the type. An error thrown by the type's
+  /// - Throws: ``ArchiveError``. If the bytes are damaged, this is reported instead of any error of the type. An error thrown by the type's
   ///   own code is the underlying error.
   package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
     try ValueCoding.decode(type, from: readValue(), in: context)

@@ -9,8 +9,8 @@ final class ValueDecoder: Decoder {
   /// container.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
   @exclusivity(unchecked) private var isKeyed = false
-  /// Whether all keys of the object are ASCII. If they are not, keys are looked up in a table, because Swift also
-  /// considers strings with different bytes equal if they are canonically equivalent.
+  /// Whether all keys of the object are ASCII. If not, keys are looked up in a dictionary, because canonically equivalent strings are equal
+  /// in Swift even if their bytes differ.
   @exclusivity(unchecked) private var isASCII = true
   /// The index in `entries` at which the search for the next key starts. Most types decode their keys in the order in
   /// which they were encoded, so the key is usually found there.

@@ -1,7 +1,7 @@
 /// Builds the archive value that a `Codable` type encodes. Archivable types (dates, URLs, models) are not converted to text or numbers.
 ///
-/// Each encoder builds the value at one position of the result. All containers that it returns add to the same list of entries, because a
-/// type may request several containers.
+/// Each encoder builds the value at one position of the result. A type may request several containers from one encoder. All of them add to
+/// the same list of entries.
 final class ValueEncoder: Encoder {
   private enum Contents { case empty, single, object, array }
 
@@ -13,16 +13,16 @@ final class ValueEncoder: Encoder {
   @exclusivity(unchecked) private var single = ArchiveValue.null
   /// The entries of an object. For an array, each element is an entry with an empty key.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
-  /// The nested encoders whose values may still change, each with the index in `entries` at which its value is stored in the end.
+  /// The nested encoders to which values can still be added. Each one has the index in `entries` at which its final value will be stored.
   @exclusivity(unchecked) private var open: [(index: Int, encoder: ValueEncoder)] = []
 
   var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// The maximum depth of encoded values. It is the limit that a reader applies by default.
+  /// The maximum depth of encoded values, which is also the default limit of readers.
   private static let mostDepth = ArchiveLimits().depth
-  /// The depth beyond which nested containers are dropped. Requesting a container cannot throw, so the error is thrown
-  /// at the end of the encoding.
+  /// The depth beyond which nested containers are dropped. The methods that request a container cannot throw, so the error is thrown at the
+  /// end of the encoding.
   private static let mostNested = 2048
   private static let mostReserved = 128
   private static let empty = ArchiveValue.object(ArchiveObject())
@@ -34,13 +34,14 @@ final class ValueEncoder: Encoder {
     depth = parent.map { $0.depth + 1 } ?? 0
   }
 
-  /// Returns the archive value of an `Encodable` value.
+  /// Converts an `Encodable` value to an archive value.
   ///
   /// - Throws: ``ArchiveError``. An error thrown by the type's own code is the underlying error.
   static func value(of value: some Encodable, includingExcluded: Bool) throws -> ArchiveValue {
     let root = ValueEncoder(CodableTypes(includesExcluded: includingExcluded), nil, in: nil)
     do { try root.encode(value) } catch {
-      // An open encoder and its parent refer to each other. Finishing the root breaks these reference cycles, which would leak memory.
+      // An open encoder and its parent refer to each other. Calling `finish()` on the root breaks these reference cycles, which would
+      // otherwise leak memory.
       _ = root.finish()
       if let error = error as? ArchiveError { throw error }
       var path: [ArchiveError.PathComponent] = []
@@ -115,7 +116,8 @@ final class ValueEncoder: Encoder {
     try addEncoder(key).encode(value, type)
   }
 
-  /// Creates an encoder for the last entry, which is still empty. When the encoder is closed, its value becomes the value of the entry.
+  /// Creates a nested encoder for the last entry, which is still empty. When the nested encoder is closed, its value is stored in the
+  /// entry.
   private func addEncoder(_ key: any CodingKey) -> ValueEncoder {
     let encoder = ValueEncoder(types, key, in: self)
     if depth < Self.mostNested { open.append((entries.count - 1, encoder)) } else { types.isTooDeep = true }

@@ -1,6 +1,6 @@
 extension ArchiveReader {
-  /// Reads the root value of an archive, which ``ArchiveWriter/writeRoot(_:)`` wrote with or without a graph of
-  /// objects.
+  /// Reads the root value of an archive written by ``ArchiveWriter/writeRoot(_:)``. If the value was written as a graph, first reads the
+  /// graph's objects, which the root refers to by number.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
     let table = ObjectTable(types: try context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
@@ -22,7 +22,7 @@ extension ArchiveReader {
     return root
   }
 
-  /// Reads the elements of one member of an archive stream. Each element may be a graph.
+  /// Reads all root values in one member of an archive stream. Each root may be written as a graph of objects.
   package mutating func readRoots<T: Archivable>(_ type: T.Type) throws -> [T] {
     let count = try beginMember()
     var elements: [T] = []
@@ -34,7 +34,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads the elements of one member of an archive stream as untyped values.
+  /// Reads all root values in one member of an archive stream as untyped values.
   package mutating func readRootValues() throws -> [ArchiveValue] {
     let count = try beginMember()
     var elements: [ArchiveValue] = []
@@ -46,7 +46,7 @@ extension ArchiveReader {
     return elements
   }
 
-  /// Reads the head of the array that each member of a stream contains, and returns its element count. The count takes
+  /// Reads the head of the array that contains the values of a stream member. Returns the number of elements, which the head must store in
   /// four bytes (Docs/Format.md, section 11).
   private mutating func beginMember() throws -> Int {
     guard try peekByte() == CBOR.countedArrayByte else {
@@ -121,17 +121,17 @@ extension ArchiveReader {
     return try objects.object(number, as: T.self, in: context)
   }
 
-  /// Reads the number of an object in a reference whose tag has already been read. Returns a reference with the
-  /// object's number in its own graph.
+  /// Reads the object number of a reference whose tag has already been read. Returns a reference with the object's number within the
+  /// current graph.
   ///
-  /// - Parameter isLater: whether the reference must be to the object being read or to a later object. If false, the
-  ///   reference must be to an earlier object.
+  /// - Parameter isLater: whether the tag requires a reference to the object being read or to a later object. If false, the reference must
+  ///   be to an earlier object.
   package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("an object reference is not a number", at: start)
     }
-    // The number is counted across all graphs of the body. It must belong to the current graph, and the number of the
-    // graph's first object is subtracted.
+    // In the archive, objects are numbered across all graphs of the body. The number must be that of an object in the current graph.
+    // Subtracting the number of the graph's first object gives the number within the graph.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
       throw ArchiveError.damaged("an object reference occurs outside a graph", at: start)
     }
@@ -173,10 +173,10 @@ extension ArchiveReader {
     return ObjectGraph(objects: objects, root: try readValue())
   }
 
-  // MARK: Fields that wait
+  // MARK: Deferred fields
 
-  /// If the error means that the field refers to an object that does not exist yet, defers the field and returns a
-  /// placeholder. Returns `nil` if the error has a different cause.
+  /// Handles an error from reading a field. If the field refers to an object that has not been decoded yet, defers the field and returns a
+  /// placeholder value. Returns `nil` for any other error.
   @usableFromInline
   mutating func placeholder<T>(
     _ place: Int, _ error: any Error, _ makeDefault: () throws -> T
@@ -198,20 +198,21 @@ extension ArchiveReader {
     return try makeDefault()
   }
 
-  /// Returns the error for a constant property that refers to an object created later. A constant cannot be set once
-  /// that object exists.
+  /// Returns the error for a `let` property that refers to an object not yet decoded. A `let` property cannot be set later, when that
+  /// object exists.
   public func constantInCycle(_ place: Int) -> ArchiveError {
     ArchiveError(.rejected, "a reference cycle passes through a constant; declare the property with var")
   }
 
-  /// Starts reading the fields of the superclass, which follow the class's own fields.
+  /// Prepares for reading the superclass's fields, which follow the class's own fields.
+  ///
+  /// - Parameter count: the number of the class's own fields.
   public mutating func beginSuperclass(after count: Int) { placeOffset += UInt16(clamping: count) }
 
-  /// Ends reading the fields of the superclass.
+  /// Returns to the class's own fields after the superclass's fields have been read. `count` is the number of the class's own fields.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
-  /// Reads the fields of the current object again as untyped values, up to and including the deferred field. Returns
-  /// the value of the deferred field.
+  /// Reads the current object's fields again as untyped values, up to the field at index `place`, and returns the value of that field.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged(
@@ -232,24 +233,24 @@ extension ArchiveReader {
   }
 }
 
-/// The state of reading the graphs in a body.
+/// The reader's current position among the object graphs of a body.
 package struct GraphReading {
-  /// The number of objects in all graphs that precede the current position in the body. The next graph numbers its
-  /// objects from here.
+  /// The number of objects in all graphs that have been read. It is also the number of the first object in the next graph, because objects
+  /// are numbered across all graphs of a body.
   var sharedCount = 0
-  /// The number in the body of the object being read, or of the next object; `nil` outside graphs.
+  /// The number of objects in the body that have been read completely, including those in earlier graphs; `nil` outside graphs. An object
+  /// with this number or a higher number can be referenced only by a forward reference.
   var passed: Int?
-  /// The numbers in the body of the objects in the untyped graph being read; `nil` outside untyped graphs.
+  /// The object numbers of the untyped graph being read, counted from the start of the body; `nil` outside untyped graphs.
   var untyped: Range<Int>?
-  /// The numbers to which references may refer although the objects are outside the body, such as the objects to which a
-  /// decomposed object refers; `nil` if there are none.
+  /// The valid object numbers if references refer to objects outside the body. For example, a record that was decomposed from an object
+  /// refers to existing objects. `nil` if there are no such objects.
   var elsewhere: Range<Int>?
-  /// The schema of the object being read, and the position at which its fields begin, in case a field must be read
-  /// again.
+  /// The schema of the object being read, and the position of the object's first field. Used to read a field again.
   var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 
-/// A type with an empty value, which serves as a placeholder until the objects that a field refers to exist.
+/// A type with an empty value. A deferred field has this value until the objects that the field refers to exist.
 private protocol EmptyMaking { static var emptyValue: Self { get } }
 extension Optional: EmptyMaking { fileprivate static var emptyValue: Wrapped? { nil } }
 extension Array: EmptyMaking { fileprivate static var emptyValue: [Element] { [] } }

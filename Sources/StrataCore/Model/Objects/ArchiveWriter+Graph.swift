@@ -1,6 +1,6 @@
-/// How a writer represents an object of a class.
+/// How a writer encodes the class instances inside a value: as references or with their contents.
 package enum ObjectRole {
-  /// Each object is written as a reference to its number in the given order. The contents of the objects are written
+  /// Each object is written as a reference by number. The given order assigns the numbers. The contents of the objects are written
   /// separately, in the same order.
   case order(ObjectOrder)
   /// Each object is written as a reference and added to the given list. Used to decompose an object into its own
@@ -9,13 +9,13 @@ package enum ObjectRole {
   /// Each nested model, including structs and enums, is written as a reference and added to the given list. Used to
   /// visit all nested models.
   case models(ReferencedObjects)
-  /// Each object is written as its content, down to the given number of nested objects. Used to sort sets. The number
-  /// is limited, because objects may refer to each other in cycles.
+  /// Each object is written with its contents, including the objects to which it refers, down to the given depth. Used to sort sets. The
+  /// depth is limited, because objects may refer to each other in cycles.
   case content(levels: Int)
 }
 
 extension ArchiveWriter {
-  /// Writes an object in the form that the role requires.
+  /// Writes an object as a reference or with its contents, depending on the role.
   mutating func write(_ object: some VersionedModel, as role: ObjectRole) throws {
     switch role {
     case .order(let order): order.write(object, to: &self)
@@ -63,8 +63,8 @@ extension ArchiveWriter {
     }
   }
 
-  /// Returns the classes of the objects that a graph with this root type may contain. The result is cached for further
-  /// roots of the same type.
+  /// Returns the classes of the objects that a graph with this root type may contain. The result is cached for the next root of the same
+  /// type.
   private mutating func objectTypes<T: Archivable>(of type: T.Type) throws -> Set<ObjectIdentifier> {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
@@ -117,22 +117,24 @@ extension ArchiveWriter {
     write(UInt64(number))
   }
 
-  /// Starts writing the fields of the superclass, which follow the class's own fields.
+  /// Prepares for writing the superclass's fields, which follow the class's own fields.
+  ///
+  /// - Parameter count: the number of the class's own fields.
   public mutating func beginSuperclass(after count: Int) { placeOffset += count }
 
-  /// Ends writing the fields of the superclass.
+  /// Returns to the class's own fields after the superclass's fields have been written. `count` is the number of the class's own fields.
   public mutating func endSuperclass(after count: Int) { placeOffset -= count }
 
   mutating func beginShared() { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.shareable) }
 
-  /// Writes a conditional reference. The reference is archived as nil unless an unconditional reference adds the same
-  /// object to the archive.
+  /// Writes a conditional reference, such as a weak property. The reference is archived as nil unless the archive also contains the object
+  /// because of an unconditional reference.
   @inlinable
   public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
     if skipsConditionalFields { writeNull() } else { try field(place, value) }
   }
 
-  /// Produces a compile-time error with a suggested fix for a weak property whose objects archives cannot refer to.
+  /// Produces a compile-time error, with a suggested fix, for a weak or conditional reference to a type that cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -160,7 +162,7 @@ extension ArchiveWriter {
     try object.writeRecord(to: &self)
   }
 
-  /// Begins to write an object in place, like a struct. The caller must write the object's record next.
+  /// Begins writing an object in place, like a struct, instead of a reference. The caller must write the object's record next.
   @discardableResult
   mutating func beginInPlace(_ object: some VersionedModel) throws(ArchiveError) -> ObjectsInPlace {
     let inPlace = objectsInPlace ?? ObjectsInPlace()
@@ -169,7 +171,7 @@ extension ArchiveWriter {
     return inPlace
   }
 
-  /// Returns the number of bytes that have been written since the previous call of this function.
+  /// Returns the number of bytes that have been written since the previous call of this method.
   private mutating func passBytesInPlace() -> Int {
     defer { bytesInPlace = buffer.count }
     return max(0, buffer.count - bytesInPlace)

@@ -1,10 +1,10 @@
 enum ObjectComparison {
   private struct Pair: Hashable { let left, right: ObjectIdentifier }
 
-  /// Returns whether two graphs of objects are equal, starting at the given objects. The graphs are equal if their
-  /// permanent fields are equal and if references at the same position refer to equal objects.
+  /// Returns whether two objects and all objects reachable from them are equal. Two objects are equal if their permanent fields are equal
+  /// and if their references at the same positions refer to equal objects.
   ///
-  /// Each pair of objects is queued and compared once. As a result, cycles terminate, and long lists do not need recursion.
+  /// Pairs of objects are queued, and each pair is compared once. Cycles therefore terminate, and long lists need no recursion.
   static func areEqual(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
     var seen = Set<Pair>()
     var waiting = [(left, right)]
@@ -29,8 +29,8 @@ enum ObjectComparison {
 }
 
 extension ArchiveValue {
-  /// Returns a copy in which all references are replaced by the same placeholder. A set, object or map that contains
-  /// references becomes an array, because the order of its elements must also be compared.
+  /// Returns a copy in which all references are replaced by the same placeholder. A set, keyed object or map that contains references
+  /// becomes an array, so that the order of its elements is compared too.
   fileprivate var withoutObjectNumbers: ArchiveValue {
     guard hasReferences else { return self }
     return switch self {

@@ -4,17 +4,20 @@ package final class ObjectOrder {
   /// The objects of the graph. The index of an object in this array is its number in the graph.
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The objects that the value currently being searched refers to, in the order of its references.
+  /// The objects referenced by the value that is being searched, in the order of the references.
   private var found: [any VersionedModel] = []
   private(set) var isFinding = true
-  /// The number of objects of this graph that have been written so far. References to later objects are written in a different form.
+  /// The number of objects of this graph that have been written. A reference to an object not yet written is encoded as a forward
+  /// reference.
   private var written = 0
-  /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
+  /// The object number of this graph's first object. It is greater than 0 if the body contains earlier graphs, because objects are numbered
+  /// across all graphs of a body.
   private let first: Int
 
   private static let isOpen = -1
 
-  /// A step of the depth-first search. The step visits an object, or assigns the object's number if `isLeaving` is true.
+  /// A step of the depth-first search. It visits an object. If `isLeaving` is true, all objects to which the object refers have been
+  /// visited, and the step assigns the object's number.
   private struct Step {
     let object: any VersionedModel
     var isLeaving = false
@@ -42,8 +45,8 @@ package final class ObjectOrder {
       found.removeAll(keepingCapacity: true)
       scratch.buffer.removeAll()
       do { try step.object.writeRecord(to: &scratch) } catch {
-        // Objects are not written where they are referenced, so the path of the error begins at the object. The path from the root to the
-        // object is searched and prepended.
+        // Objects are not written where they are referenced, so the error's path begins at the failing object. The path from the root to
+        // this object is found by a search, and is prepended.
         throw ObjectPath.find(step.object, from: value).reversed().reduce(ArchiveError.wrap(error)) {
           ArchiveError.at($1, $0)
         }
@@ -56,7 +59,8 @@ package final class ObjectOrder {
     isFinding = false
   }
 
-  /// Writes a reference to an object: with tag 29 if the object has already been written, otherwise as a forward reference.
+  /// Writes a reference to an object. A reference to an object that has already been written has CBOR tag 29; any other reference is a
+  /// forward reference.
   func write(_ object: some VersionedModel, to writer: inout ArchiveWriter) {
     if isFinding {
       found.append(object)

@@ -1,10 +1,10 @@
-/// The objects of the graph being read, by object number.
+/// The objects of the graph being read. The index of an object in the table is its number in the graph.
 package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
-    /// The value of an object whose type is not a class. The value is decoded again for each reference to it.
+    /// A graph entry that is not a class instance, such as a struct. The untyped value is decoded again for each reference to the entry.
     ///
-    /// If `isPlaced` is true, copies of the value replace the references to it before models are decoded.
+    /// If `isPlaced` is true, references to the entry are replaced by copies of the value before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
@@ -15,35 +15,38 @@ package final class ObjectTable {
     let value: ArchiveValue
   }
 
-  // The exclusivity of access to the variables of this class is not checked, because only one decoding uses a table, and a check would cost
-  // more than following a reference.
+  // Swift's exclusive access check is disabled for these variables. Only one decoding uses a table, and the check would cost more than
+  // following a reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
-  /// The number of this graph's first object in the body. Greater than 0 if the body contains earlier graphs.
+  /// The object number of this graph's first object. It is greater than 0 if the body contains earlier graphs, because objects are numbered
+  /// across all graphs of a body.
   let first: Int
   /// The number of objects that the table will contain once the whole graph has been read.
   private(set) var count: Int
-  /// The numbers of this graph's objects in the body.
+  /// The numbers of this graph's objects, counted from the start of the body.
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any VersionedModel.Type]
   @exclusivity(unchecked) private var lastShape: RecordShape?
   @exclusivity(unchecked) private var lastType: (any VersionedModel.Type)?
-  /// The fields of the object being decoded that refer to objects not yet decoded, with the index of each field in the schema.
+  /// The deferred fields of the object being decoded, which refer to objects not yet decoded. Each field has its index in the schema and
+  /// its untyped value.
   @exclusivity(unchecked) private var waiting: [(place: Int, value: ArchiveValue)] = []
   @exclusivity(unchecked) private var unfinished: [Unfinished] = []
-  /// For each entry, the number of values that it contains; 0 for an object. `totalSize` is the sum.
+  /// The number of values that each entry contains; 0 for a class instance. `totalSize` is the sum.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
-  /// A number that is added to `totalSize` when the limit on substituted values is calculated. Set only by code that knows
-  /// the number of references in advance.
+  /// A number that raises the limit on substituted values: the limit is computed from the sum of this number and `totalSize`. Set only by
+  /// code that knows the number of references in advance.
   @exclusivity(unchecked) package var extraSubstitutes = 0
-  /// The budget for substituted values. If set, references are replaced by values before models are decoded. Migration
-  /// steps and hooks then see nested records in the same places as in a Strata archive.
+  /// The budget for values that replace references. If it is set, references are replaced before models are decoded, so that migration
+  /// steps and hooks find nested records where a Strata archive has them. If it is `nil`, no references are replaced in advance.
   @exclusivity(unchecked) package var placing: WorkBudget?
-  /// The number of values that have been substituted for references so far. It is limited, because it could grow exponentially.
+  /// The number of values that have been substituted for references so far. It is limited, because it can grow exponentially with the size
+  /// of the input.
   @exclusivity(unchecked) private var expansions = 0
-  /// The number of references that are being resolved inside each other at the moment. It is limited like the depth of an archive.
+  /// The current nesting depth of references that are being resolved. Its limit is the depth limit of archives.
   @exclusivity(unchecked) private var depth = 0
-  /// The number of records that are being decoded inside each other at the moment. Counted only if ``placing`` is set.
+  /// The current nesting depth of records that are being decoded. Counted only if ``placing`` is set.
   @exclusivity(unchecked) private var openRecords = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
@@ -52,7 +55,7 @@ package final class ObjectTable {
     self.count = count
   }
 
-  /// Creates a table of existing objects. References in the fields of a decomposed object refer to these objects by number.
+  /// Creates a table of existing objects. A record that was decomposed from an object refers to them by number.
   ///
   /// - Parameter adding: the number of objects that are created later. Fields may already refer to these objects.
   package init(_ referenced: ReferencedObjects, adding: Int = 0) {
@@ -75,14 +78,14 @@ package final class ObjectTable {
     while entries.popLast() != nil {}
   }
 
-  /// Returns the class with the type name that a record shape contains; `nil` if the graph may not contain such a class.
+  /// Returns the class for the type name in a record shape; `nil` if no class that the graph may contain has this name.
   package func type(of shape: RecordShape) -> (any VersionedModel.Type)? {
     // The most recent result is cached, because consecutive objects often have the same class.
     if lastShape !== shape { (lastShape, lastType) = (shape, types[shape.typeName]) }
     return lastType
   }
 
-  /// Adds an object. Those of its fields that refer to objects not yet decoded are set later, in ``setWaiting(in:)``.
+  /// Adds an object. If some of its fields refer to objects not yet decoded, these fields are set later, in ``setWaiting(in:)``.
   package func append(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
@@ -90,9 +93,10 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Adds an object whose type is not a class, as an untyped value.
+  /// Adds an entry that is not a class instance, as an untyped value.
   ///
-  /// - Parameter isPlaced: receives the number of values in `value`, and returns whether copies of the value replace the references to it.
+  /// - Parameter isPlaced: called with the number of values in `value`. Returns whether references to the entry are replaced by copies of
+  ///   the value before models are decoded.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
     sizes.append(size)
@@ -101,7 +105,7 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Defers a field of the current object until all objects are decoded.
+  /// Defers setting a field of the current object until all objects are decoded.
   func wait(_ place: Int, _ value: ArchiveValue) { waiting.append((place, value)) }
 
   /// Returns the object with the given number as a value of the given type.
@@ -141,8 +145,8 @@ package final class ObjectTable {
 
   func leaveRecord() { if placing != nil { openRecords -= 1 } }
 
-  /// In a copy of `value`, replaces each reference to a placed entry by the value of the entry. Returns the result of calling `body` with
-  /// the copy.
+  /// Calls `body` with a copy of `value` in which references are replaced, and returns the result of `body`. A reference is replaced by the
+  /// value of its entry if the entry's `isPlaced` is true.
   ///
   /// - Parameter bound: the object number of `value`. References to this or a higher number are not replaced, because they may be part of a
   ///   cycle.
@@ -157,7 +161,7 @@ package final class ObjectTable {
     return try body(placed(in: value, below: bound, room: deepest - openRecords - 1))
   }
 
-  /// - Parameter room: the number of nested levels in which references are replaced. References at a greater depth stay.
+  /// - Parameter room: the number of nested levels in which references are replaced. References at a greater depth are kept.
   private func placed(in value: ArchiveValue, below bound: Int, room: Int) throws -> ArchiveValue {
     func element(_ value: ArchiveValue) throws -> ArchiveValue {
       guard case .reference(let number) = value else {
@@ -167,26 +171,26 @@ package final class ObjectTable {
         return value
       }
       try expand(sizes[number])
-      // `hasReferences` searches the whole value, so it is called only once for each entry. A call at each level would search the inner
-      // levels repeatedly.
+      // `hasReferences` searches a whole value, so it is called once for each entry. If it were called at each nesting level, it would
+      // search the inner levels repeatedly.
       return found.hasReferences ? try placed(in: found, below: number, room: room - 1) : found
     }
     guard room > 0 else { return value }
     switch value {
-    // References in sets and in keys of maps are not replaced, because the replacements could be equal, and a set or a map must not contain
-    // duplicates.
+    // References in sets and in map keys are not replaced. Different references can have equal replacements, but the elements of a set and
+    // the keys of a map must be unique.
     case .set, .graph: return value
     case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try element($0.value)) })
     default: return try value.mapInside(element)
     }
   }
 
-  /// Returns the object as a value of the given type.
+  /// Casts an object to the given type.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the object has a different type.
   static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
-    // Most objects have exactly the given type, so this case is checked first. A dynamic cast would be slower, because it needs the generic
-    // metadata of the optional `T?`.
+    // Fast path: most objects have exactly the given type. A dynamic cast would be slower, because it needs the generic metadata of the
+    // optional `T?`.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
       throw ArchiveError.mismatch(
@@ -211,9 +215,9 @@ package final class ObjectTable {
     }
   }
 
-  /// Returns a copy of the value in which references are replaced by their objects, for untyped properties.
+  /// Returns a copy of an untyped property's value in which each reference is replaced by the contents of its object.
   ///
-  /// A reference back to an enclosing object becomes null, and so does a reference to an object that does not exist yet.
+  /// A reference becomes null if it refers to an enclosing object or to an object that does not exist yet.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if shared values expand too much, and any error that
   ///   encoding an object throws.
@@ -232,11 +236,11 @@ package final class ObjectTable {
   }
 
   private static let deepest = 64
-  /// The maximum depth of values that replace references, regardless of the configured limits. The depth is bounded,
-  /// because each level uses stack space.
+  /// The maximum nesting depth of values that replace references, even if the configured depth limit is higher. Each level uses stack
+  /// space, so the depth must be bounded.
   private static let deepestInPlace = 512
 
-  /// Returns the record of an object. Each reference is replaced by the record of the referenced object.
+  /// Returns the record of an object. Each reference in it is replaced by the record of the referenced object.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws
     -> ArchiveValue
   {
@@ -249,7 +253,8 @@ package final class ObjectTable {
     }
   }
 
-  /// The underlying error if a reference refers to an object that has not been created yet. The reader then defers the field.
+  /// The underlying error of the `ArchiveError` for a reference to an object that has not been created yet. The reader then defers the
+  /// field.
   struct Pending: Error {}
 
   /// Sets the fields that were deferred until all objects existed.
@@ -290,8 +295,8 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// Returns a copy in which each reference is replaced. A set that contains references becomes an array, because the replacements may be
-  /// equal, and a set must not contain duplicates.
+  /// Returns a copy in which each reference is replaced by the result of `replace`. A set that contains references becomes an array,
+  /// because two references may get equal replacements, and a set must not contain duplicates.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)

@@ -1,29 +1,29 @@
-/// Tracks objects that are written in place, inside the objects that refer to them. Without the tracking, writing an
-/// object that refers to itself would never end, and repeated objects could make the output grow exponentially.
+/// Tracks objects that are written in place, inside the objects that refer to them. Without tracking, writing an object that refers to
+/// itself would never end, and repeated objects could make the output grow exponentially.
 ///
-/// The elements of a set are first encoded by separate writers, in order to sort them. These writers use the same
-/// instance as the writer of the set.
+/// The elements of a set are first encoded by separate writers, in order to sort them. These writers share one tracker with the writer of
+/// the set.
 final class ObjectsInPlace {
-  /// The number of bytes that are written before repetitions are counted, and also the number of repeated bytes that
-  /// are always allowed.
+  /// The number of bytes that are written before the writer starts to count repeated objects. The repeated objects may always have up to
+  /// the same number of bytes.
   private static let free = 1 << 18
   /// The maximum ratio of the bytes of repeated objects to all other bytes in the output.
   private static let ratio = 64
 
-  /// The objects that are being written inside each other, outermost first.
+  /// The nested objects that are currently being written, outermost first.
   private var open: [ObjectIdentifier] = []
-  /// The index in `open` of the outermost object that has been written before; `nil` if there is none. All bytes inside
-  /// it count as repeated.
+  /// The index in `open` of the outermost object that is being written for at least the second time; `nil` if there is none. All bytes of
+  /// this object count as repeated.
   private var repeated: Int?
-  /// The objects that have been written since the counting of repetitions began; `nil` until enough bytes have been
-  /// written. The objects are retained, because a new object could otherwise get the identity of a released one.
+  /// The objects that have been written since the writer started to count repeated objects; `nil` before that. The objects are retained,
+  /// because a new object could otherwise get the identity of a released one.
   private var seen: [ObjectIdentifier: AnyObject]?
-  /// The number of bytes of repeated objects since the counting of repetitions began. `otherBytes` counts all other
-  /// bytes.
+  /// The number of bytes written for repeated objects since the writer started to detect them. `otherBytes` counts all other bytes, and is
+  /// reset to 0 when the detection starts.
   private var repeatedBytes = 0
   private var otherBytes = 0
 
-  /// Begins an object. Each call must be balanced by a call to ``end(after:)``.
+  /// Must be called before an object is written in place. Each call must be balanced by a call to ``end(after:)``.
   ///
   /// - Parameter bytes: the number of bytes written since the last call of this method or of ``end(after:)``.
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object is already open, and `limitExceeded` if
@@ -49,7 +49,7 @@ final class ObjectsInPlace {
     open.append(identity)
   }
 
-  /// Ends the innermost of the objects that are being written.
+  /// Must be called after an object has been written in place. Objects end in the reverse order in which they began.
   func end(after bytes: Int) {
     add(bytes)
     open.removeLast()

@@ -8,8 +8,8 @@ package final class ReferencedObjects {
 
   package init() {}
 
-  /// Adds a model and returns its number. An object that is already in the list keeps its number. Structs and enums are
-  /// always added.
+  /// Adds a model and returns its index in `objects`. A class instance that has already been added keeps its index. Structs and enums are
+  /// always appended.
   func add(_ model: some VersionedModel) -> Int {
     if type(of: model).schema.isObject { return number(of: model) }
     objects.append(model)

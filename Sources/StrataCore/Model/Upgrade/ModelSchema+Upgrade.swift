@@ -34,8 +34,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Throws `newerModel` if a record has a newer version than the model, unless the record's version floors allow the model's version to
-  /// read the record and the model keeps unknown fields.
+  /// Throws `newerModel` if a record has a newer version than the model. A newer record is accepted if the model keeps unknown fields and
+  /// its version is not below the oldest version that can read the record (``VersionFloors/reader``).
   func checkVersion(_ version: Int, _ floors: VersionFloors?) throws {
     guard version > modelVersion else { return }
     guard let floors, floors.reader <= modelVersion else { throw ArchiveError.newer(version, self) }
@@ -51,8 +51,8 @@ extension ModelSchema {
   /// Upgrades the inherited fields of a record to the current versions of the superclasses, using the migration steps of
   /// each superclass. The farthest superclass comes first.
   ///
-  /// If a record does not name a superclass, the class did not have this superclass when the record was written. In this
-  /// case, the steps of the class itself produce the inherited fields.
+  /// If a record does not name a superclass, the class did not have that superclass when the record was written. The migration steps of the
+  /// class itself then produce the inherited fields.
   private func upgradedLevels(of record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     var upgraded = record
     for schema in superclasses.reversed() {
@@ -62,7 +62,8 @@ extension ModelSchema {
       guard level.modelVersion < schema.modelVersion else { continue }
       context.report.addUpgrade(of: schema.name, from: level.modelVersion, to: schema.modelVersion)
       guard let migration = schema.migration else { continue }
-      // The steps begin at the version of the record. The record therefore temporarily gets the version of its superclass fields.
+      // The migration starts at the record's version. While the steps of the superclass run, the record therefore gets the version that it
+      // has for the superclass.
       upgraded.modelVersion = level.modelVersion
       upgraded = try upgrade(upgraded, by: migration, of: schema, in: context)
       upgraded.modelVersion = record.modelVersion
@@ -70,8 +71,8 @@ extension ModelSchema {
     return upgraded
   }
 
-  /// Applies the migration steps of a class to a record. For an enum, operations that find nothing to change are not
-  /// reported, because a record has only the key of its case.
+  /// Applies the migration steps of a class to a record. For an enum, operations that find nothing to change are not reported: a record of
+  /// an enum contains only one case, so this is expected.
   private func upgrade(
     _ record: ModelRecord, by migration: MigrationPlan, of schema: ModelSchema, in context: DecodingContext
   ) throws -> ModelRecord {
@@ -80,7 +81,8 @@ extension ModelSchema {
     }
   }
 
-  /// Returns the version that a record has for the class that declares the field with this index.
+  /// Returns the version with which the field at this index was archived. Inherited fields have the version of the superclass that declares
+  /// them.
   private func version(of place: Int, in record: ModelRecord) -> Int {
     // The loop starts with the farthest superclass, because the fields of a superclass include those of its own superclasses.
     for schema in superclasses.reversed() where place >= fields.count - schema.fields.count {
@@ -98,7 +100,7 @@ extension ModelSchema {
 
   /// Returns the values of the current fields and the unknown fields of a record that has been upgraded.
   ///
-  /// - Parameter record: the record before the upgrade, which has the versions that are passed to the model's hook.
+  /// - Parameter record: the record before the upgrade. Its versions are passed to the model's hook.
   package func fields(
     of upgraded: ModelRecord, from record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
@@ -123,15 +125,15 @@ extension ModelSchema {
     return (.slots(slots), unknown)
   }
 
-  /// Returns the value that the record has under a former key of the field. Returns `nil` if the record has the current key: the model's
-  /// hook has then returned nil in order to use the default.
+  /// Returns the value that the record has under a former key of the field. Returns `nil` if the record has the current key, because the
+  /// model's hook then returned nil to request the default.
   private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> ArchiveValue? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
-  /// Returns the fields of a record that the model does not declare. References in their values are replaced by the objects, because the
-  /// numbers of the objects are valid only within the archive.
+  /// Returns the fields of a record that the model does not declare. References in their values are replaced by the contents of the
+  /// objects, because object numbers are valid only within one archive.
   private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }

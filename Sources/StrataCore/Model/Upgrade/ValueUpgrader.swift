@@ -1,6 +1,6 @@
-/// Upgrades all records in a value to the current versions of their models, in order to merge values without creating
-/// models. Records of types that are not in the catalog are not changed. A key that is absent stays absent, because a
-/// merge treats an absent key differently from any value.
+/// Upgrades all records in a value to the current versions of their models, so that values can be merged without creating models. Records
+/// of types that are not in the catalog are not changed. Absent keys are not filled with defaults, because a merge must be able to detect
+/// that a key is absent.
 struct ValueUpgrader {
   let catalog: SchemaCatalog
 
@@ -22,14 +22,15 @@ struct ValueUpgrader {
     var found: [ArchiveValue] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       guard var value = values[index] else { continue }
-      // The value is converted to the form in which the field writes it, because a hook may return any form that the field
-      // can read.
+      // The model's hook may return any value that the field can decode. The value is decoded and encoded again, so that it has the form in
+      // which the field is archived.
       if schema.hook != nil, TypeShape.archivable(field.type)?._rootSchema == nil {
         do {
           value = try ValueCoding.typed(
             value, as: field.type, ReferencedObjects(), in: context, includingExcluded: false)
         } catch let error as ArchiveError where field.acceptsUnknownCase(error) {
-          // The value keeps its unknown enum case. Reading the merged value later skips the case.
+          // The value contains an enum case that this program does not declare. The case is kept here. When the merged value is decoded
+          // later, the field uses its default or skips the elements with unknown cases.
         } catch {
           throw ArchiveError.at(.key(field.key), error).inType(schema.name)
         }

@@ -6,8 +6,7 @@ struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
   private var waiting: [(model: any VersionedModel, step: Int)] = []
-  /// The steps of the paths to all models. Paths share their beginnings: each step refers to its predecessor by its
-  /// index in this array.
+  /// The components of the paths to all models, stored as a tree: each step contains the index of its parent step in this array.
   private var steps: [(before: Int, component: ArchiveError.PathComponent)] = []
 
   private static let start = -1
@@ -46,8 +45,7 @@ struct FailureSearch {
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
-  /// Queues the models that the values refer to. They are visited in the order of the values, before all other queued
-  /// models.
+  /// Queues the models that the values refer to, so that they are visited next, in the order of the values.
   private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
@@ -59,10 +57,10 @@ struct FailureSearch {
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number].dynamicModel, step))
-    // The references inside an untyped graph refer to the objects of the graph, which are values instead of models.
+    // References inside an untyped graph refer to the graph's own entries. The entries are untyped values, so they have no rules.
     case .graph: break
     case .map(let entries):
-      // Rules identify the entries of a dictionary by index, regardless of the kind of its keys.
+      // In the path of a failure, a dictionary entry is identified by its index, whatever the type of its key.
       for (index, entry) in entries.enumerated() {
         let step = adding(.index(index), to: step)
         collect(entry.key, step, models, &found)
@@ -92,19 +90,19 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
-  /// Returns the result of `make` if the result is valid.
+  /// Calls `make`, and returns the result if no validation rule failed.
   ///
   /// - Throws: any error that `make` throws, and ``ArchiveError`` with the code `invalid` and all failures if the
   ///   result is invalid.
   package func checked<T: Archivable>(_ make: () throws -> T) throws -> T {
-    // The recorded failure is cleared even if `make` throws, because it must not be reported for the next value.
+    // The recorded failure is cleared even if `make` throws. Otherwise it would be reported for the next value.
     defer { firstFailure = nil }
     let value = try make()
     try checkFailures(of: value)
     return value
   }
 
-  /// Throws an error with all failures in the value, if a failure was recorded while the value was created.
+  /// Throws an error with all validation failures in the value, if at least one was recorded while the value was created.
   package func checkFailures(of value: some Archivable) throws {
     guard let firstFailure else { return }
     self.firstFailure = nil

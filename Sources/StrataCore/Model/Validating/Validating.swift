@@ -51,7 +51,7 @@ public struct Validation<Root: VersionedModel>: Sendable {
     Validation(rules + other.rules.map { $0.converted(to: Root.self) })
   }
 
-  /// A validation rule of a model.
+  /// A validation rule for one field or for the whole model.
   public struct Rule: Sendable {
     /// The key of the field that the rule applies to; `nil` for the whole model.
     let key: String?
@@ -74,13 +74,13 @@ struct Undo<Root> {
   mutating func set<V>(_ path: any WritableKeyPath<Root, V> & Sendable, of root: inout Root, to value: V) {
     let old = root[keyPath: path]
     root[keyPath: path] = value
-    // Only an object must be restored, because other code may hold a reference to it. An invalid struct or enum is discarded as a whole.
+    // Only class instances are restored, because other code may refer to them. An invalid struct or enum is discarded as a whole.
     if Root.self is AnyClass { steps.append { $0[keyPath: path] = old } }
   }
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
 
-  /// Adds the undo steps of rules for a superclass or a subclass, which have changed the same object.
+  /// Adds the undo steps of rules that are declared for a superclass or a subclass and have changed the same object.
   fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
     guard !undo.steps.isEmpty else { return }
     steps.append { root in if var other = root as? Other { undo.run(&other) } }
@@ -88,8 +88,8 @@ struct Undo<Root> {
 }
 
 extension Validation.Rule {
-  /// Converts a rule for one class to a rule for objects of its superclass or subclass. The result throws an error for an object of a
-  /// different class.
+  /// Converts a rule for one class to a rule for its superclass or subclass. The converted rule throws an error if the object is not an
+  /// instance of the original rule's class.
   func converted<Other: VersionedModel>(to type: Other.Type) -> Validation<Other>.Rule {
     if let same = self as? Validation<Other>.Rule { return same }
     return Validation<Other>.Rule(key: key) { other, undo in
@@ -130,7 +130,7 @@ extension Validation.Rule {
     }
   }
 
-  /// Checks a field with a closure. The closure throws an error, such as an ``InvalidValue``, if the value is invalid.
+  /// Checks the value of a field with a closure. The closure throws an error, such as an ``InvalidValue``, if the value is invalid.
   @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ check: @escaping @Sendable (V) throws -> Void
@@ -150,7 +150,7 @@ extension Validation.Rule {
     Self(key: key) { root, undo in undo.set(path, of: &root, to: try replacement(root[keyPath: path])) }
   }
 
-  /// Checks that an optional is not nil.
+  /// Checks that an optional field is not nil.
   @inlinable
   public static func required<V>(_ key: String, _ path: any KeyPath<Root, V?> & Sendable) -> Self {
     Self(key: key) { root, _ in

@@ -1,13 +1,12 @@
 /// The rules of a model, in the order in which they run. The rules are sorted when the first object is validated.
 ///
-/// The rules are not part of the schema, because a rule may refer to the schema, which would then not exist yet.
+/// The schema does not contain the rules, because a rule may refer to the schema, which must therefore exist first.
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
-  /// Runs all rules, even if one of them fails. After a failure, the fields that rules have replaced get their original
-  /// values again.
+  /// Runs all rules, even if one of them fails. If a rule fails, all fields that rules have changed are restored to their original values.
   ///
-  /// - Parameter keepsReplacements: whether the fields keep their replaced values if no rule fails.
+  /// - Parameter keepsReplacements: whether the fields keep the values that rules have set if no rule fails.
   func run(on model: inout M, keepsReplacements: Bool) throws {
     var undo = Undo<M>()
     var failures: [ValidationFailure] = []
@@ -19,8 +18,8 @@ final class ValidationPlan<M: Validating>: Sendable {
     if !failures.isEmpty { throw ArchiveError.invalid(failures) }
   }
 
-  /// Adds the invalid value of each field to the field's failure. Values that contain models are not added, because
-  /// nested models report their own failures.
+  /// Adds the rejected value to the failure of each field. Values that contain models are not added, because nested models report their own
+  /// failures.
   private static func adding(_ model: M, to failures: [ValidationFailure]) -> [ValidationFailure] {
     // The values come from the encoded model. If the model cannot be encoded, the failures are reported without values.
     guard let record = try? model.record(includingExcluded: true, role: .models(ReferencedObjects())) else {
@@ -58,8 +57,7 @@ final class ValidationPlan<M: Validating>: Sendable {
           + "\(schema.allKeys.joined(separator: ", "))",
         typeName: schema.name)
     }
-    // Rules of the same field are sorted by their index, because the sort function does not guarantee to keep their
-    // order.
+    // The index keeps rules of the same field in their declared order, because Swift's sort is not guaranteed to be stable.
     let sorted = given.enumerated().map { (rule: $1, place: $1.key.flatMap { places[$0] } ?? .max, number: $0) }
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }

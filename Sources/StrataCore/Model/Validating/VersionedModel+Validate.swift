@@ -49,7 +49,7 @@ extension VersionedModel {
     } catch { return false }
   }
 
-  // MARK: Inside
+  // MARK: Validating one object
 
   func checkItself() throws {
     guard Self.schema.validationHook != nil else { return }
