@@ -73,7 +73,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Locks a new file. Returns `false` if another writer has already locked or removed the file as abandoned.
+  /// Locks a new file. Returns `false` if another writer took the file for an abandoned file, and has already locked or removed it.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .heldByOther: false
