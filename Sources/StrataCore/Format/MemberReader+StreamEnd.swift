@@ -30,7 +30,7 @@ extension MemberReader {
   }
 
   /// Returns the size of a stream in bytes. While a writer is appending, this is the size of the file before the writer began. Returns
-  /// `nil` if the file is not a stream, or if it is unknown whether a writer is appending.
+  /// `nil` if the file is not a stream, or if it is unknown whether a writer is appending, because the file system does not support locks.
   static func completeSize(of file: borrowing OpenFile) throws -> Int? {
     guard let first = try header(of: file), first.stamp.kind != .single else { return nil }
     while true {

@@ -37,10 +37,10 @@ final class SharedReader: @unchecked Sendable {
 /// After damage, bytes inside a model can look like members. A member after damage belongs to the stream in any of these cases
 /// (Docs/Format.md, section 11):
 /// - The header of the member, or of a member that directly follows it, records the member's actual position.
-/// - The member begins a run of members with consecutive numbers. The run ends with an end member at the end of the file, and the
+/// - The member begins a run of members with consecutive sequence numbers. The run ends with an end member at the end of the file, and the
 ///   totals in all end members are consistent.
-/// - The header of the damaged member is readable. The member after damage has the next number and begins a run of members with
-///   consecutive numbers. The totals in the first end member of the run agree with the header of the damaged member.
+/// - The header of the damaged member is readable. The member after damage has the next sequence number and begins a run of members with
+///   consecutive sequence numbers. The totals in the first end member of the run agree with the header of the damaged member.
 package struct StreamMembers: ~Copyable {
   /// The maximum number of bytes that may be read without finding a valid member, as a multiple of the bytes in the file.
   private static let mostReading = 64
@@ -221,7 +221,7 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Examines members with consecutive numbers, beginning at the file offset `start`.
+  /// Examines members with consecutive sequence numbers, beginning at the file offset `start`.
   ///
   /// - Returns: the byte range of the members that are known to belong to the stream, and the offset after the last member that was read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {

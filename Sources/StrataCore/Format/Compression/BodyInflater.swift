@@ -22,6 +22,8 @@ struct BodyInflater {
   /// Whether the end of the deflate data was reached.
   private(set) var isFinished = false
 
+  /// Creates an inflater for the body of the member with this stamp.
+  ///
   /// - Parameters:
   ///   - inputHint: the number of bytes of input that are available at the beginning.
   ///   - fileOffset: the offset of the member in its file, for error messages.

@@ -4,7 +4,7 @@
 /// them. Open containers are kept in an array. The tokenizer does not use recursion, because a deeply nested text could
 /// overflow the call stack.
 struct JSONTokenizer: ~Copyable, ~Escapable {
-  /// The fixed maximum depth of nested arrays and objects. The limits cannot raise it.
+  /// The fixed maximum depth of nested arrays and objects. ``ArchiveLimits/depth`` can set a lower limit, but not a higher one.
   static let maximumDepth = 2048
 
   /// An array or an object that has not ended yet.
