@@ -1,26 +1,26 @@
 public import Foundation
 
-/// Decodes archives of the current version of a model, and of every older version.
+/// Decodes archives of the current version of a model and of its older versions.
 ///
 ///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
 ///
 /// The requested type determines which types can be decoded. An archive cannot create values of any other type. A decoder is a
 /// value type and can be shared between tasks.
 public struct ArchiveDecoder: Sendable {
-  /// Limits on the sizes that an archive may claim, such as the length of a string.
+  /// Limits on the content of an archive, such as the length of a string. An archive that exceeds a limit is rejected.
   public var limits: ArchiveLimits
   /// Whether models are checked against their rules (see ``Validating``). If not, decoding is faster, and archives that older
   /// programs wrote can be decoded even if they break current rules.
   public var validates: Bool
-  /// Classes whose objects an archive may contain where a superclass is expected. A class is rejected unless it is listed here or
-  /// in ``ModelHierarchy``, or is the declared type of a field.
+  /// Subclasses whose objects an archive may contain where a superclass is expected. A class is rejected unless it is in this list or in
+  /// ``ModelHierarchy``, or is the declared type of a field.
   public var subclasses: [any VersionedModel.Type]
 
   /// Creates a decoder.
   ///
   /// - Parameters:
-  ///   - limits: limits on the sizes that an archive may claim.
-  ///   - validates: whether models are checked against their rules.
+  ///   - limits: limits on the content of an archive, such as the length of a string.
+  ///   - validates: whether models are checked against their rules (see ``Validating``).
   ///   - subclasses: see ``subclasses``.
   public init(
     limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any VersionedModel.Type] = []
@@ -56,7 +56,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// Returns the value of an archive. The type of the value conforms only to `Codable`.
+  /// Returns the value of an archive, for a type that conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -77,7 +77,7 @@ public struct ArchiveDecoder: Sendable {
     try ArchiveError.naming(url) { try decode(type, from: read(url), report: &report) }
   }
 
-  /// Returns the value of an archive file. The type of the value conforms only to `Codable`.
+  /// Returns the value of an archive file, for a type that conforms only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
@@ -143,7 +143,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// Returns the result of `read` for a body, and reports the upgrades in `report`.
+  /// Calls `read` with a reader for the body, returns the result, and reports the upgrades in `report`.
   ///
   /// - Parameters:
   ///   - stamp: the stamp of the archive; `nil` for a body without an archive header and for a row of a store.
@@ -186,8 +186,8 @@ extension ModelSchema {
     isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
   }
 
-  /// Whether an archive was written with the current version of this model, but with different fields or with the same fields in
-  /// a different order.
+  /// Whether the archive was written with the current version of this model, but with different fields or with the same fields in a
+  /// different order. In this case, the fields were changed without a new version.
   func hasOtherFields(than stamp: Stamp) -> Bool {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
@@ -213,8 +213,8 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// Returns this error. If it is a type mismatch, and the archive has a different type than expected, the reason of the returned error
-  /// names both types.
+  /// If this error is a type mismatch, and the archive has a different type than expected, returns an error with a reason that names both
+  /// types. Otherwise returns this error unchanged.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }

@@ -10,7 +10,7 @@ public struct ArchiveEncoder: Sendable {
   public var compression: CompressionLevel
   /// Limits on the content of an archive. A decoder with the same limits can read every archive that the encoder writes.
   public var limits: ArchiveLimits
-  /// Classes whose objects may be encoded where a superclass is expected, in addition to the classes in ``ModelHierarchy``. An object of
+  /// Subclasses whose objects may be encoded where a superclass is expected, in addition to the classes in ``ModelHierarchy``. An object of
   /// any other subclass is rejected, because no decoder would recognize its class. The decoder needs the same list.
   public var subclasses: [any VersionedModel.Type]
   /// The number of threads, including the caller's, that compress a body of 128 KiB or more. `nil` means one for each core. The number of
@@ -49,13 +49,14 @@ public struct ArchiveEncoder: Sendable {
 
   /// Returns an archive of a value whose type conforms only to `Codable`.
   ///
-  /// - Throws: the same errors as the method for models. If the type's own code throws an error, it becomes the underlying error.
+  /// - Throws: the same errors as the method for models. An error that the type's own code throws becomes the underlying error of the
+  ///   ``ArchiveError``.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T) throws -> Data {
     try archive(stamp(ofCodable: T.self)) { try $0.write(codable: value) }
   }
 
-  /// Returns an archive of a record. The program does not have to declare the type of the record.
+  /// Returns an archive of a record. The record's type does not need to be declared in the program.
   public func encode(_ record: ModelRecord) throws -> Data {
     let fingerprint = ModelSchema.fingerprint(of: record.shape)
     let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)

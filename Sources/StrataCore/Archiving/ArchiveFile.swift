@@ -37,9 +37,9 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// The URL of the file.
   public let url: URL
-  /// The URL of the copy that ``save(_:)`` makes of an older version's file before it replaces the file.
+  /// The URL of the backup of a file that an older version of the program wrote. ``save(_:)`` makes the backup before it replaces the file.
   public let previousURL: URL
-  /// The URL of the copy that ``save(_:)`` makes of a damaged file before it replaces the file.
+  /// The URL of the backup of a damaged file. ``save(_:)`` makes the backup before it replaces the file.
   public let damagedURL: URL
   private let encoder: ArchiveEncoder
   private let decoder: ArchiveDecoder
@@ -89,7 +89,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     }
   }
 
-  /// Returns the value in ``previousURL``, the backup of the older version's file; `nil` if there is no backup.
+  /// Returns the value in ``previousURL``, the backup of the last file that an older version of the program wrote; `nil` if there is no
+  /// backup.
   ///
   /// - Throws: the same errors as ``load()``.
   public func loadPrevious() throws -> Loaded? { try read(previousURL, .previous(damage: nil)) }

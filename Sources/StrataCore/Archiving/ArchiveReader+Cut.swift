@@ -7,9 +7,9 @@ struct CutValue {
 }
 
 extension ArchiveReader {
-  /// Reads a value that may be truncated. An array or a set keeps its complete elements and omits a truncated element, because a
-  /// reader could not distinguish such an element from a complete model. Maps, records and objects keep their complete values,
-  /// and the complete parts of the truncated value.
+  /// Reads a value that may be truncated. The result contains all complete elements of an array or a set, but no part of a truncated
+  /// element, because a reader could not distinguish that part from a complete model. For maps, records and objects, the result also
+  /// contains the complete parts of the truncated value.
   ///
   /// - Returns: the value, and whether it is complete.
   /// - Throws: ``ArchiveError`` for every failure except truncation.

@@ -9,14 +9,14 @@ public import Foundation
 /// one value is salvaged up to the truncation. An archive of one value that is damaged in any other way is rejected, because
 /// its parts have no checksums of their own.
 public enum ArchiveSalvage {
-  /// The degree to which the output contains the input.
+  /// Whether the output contains all values of the input, and whether checksums verify them.
   public enum Outcome: String, Sendable {
     /// The output contains all models, and checksums verify them.
     case complete
     /// The output contains all values, but the checksum at the end of the archive is missing, so any value can be wrong.
     case unverified
-    /// Models or values are missing. The values of a truncated archive of one value are also not verified, because its only checksum is at its
-    /// end.
+    /// Models or values are missing. If the input is a truncated archive of one value, the values in the output are also not verified,
+    /// because the only checksum is at the end of an archive.
     case partial
   }
 
@@ -52,7 +52,7 @@ public enum ArchiveSalvage {
   /// - Parameters:
   ///   - input: the damaged archive, which is not changed.
   ///   - output: the file to write, which must be a different file.
-  ///   - limits: limits on the sizes that the archive may claim, such as the length of a string.
+  ///   - limits: limits on the content of the archive, such as the length of a string.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, `fileInUse` or `limitExceeded`, or the error thrown while reading the archive
   ///   if no part of it can be read. No file is written in that case.
   /// - Complexity: linear in the size of the file. One member at a time is held in memory.
@@ -128,7 +128,7 @@ public enum ArchiveSalvage {
       let value = try reader.readValue()
       try reader.endBody()
       try write(value, stamp, output, limits)
-      // Bytes after the archive are not read. They can be another archive.
+      // Bytes after the archive are reported, but not read, because they may be another archive.
       let end = whole.offset
       let rest = StreamGap(
         bytes: end..<max(end, own), memberCount: nil,
@@ -145,7 +145,8 @@ public enum ArchiveSalvage {
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value, isWhole || !value.isEmptyCollection else { throw error }
-      // The fingerprint and the count in the archive's stamp describe the complete value, so both are changed for a truncated one.
+      // The fingerprint and the count in the archive's stamp describe the complete value, so a truncated value needs a different
+      // fingerprint and count.
       var known = stamp
       if !isWhole { known.fingerprint = 0 }
       known.setCount(of: value)
@@ -161,7 +162,7 @@ public enum ArchiveSalvage {
 }
 
 extension ArchiveValue {
-  /// Whether the value contains no other value than collections, objects and records.
+  /// Whether the value consists only of collections, objects and records, without any scalar values.
   fileprivate var isEmptyCollection: Bool {
     switch self {
     case .array(let elements), .set(let elements): elements.allSatisfy(\.isEmptyCollection)

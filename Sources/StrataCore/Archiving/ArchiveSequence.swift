@@ -4,9 +4,9 @@ public import Foundation
 ///
 ///     for try await issue in ArchiveSequence(Issue.self, from: url) { … }
 ///
-/// Each model is upgraded like any other archived model. All models before a damaged member are delivered before its error is thrown. A
-/// stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead, and the
-/// iterator's `gaps` list them:
+/// Each model is upgraded like any other archived model. If a member is damaged, all models before it are delivered before the error is
+/// thrown. A stream without an end throws `truncated` after the last model. With `damage: .skips`, damaged members are skipped instead, and
+/// the iterator's `gaps` list them:
 ///
 ///     var issues = ArchiveSequence(Issue.self, from: url, damage: .skips).makeAsyncIterator()
 ///     while let issue = try issues.next() { … }
@@ -32,7 +32,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
   /// - Parameters:
   ///   - type: the type of the models.
   ///   - url: the file of the stream.
-  ///   - limits: limits on the sizes that the file may claim, such as the length of a string.
+  ///   - limits: limits on the content of the file, such as the length of a string.
   ///   - validates: whether models are checked against their rules (see ``Validating``).
   ///   - subclasses: see ``ArchiveDecoder/subclasses``.
   ///   - damage: whether the sequence skips bytes that cannot be read, or throws an error.
@@ -90,7 +90,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
       self.damage = damage
     }
 
-    /// The upgrades of the models delivered so far.
+    /// A report on the upgrades of the models delivered so far.
     public var report: DecodingReport { source?.report ?? DecodingReport() }
 
     /// The unreadable parts of the file skipped so far, in file order.
@@ -120,7 +120,7 @@ public struct ArchiveSequence<Element: Archivable & SendableMetatype>: AsyncSequ
     }
   }
 
-  /// An open file with its reading position. A class, because copies of an iterator must share both.
+  /// An open file with its reading position. This is a class, because copies of an iterator must share the file and the position.
   private final class Source {
     private var members: StreamMembers
     private let decoding: MemberDecoding<Element>

@@ -70,9 +70,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// The existing stream is verified first. Otherwise models could be appended after damage, and readers would not reach them.
   ///
   /// A killed writer or a power failure can leave bytes after the end of the stream. By default, a file with such bytes is rejected. With
-  /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no other end. Without another end, no
-  /// call of ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain another end,
-  /// the stream is damaged and is not changed. Use ``ArchiveSalvage`` instead.
+  /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no end member. Without an end member,
+  /// no call of ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain an end
+  /// member, the stream is damaged and is not changed. Use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
@@ -172,8 +172,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // Strings and definitions of the failed model are already numbered, and later models could refer to them. No more models may
-      // therefore be added to the current member.
+      // The strings and record definitions of the failed model are already numbered, and later models could refer to them. Therefore the
+      // current member accepts no more models.
       writer.cut(to: mark)
       isClosed = true
       // The model may be within the limits as the first model of a member, so it is added again, to the next member.
@@ -270,8 +270,8 @@ extension ArchiveWriter {
   /// Returns the current position, to which ``cut(to:)`` can truncate the body later.
   func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
-  /// Removes the bytes written since a mark. Nothing may be written to the body afterwards, because later bytes could refer to removed
-  /// strings.
+  /// Removes the bytes that were written after the call of ``mark()``. Nothing may be written to the body afterwards, because later bytes
+  /// could refer to removed strings.
   mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     depth = mark.depth
@@ -279,7 +279,7 @@ extension ArchiveWriter {
     closeValues()
   }
 
-  /// A position in a body to which ``cut(to:)`` can truncate the body, with the state of the writer at that position.
+  /// A position to which ``cut(to:)`` can truncate the body, and the state of the writer at that position.
   struct Mark {
     let count: Int
     let depth: Int

@@ -4,14 +4,14 @@ public import Foundation
 ///
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
-/// An upgrader decodes an archive and encodes the decoded value. Its output is the same as if ``ArchiveDecoder`` read
-/// the archive and ``ArchiveEncoder`` wrote the value. It rejects every archive that the decoder rejects, and runs
-/// migration steps, hooks and validation rules. Former names of types, fields and cases are replaced by the current
-/// names. The output contains no fields that models exclude from archives, and no objects without references to them.
+/// An upgrader decodes an archive and encodes the decoded value. Its output is the same as if ``ArchiveDecoder`` read the archive and
+/// ``ArchiveEncoder`` wrote the value. It rejects every archive that the decoder rejects, and runs migration steps, hooks and validation
+/// rules. Former names of types, fields and cases are replaced by the current names. The output contains no fields that models exclude from
+/// archives, and no unreferenced objects.
 public struct ArchiveUpgrader: Sendable {
   /// The compression level of the output.
   public var compression: CompressionLevel
-  /// Limits on the sizes that an archive may claim, such as the length of a string.
+  /// Limits on the content of an archive, such as the length of a string. An archive that exceeds a limit is rejected.
   public var limits: ArchiveLimits
   /// Whether models are checked against their rules (see ``Validating``), as in ``ArchiveDecoder``.
   public var validates: Bool
@@ -26,7 +26,7 @@ public struct ArchiveUpgrader: Sendable {
   ///     the model are recognized by the type name in the stamp, and also upgraded. Keys of dictionaries are not
   ///     upgraded. To upgrade the keys, pass the type of the dictionary.
   ///   - compression: the compression level of the output.
-  ///   - limits: limits on the sizes that an archive may claim, such as the length of a string.
+  ///   - limits: limits on the content of an archive, such as the length of a string.
   ///   - validates: whether archives are rejected if their models break validation rules.
   ///   - subclasses: see ``ArchiveDecoder/subclasses``.
   public init<T: Archivable & SendableMetatype>(

@@ -11,7 +11,7 @@ package struct ArchivedType {
   ///   - subclasses: subclasses of the root type whose objects are also accepted as the root.
   ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
-    // Fast path for an archive of the model itself, which does not collect the schemas of the model.
+    // Fast path: an archive of the model itself does not need the schemas that the model refers to.
     guard let model = TypeShape.model(root), !model.schema.isNamed(name) else {
       self.init(root)
       return
@@ -24,8 +24,8 @@ package struct ArchivedType {
     self.name = name ?? type._archiveTypeName
   }
 
-  /// The maximum depth of nested type names. A more deeply nested name is treated as the root's name, because a hostile
-  /// stamp can have any depth.
+  /// The maximum depth of nested type names. A more deeply nested name is treated as the name of the root type, so that a hostile stamp
+  /// cannot cause deep recursion.
   private static let deepest = 16
 
   private static func find(
@@ -42,8 +42,8 @@ package struct ArchivedType {
     return endOfKey(keysAndValues).map { element.dictionary(keys: keysAndValues[..<$0]) } ?? element.array
   }
 
-  /// Returns the index of the type in `roots` that decodes archives with this type name; `nil` if there is none. If the
-  /// type is a model, it also decodes optionals and collections of the model, at any depth.
+  /// Returns the index of the type in `roots` that decodes archives with this type name; `nil` if there is none. A model also decodes
+  /// archives of optionals and collections of the model, at any nesting depth.
   package static func index(of name: String, in roots: [any Archivable.Type]) -> Int? {
     if let index = roots.firstIndex(where: { $0.isStored(as: name) }) { return index }
     var rest = name[...]

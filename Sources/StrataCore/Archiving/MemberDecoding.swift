@@ -1,8 +1,9 @@
 /// Decodes the members of a stream on several threads, ahead of the loop that consumes the models, and returns the models in stream order.
 ///
-/// All members of a stream share one ``WorkBudget``, so earlier members reduce the work that a later member may cause. A member that is
-/// decoded ahead gets the budget of a first member. Its result is used only if the remaining budget would give the same result. Otherwise
-/// the member is decoded again after the earlier members, and no further members are decoded ahead.
+/// All members of a stream share one ``WorkBudget``, so earlier members reduce the work that a later member may cause. The remaining budget
+/// is not known when a member is decoded ahead, so the member is decoded with the budget that it would have as the first member. The result
+/// is used only if the remaining budget would have given the same result. Otherwise the member is decoded again after the earlier members,
+/// and no further members are decoded ahead.
 final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
   /// The result of decoding one member: its models, its report and the remaining budget.
   private struct Decoded {
@@ -20,11 +21,11 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
 
   private let decoder: ArchiveDecoder
   private let work: OrderedWork<Output>
-  /// A flag for the worker threads. If it is not zero, members are not decoded ahead.
+  /// A flag that the worker threads check. If its word is not zero, they do not decode members ahead.
   private let isInTurn: InTurn
   /// The work that is still allowed after the earlier members.
   private var budget: WorkBudget
-  /// The result of decoding the current member, if it was decoded ahead.
+  /// The result of decoding the current member; `nil` if the member was not decoded ahead.
   private var ahead: Decoded?
   /// The merged reports of the members decoded so far.
   private(set) var report = DecodingReport()

@@ -13,8 +13,7 @@ package struct EncodedRow: Sendable {
 extension ArchiveEncoder {
   /// Encodes a value as a row.
   ///
-  /// - Parameter shapes: the record shapes that the store already contains. Shapes that the row adds are numbered after
-  ///   these.
+  /// - Parameter shapes: the record shapes that the store already contains. Shapes that the row adds get the next numbers.
   /// - Throws: the same errors as ``encodeBody(_:)``.
   package func encodeRow<T: Archivable>(_ value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(of: value), shapes) { try $0.writeRoot(value) }
@@ -30,7 +29,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Encodes a value as a row. The type of the value conforms only to `Codable`.
+  /// Encodes a value as a row, for a type that conforms only to `Codable`.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true
@@ -51,8 +50,8 @@ extension ArchiveEncoder {
     return EncodedRow(stamp: stamp, bytes: writer.buffer.array(), parts: writer.row ?? RowParts(shapes: shapes))
   }
 
-  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps keep their order,
-  /// because the bytes must be the same as in an archive of the typed value.
+  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps are written in their existing order, so
+  /// that the bytes are the same as in an archive of the typed value.
   package func encode(asRead value: ArchiveValue, stamp: Stamp) throws -> Data {
     try archive(stamp) {
       $0.keepsOrder = true
@@ -91,7 +90,7 @@ extension ArchiveDecoder {
     }
   }
 
-  /// Returns the value of a row. The type of the value conforms only to `Codable`.
+  /// Returns the value of a row, for a type that conforms only to `Codable`.
   package func decodeRow<T: Decodable>(
     codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> T {

@@ -25,7 +25,7 @@ final class SalvagedStream {
 
   /// Writes the end member of the stream, and replaces an existing file at the URL.
   ///
-  /// - Parameter stamp: the stamp of any member of the damaged stream.
+  /// - Parameter stamp: the stamp of any member of the damaged stream, for the type name and the versions.
   func finish(_ stamp: Stamp) throws {
     var end = stamp
     (end.kind, end.sequenceNumber, end.count, end.plainSize) = (.end, number, count, plainSize)

@@ -1,12 +1,12 @@
-/// Detects whether the elements of a set, or the keys of a map, are scalars in ascending byte order. Writers use this
-/// order, and it rules out duplicates, so readers do not need to hash the elements.
+/// Checks whether the encoded elements of a set, or the encoded keys of a map, are scalars in ascending byte order, which is how writers
+/// sort them. Elements in this order contain no duplicates, so a reader does not need to hash them to find duplicates.
 struct AscendingScalars {
   private var last = 0..<0
   private(set) var isAscending = true
 
-  /// Compares the next element with the previous one.
+  /// Adds the next element, and compares it with the previous element.
   ///
-  /// - Parameter element: the range of the element's bytes.
+  /// - Parameter element: the range of the encoded element in `bytes`.
   @inline(__always)
   mutating func add(_ element: Range<Int>, in bytes: RawSpan) {
     guard isAscending else { return }
@@ -14,7 +14,8 @@ struct AscendingScalars {
     last = element
   }
 
-  /// Returns whether the element is a number, a string, data or a simple value in its shortest encoding.
+  /// Returns whether the element is an integer, a string or data in its shortest encoding, or has the CBOR major type 7 (floating-point
+  /// numbers and simple values).
   private static func hasOneEncoding(_ element: Range<Int>, in bytes: RawSpan) -> Bool {
     guard let initial = byte(bytes, element.lowerBound) else { return false }
     switch initial >> 5 {
@@ -22,8 +23,7 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // The head of an item may be longer than necessary. In that case, the same value also has a shorter encoding, and
-    // this function returns `false`.
+    // CBOR allows a head that is longer than necessary. The same value then also has a shorter encoding, and this function returns `false`.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

@@ -1,4 +1,5 @@
-/// The numbers from RFC 8949 and the IANA tag registry that archives use. Docs/Format.md explains each of them.
+/// The CBOR major types, tags and initial bytes that archives use (RFC 8949 and the IANA tag registry). Docs/Format.md explains each of
+/// them.
 package enum CBOR {
   package enum Major {
     package static let unsigned: UInt8 = 0
@@ -24,7 +25,8 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
-    /// Content that a store keeps outside the row. This tag occurs only in rows of a store (Docs/StoreFormat.md).
+    /// The tag that replaces a long string or long data, which a store keeps outside the row. It occurs only in rows of a store
+    /// (Docs/StoreFormat.md).
     package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344
@@ -41,15 +43,15 @@ package enum CBOR {
 
   /// The names of generic objects (tag 27), for values that no registered tag can represent losslessly.
   package enum Generic {
-    /// A date as seconds since 2001-01-01T00:00:00Z. Used if tag 1 would lose precision.
+    /// A date as seconds since 2001-01-01T00:00:00Z. Used if an epoch date (tag 1) would lose precision.
     package static let date = "Date.2001"
-    /// A URL with a base URL: the relative part and the base.
+    /// A URL that is relative to a base URL. Its content is the relative part and the base URL.
     package static let url = "URL"
     /// The decimal value NaN.
     package static let decimal = "Decimal.NaN"
-    /// Objects with identity (tag 28), and a value that refers to them (tag 29).
+    /// A graph of objects. Its content is an array of the objects (tag 28), and a root value that refers to them by number (tag 29).
     package static let graph = "graph"
-    /// A reference to an object that follows later.
+    /// A reference to an object that is written later in the same graph.
     package static let later = "later"
     /// A JSON number that is kept as text (``ArchiveValue/number(_:)``).
     package static let number = "number"

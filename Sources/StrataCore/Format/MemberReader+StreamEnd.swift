@@ -30,7 +30,7 @@ extension MemberReader {
   }
 
   /// Returns the size of a stream in bytes. While a writer is appending, this is the size of the file before the writer began. Returns
-  /// `nil` if the file is not a stream, or if it is unknown whether a writer is appending.
+  /// `nil` if the file is not a stream, or if it is unknown whether a writer is appending, because the file system does not support locks.
   static func completeSize(of file: borrowing OpenFile) throws -> Int? {
     guard let first = try header(of: file), first.stamp.kind != .single else { return nil }
     while true {
@@ -41,7 +41,7 @@ extension MemberReader {
       case .unsupported: return nil
       case .acquired:
         file.unlock()
-        // If the size has changed, a writer has just finished, and the loop starts again.
+        // If the size has changed, a writer has finished in the meantime, so the loop starts again with the new size.
         if try file.status().size == size { return size }
       }
     }
@@ -50,7 +50,8 @@ extension MemberReader {
   /// Returns the stamp of the end member directly before a file offset, and whether that member records its position. Returns `nil` if
   /// there is no end member.
   ///
-  /// Headers with and without a link are tried, because older programs append end members without a link.
+  /// Tries headers with and without a link (the subfield that records the position), because older programs append end members without a
+  /// link.
   static func tailEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, at size: Int
   ) throws -> (stamp: Stamp, isProven: Bool)? {
@@ -76,7 +77,7 @@ extension MemberReader {
   private static func end(_ bytes: RawSpan, _ first: GzipHeader) -> GzipHeader? {
     let rest = Gzip.emptyBody + [UInt8](repeating: 0, count: Gzip.trailerSize)
     let length = bytes.byteCount - rest.count
-    // `try?`, because bytes without a valid header are not an end member.
+    // An invalid header only means that the bytes are not an end member, so `try?` ignores the error.
     guard rest.indices.allSatisfy({ bytes.littleEndian(at: length + $0, as: UInt8.self) == rest[$0] }),
       let last = try? GzipHeader(at: 0, in: bytes, fileOffset: 0), last.length == length,
       last.stamp.kind == .end, last.stamp.typeName == first.stamp.typeName
@@ -84,16 +85,17 @@ extension MemberReader {
     return last
   }
 
-  /// Returns the header of the first member. Returns `nil` if the header is invalid, because reading the members throws the error later.
+  /// Returns the header of the first member. If the header is invalid, returns `nil` instead of throwing an error, because reading the
+  /// members throws the error later.
   private static func header(of file: borrowing OpenFile) throws -> GzipHeader? {
     do { return try firstHeader(of: file) } catch let error as ArchiveError where error.code != .fileSystem {
       return nil
     }
   }
 
-  /// Returns the stamp of the last end member before a file offset, and the offset after that member. First searches for the last end
-  /// member that records its position. From there, or from the beginning of the file if there is none, reads all members that record no
-  /// positions.
+  /// Returns the stamp of the last end member before a file offset, and the offset after that member. First searches backward for an end
+  /// member that records its position. Then reads forward from that member, or from the beginning of the file if there is none, as long as
+  /// the members do not record their positions.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {
@@ -106,7 +108,7 @@ extension MemberReader {
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
     } catch let error as ArchiveError where error.code != .fileSystem {
-      // Damage after the last end member is ignored here. Reading the members reports the damage.
+      // Damage after the last end member is ignored here, because it is reported when the members are read.
     }
     return last
   }

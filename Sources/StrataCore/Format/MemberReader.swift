@@ -7,7 +7,8 @@ package import Foundation
 package struct MemberReader: ~Copyable {
   /// The maximum number of bytes to read at once in a search for a header.
   static let readSize = 64 << 10
-  /// The size in bytes of the first read after damage. It is small, because bytes after damage often only look like a member.
+  /// The size in bytes of the first read after the reader has skipped damage. It is small, because the bytes found there often only look
+  /// like a member.
   private static let firstReadSize = 2 << 10
 
   private let file: OpenFile
@@ -23,14 +24,14 @@ package struct MemberReader: ~Copyable {
   private var position: Int?
   /// The end of the readable range, as a file offset.
   private let bound: Int
-  /// The maximum number of bytes to request from the system at once. Each read increases it.
+  /// The maximum number of bytes to request from the system at once. Each read doubles it, up to the size of the buffer.
   private var step = 2 * readSize
   /// The trailer of the previous member; empty at the beginning of the file.
   private var trailer: [UInt8] = []
   /// The header of the last member that was read, even if the rest of the member could not be read. `nil` if the header itself
   /// could not be read.
   private(set) var header: GzipHeader?
-  /// Whether the last member is at the position that its header records.
+  /// Whether the header of the last member records a position, and whether the member is at that position.
   private(set) var place = StreamPlace.unstated
 
   /// Opens a file. Members that a writer appends later are not read. If a writer is appending already, reading ends after the
@@ -69,8 +70,8 @@ package struct MemberReader: ~Copyable {
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the reader can move to any offset in the file, which is not possible in a pipe. Reading can continue after damage only if this
-  /// is true.
+  /// Whether the reader can move to any offset in the file, which is not possible in a pipe. After damage, reading can continue only if the
+  /// reader can move.
   package var isSeekable: Bool { position != nil }
   /// The file offset up to which bytes have been read.
   var reach: Int { position ?? offset }
@@ -110,7 +111,7 @@ package struct MemberReader: ~Copyable {
 
   private mutating func readHeader() throws -> GzipHeader {
     header = nil
-    // If the file ends before the header does, parsing the incomplete header throws an error, so the result is ignored.
+    // The result is ignored, because parsing throws an error if the header is incomplete.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
@@ -169,7 +170,8 @@ package struct MemberReader: ~Copyable {
 
   // MARK: After damage
 
-  /// The maximum number of header bytes that a search for members may verify, per byte of the file.
+  /// For each byte of the file, a search for members may verify at most this many header bytes. The limit stops searches in files that are
+  /// crafted to contain many false headers.
   static let mostSearching = 64
 
   /// Moves the reader to an offset in the file. The file must not be a pipe.
@@ -195,7 +197,7 @@ package struct MemberReader: ~Copyable {
       window = min(2 * window, Self.readSize)
       guard bytes.count >= GzipHeader.fixedSize else { return false }
       for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
-        // `try?`, because these bytes may be compressed data that only looks like the start of a header.
+        // These bytes may be compressed data that only looks like the start of a header, so an error in parsing them is ignored.
         let first = try file.readBytes(at: place + index, count: GzipHeader.fixedSize)
         guard let length = try? GzipHeader.length(at: 0, in: first.bytes, fileOffset: place + index),
           length <= GzipHeader.largestWritten
@@ -207,7 +209,7 @@ package struct MemberReader: ~Copyable {
             .limitExceeded, "reading stopped because too many byte sequences in the file resemble archive members",
             byteOffset: place + index)
         }
-        // `try?`, because the search continues if these bytes are not a valid header.
+        // If these bytes are not a valid header, the error is ignored and the search continues.
         guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
         try move(to: place + index)
         return true

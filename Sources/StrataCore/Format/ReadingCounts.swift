@@ -1,5 +1,5 @@
-/// Counts the work that reading a body will cause, while the body is written. Writers use the counts to reject bodies
-/// that readers would reject.
+/// Counts the work that reading the body of an archive will cause, while the body is written. Writers use the counts to reject a body that
+/// readers would reject.
 struct ReadingCounts {
   private let limits: ArchiveLimits
   private var values = 0
@@ -13,7 +13,7 @@ struct ReadingCounts {
     (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
   }
 
-  /// Adds the counts of a part of the body.
+  /// Adds the counts of a part of the body that was counted separately.
   mutating func add(_ part: ReadingCounts) {
     values &+= part.values
     expandedBytes &+= part.expandedBytes
@@ -43,7 +43,7 @@ struct ReadingCounts {
     expandedBytes &+= shape.keyBytes
   }
 
-  /// Counts a record definition that is stored outside the body.
+  /// Counts a record definition that is stored outside the body, as in a store.
   mutating func passDefinition(_ shape: RecordShape) {
     if shape.keys.count > largestCount { largestCount = shape.keys.count }
   }
@@ -56,8 +56,8 @@ struct ReadingCounts {
     expandedBytes &+= keyBytes
   }
 
-  /// The minimum file size in bytes at which readers accept the body. The size is calculated with half of the allowed
-  /// work, because readers count some values twice, such as values that a hook upgrades.
+  /// The minimum file size in bytes at which readers accept the body. The calculation uses only half of the work that readers allow per
+  /// byte, because readers count some values twice, such as values that a hook upgrades.
   var leastFileSize: Int {
     let ratio = max(1, limits.maxWorkPerByte / 2)
     return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
@@ -75,7 +75,7 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes)
   }
 
-  /// Checks a body that is not part of an archive file. Such a body cannot be padded to allow more work.
+  /// Checks a body that is used without an archive file. Unlike an archive file, the body cannot be padded so that readers allow more work.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

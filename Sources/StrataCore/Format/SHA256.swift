@@ -36,8 +36,8 @@ package enum SHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }
 
-  // This code uses unsafe buffers and masking shifts for speed. Unoptimized builds call a function for each array
-  // access, and for each non-masking shift by a variable count.
+  // Unsafe buffers and masking shifts keep this code fast in unoptimized builds, which otherwise call a function for each array access and
+  // for each shift by a variable count.
   private static func mix(_ block: RawSpan, into state: inout [UInt32], _ words: inout [UInt32]) {
     words.withUnsafeMutableBufferPointer { words in
       for place in 0..<16 {

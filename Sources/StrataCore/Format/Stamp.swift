@@ -12,7 +12,7 @@ public struct Stamp: Sendable, Hashable {
   /// The format version that this library writes. It is also the highest format version that the library can read.
   public static let currentFormatVersion = 1
 
-  /// The role of a member in its file.
+  /// The role of a gzip member in its archive file.
   public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
     /// The only member of an archive with one value.
     case single = 0
@@ -28,11 +28,11 @@ public struct Stamp: Sendable, Hashable {
   public package(set) var kind: Kind
   /// The index of the member in its stream, starting at 0.
   public package(set) var sequenceNumber: UInt64
-  /// The name of the root type.
+  /// The name of the archive's root type, such as `Issue` or `[Issue]`.
   public package(set) var typeName: String
   /// The model version of the root type; `nil` if the root type is not a model.
   public package(set) var modelVersion: Int?
-  /// The fingerprint of the schema with which the body was written.
+  /// The fingerprint of the root model's schema at the time of writing; 0 if the root type is not a model or the schema is unknown.
   public package(set) var fingerprint: UInt64
   /// The size of the inflated body in bytes. In the stamp of an ``Kind/end`` member, whose body is empty, the total
   /// size of all bodies in the stream.
@@ -40,8 +40,8 @@ public struct Stamp: Sendable, Hashable {
   /// The number of models in the body. In the stamp of an ``Kind/end`` member, the number of models in the whole
   /// stream.
   public package(set) var count: UInt64
-  /// The floors of the archive: for each model, the oldest versions that may read and write its records. They are
-  /// stored in a separate subfield (``StampFloors``).
+  /// The version floors of the archive: for each model, the oldest versions of the model that may read its records and write them again.
+  /// They are stored in a separate subfield (``StampFloors``).
   package var floors = StampFloors()
 
   package init(
@@ -108,7 +108,7 @@ extension Stamp {
     return bytes + floors.subfield
   }
 
-  /// Checks that the body is large enough for the number of models. Each model takes at least one byte.
+  /// Checks that the body is large enough for the number of models in the stamp, because each model takes at least one byte.
   ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   func checkCount() throws {

@@ -1,9 +1,9 @@
-/// The floors of an archive: for each model, the oldest versions that may read its records and the oldest versions that may also write
-/// them.
+/// The version floors of an archive: for each model in it, the oldest version of the model that may read its records, and the oldest
+/// version that may also write them again.
 ///
-/// Floors are stored in the subfield `Sf` of a gzip header. If there are no floors, the subfield is absent. Each entry contains the length
-/// of the type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each). All numbers are
-/// little-endian. Programs that do not know the subfield ignore it, and reject data of newer versions.
+/// The floors are stored in the subfield `Sf` of a gzip header. If there are no floors, the subfield is absent. Each entry contains the
+/// length of the type name (2 bytes), the name in UTF-8, the version, the oldest reader and the oldest writer (8 bytes each). All numbers
+/// are little-endian. Programs that do not know the subfield ignore it, and reject data of newer versions.
 package struct StampFloors: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     let typeName: String
@@ -22,8 +22,8 @@ package struct StampFloors: Sendable, Hashable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds the floors of a record shape, if the shape has any. Floors beyond the size limit are omitted. Older programs then reject the
-  /// archive.
+  /// Adds the version floors of a record shape, if the shape has any. If the entry would exceed the size limit, it is omitted, and older
+  /// programs reject the archive.
   mutating func add(_ shape: RecordShape) {
     guard let floors = shape.floors, let version = shape.modelVersion else { return }
     add(Entry(typeName: shape.typeName, version: version, floors: floors))
@@ -42,7 +42,7 @@ package struct StampFloors: Sendable, Hashable {
     entries.first { $0.version == version && ExactKey.isSame($0.typeName, typeName) }?.floors
   }
 
-  /// The bytes of the whole subfield; empty if there are no entries.
+  /// The encoded subfield, with its identifier and length; empty if there are no entries.
   var subfield: [UInt8] {
     guard !isEmpty else { return [] }
     var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
@@ -57,7 +57,7 @@ package struct StampFloors: Sendable, Hashable {
     return bytes
   }
 
-  /// Parses the content of the subfield.
+  /// Parses the content of the subfield, without its identifier and length.
   ///
   /// - Throws: ``ArchiveError/Code/damaged``.
   init(payload: RawSpan, fileOffset: Int) throws {

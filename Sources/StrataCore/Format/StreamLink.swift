@@ -1,8 +1,8 @@
 /// The position of a member in its stream. It is stored in the subfield `Sl` of the member's header (Docs/Format.md,
 /// section 11).
 ///
-/// A model can contain the bytes of an archive. Links distinguish such bytes from members of the stream, because the
-/// positions in their links differ from their actual positions.
+/// A model can contain the bytes of another stream. A link in these bytes records a position that differs from the actual position of the
+/// bytes in the file, so readers do not mistake them for members of the file's stream.
 package struct StreamLink: Sendable, Hashable {
   static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "l"))
   static let payloadSize = 12
@@ -22,13 +22,13 @@ package struct StreamLink: Sendable, Hashable {
     (self.offset, previous) = (UInt64(offset), Checksum.crc32(of: trailer.bytes))
   }
 
-  /// Creates the link of a member that follows the given bytes of a file.
+  /// Creates the link of a member from the bytes before it. `bytes` must contain the whole file up to the member.
   package init(after bytes: RawSpan) {
     offset = UInt64(bytes.byteCount)
     previous = Checksum.crc32(of: bytes.extracting(last: Gzip.trailerSize))
   }
 
-  /// Parses the content of the subfield. Returns `nil` if the content has the wrong size.
+  /// Parses the content of the subfield, without its identifier and length. Returns `nil` if the content has the wrong size.
   init?(payload: RawSpan) {
     guard payload.byteCount == Self.payloadSize, let offset = payload.littleEndian(at: 0, as: UInt64.self),
       let previous = payload.littleEndian(at: 8, as: UInt32.self)
@@ -36,7 +36,7 @@ package struct StreamLink: Sendable, Hashable {
     (self.offset, self.previous) = (offset, previous)
   }
 
-  /// The bytes of the whole subfield.
+  /// The encoded subfield, with its identifier and length.
   var subfield: [UInt8] {
     var bytes = [Self.identifier.0, Self.identifier.1]
     bytes.appendLittleEndian(UInt16(Self.payloadSize))
@@ -46,9 +46,9 @@ package struct StreamLink: Sendable, Hashable {
   }
 }
 
-/// Whether a member is at the position that its header records.
+/// Whether a member's header records a position in the file, and whether the member is at that position.
 package enum StreamPlace: Sendable {
-  /// The member has no link.
+  /// The header records no position, because it has no link.
   case unstated
   case right, wrong
 
@@ -56,7 +56,7 @@ package enum StreamPlace: Sendable {
     self = link.map { $0 == expected() ? .right : .wrong } ?? .unstated
   }
 
-  /// Compares the offset of a member in a whole file with the link in the member's header.
+  /// Compares the position that a member's header records with the member's actual position. `bytes` must contain the whole file.
   package init(of header: GzipHeader, at offset: Int, in bytes: RawSpan) {
     self.init(header.link, expected: StreamLink(after: bytes.extracting(first: offset)))
   }

@@ -13,8 +13,8 @@ struct ReadMember {
 protocol MemberSource: AnyObject {
   /// Returns the next member; `nil` at the end of the file.
   func next() throws -> ReadMember?
-  /// Stops reading ahead. After this call, no thread reads the file. The reader may be at any position after the last member that
-  /// ``next()`` returned.
+  /// Stops reading ahead, and discards the members that were read ahead. Until the next call of ``next()``, no thread reads the file. The
+  /// file reader may be at any position after the last member that ``next()`` returned.
   func stop()
 }
 
@@ -37,10 +37,10 @@ final class SharedReader: @unchecked Sendable {
 /// After damage, bytes inside a model can look like members. A member after damage belongs to the stream in any of these cases
 /// (Docs/Format.md, section 11):
 /// - The header of the member, or of a member that directly follows it, records the member's actual position.
-/// - The member begins a run of members with consecutive numbers. The run ends with an end member at the end of the file, and the
+/// - The member begins a run of members with consecutive sequence numbers. The run ends with an end member at the end of the file, and the
 ///   totals in all end members are consistent.
-/// - The header of the damaged member is readable. The member after damage has the next number and begins a run of members with
-///   consecutive numbers. The totals in the first end member of the run agree with the header of the damaged member.
+/// - The header of the damaged member is readable. The member after damage has the next sequence number and begins a run of members with
+///   consecutive sequence numbers. The totals in the first end member of the run agree with the header of the damaged member.
 package struct StreamMembers: ~Copyable {
   /// The maximum number of bytes that may be read without finding a valid member, as a multiple of the bytes in the file.
   private static let mostReading = 64
@@ -70,9 +70,10 @@ package struct StreamMembers: ~Copyable {
   private var known = 0
   /// Whether the members of the stream record their positions in their headers.
   private var isLinked = false
-  /// Whether the reader found a sequence of members that ends with an end member and may belong to the stream.
+  /// Whether the reader skipped a sequence of members that ends with an end member and might belong to the stream.
   private(set) var hasDoubtfulEnd = false
-  /// A closure for readable members that are not known to belong to the stream. It receives the stamp, the body and the size in the file.
+  /// A closure that is called for each readable member that is not known to belong to the stream. Its arguments are the stamp, the body and
+  /// the size of the member in the file.
   var unproven: ((Stamp, [UInt8], Int) throws -> Void)?
 
   /// The stamp of the first member.
@@ -140,7 +141,7 @@ package struct StreamMembers: ~Copyable {
         if number == order.next, let stamp = member?.stamp ?? file.reader.header?.stamp, stamp.sequenceNumber == number
         {
           var later = order
-          // `try?`, because a header that is out of order proves nothing about the members after it.
+          // A header that is out of order is ignored, because it does not help to identify the members after it.
           if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
         // If the checksum of the member is right, and only its content is invalid, the next member follows directly, and no search is
@@ -160,7 +161,7 @@ package struct StreamMembers: ~Copyable {
     return member
   }
 
-  /// Stops reading ahead and moves the reader to the next member. Afterwards, this thread can use the reader.
+  /// Stops reading ahead and moves the file reader to the next member, so that the current thread can read from there.
   private mutating func stopReadingAhead() throws {
     source?.stop()
     if file.reader.offset != offset { try file.reader.move(to: offset) }
@@ -220,7 +221,7 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Examines members with consecutive numbers, beginning at the file offset `start`.
+  /// Examines members with consecutive sequence numbers, beginning at the file offset `start`.
   ///
   /// - Returns: the byte range of the members that are known to belong to the stream, and the offset after the last member that was read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {
@@ -263,7 +264,7 @@ package struct StreamMembers: ~Copyable {
       open = nil
     }
     guard stamp.kind == .end else { return }
-    // The number of missing models follows from the end member's stamp, which counts all earlier models.
+    // The end member's stamp contains the number of all earlier models. The models that were not read are missing.
     let lost = stamp.count.subtractingReportingOverflow(order.total.count)
     if !lost.overflow, lost.partialValue >= missing {
       if gaps.count == uncounted + 1 { gaps[uncounted].modelCount = Int(clamping: lost.partialValue - missing) }

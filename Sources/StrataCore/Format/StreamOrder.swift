@@ -9,21 +9,21 @@ package struct StreamOrder {
   package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
   /// Whether the last member was an end member.
   package private(set) var isAtEnd = false
-  /// The expected totals of the next end member.
+  /// The totals that the next end member must record, if no members are missing.
   private var sums: (count: UInt64, plainSize: UInt64) = (0, 0)
-  /// Whether members are missing since the last end member. If so, the next end member may have larger totals.
+  /// Whether members are missing since the last end member. If so, the next end member may record larger totals.
   private var hasGaps = false
 
   package init() {}
 
-  /// Creates a checker for the members after an end member.
+  /// Creates a checker for the members that follow the end member with this stamp.
   init(after end: Stamp) {
     (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
     total = (end.count, end.plainSize)
     sums = total
   }
 
-  /// Checks that a member can be the next member, and advances past it.
+  /// Checks that the member with this stamp may follow the previous members, and advances past it.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func accept(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
@@ -37,7 +37,7 @@ package struct StreamOrder {
       }
     }
     try stamp.checkCount()
-    // The position of an archive with one value is not checked, because such an archive has only one member.
+    // In an archive of one value, the position is not checked, because there is only one member.
     guard place != .wrong || stamp.kind == .single else {
       throw Self.damage(
         "member \(stamp.sequenceNumber) of the stream is at the wrong offset because bytes before it are missing or "

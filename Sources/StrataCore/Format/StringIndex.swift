@@ -1,5 +1,5 @@
-/// Finds earlier occurrences of strings, because a repeated string is written as a reference to its number (stringref,
-/// tag 25). Every string of a minimum length gets a number.
+/// Finds earlier occurrences of strings. Strings with a minimum length are numbered, and a repeated string is written as a reference to the
+/// number of an earlier occurrence (stringref, tag 25).
 ///
 /// The bytes of an archive depend on which strings are found, so the algorithm is part of the format (Docs/Format.md,
 /// section 5). Strings are not copied. Instead, each slot of the table contains the offset of a string in the output.
@@ -22,7 +22,7 @@ package struct StringIndex: ~Copyable {
     var key: UInt32 = 0
   }
 
-  /// Up to 15 strings in order of appearance. From 16 strings on, this is a hash table of at least 64 slots.
+  /// A list of up to 15 strings in order of appearance. If there are more strings, a hash table with at least 64 slots.
   private var slots: [Slot] = []
   private var used = 0
   /// The offset that is added to the `start` of every slot to get the position of a string in the output. It differs
@@ -30,13 +30,13 @@ package struct StringIndex: ~Copyable {
   private var offset = 0
   package private(set) var nextNumber: UInt64 = 0
 
-  /// The maximum number of slots to probe. It keeps lookups fast, even if hostile strings collide. A string that is not
-  /// found is written again.
+  /// The maximum number of slots to probe. It keeps lookups fast, even if hostile strings collide. A string that is not found within this
+  /// number of slots is written in full again.
   private static let probes = 16
 
-  /// The maximum number of slots. The table must fit into the cache of a core. A full table is emptied, after which a
-  /// repeated string is written once more. With a million strings, this costs far less than a cache miss for each
-  /// string.
+  /// The maximum number of slots. The table must fit into the cache of a core. If more than half of the slots are used, the table is
+  /// emptied, and each repeated string is then written in full once more. With a million strings, this costs far less than a cache miss for
+  /// each string.
   private static let mostSlots = 16384
 
   package init() {}
@@ -44,8 +44,8 @@ package struct StringIndex: ~Copyable {
   /// Whether no string has a number yet.
   var isEmpty: Bool { nextNumber == 0 }
 
-  /// Resets the index to the smallest table. The size of the table must be reset, because it determines which strings
-  /// collide and are written again.
+  /// Removes all strings and the table. The size of the table must also be reset, because it determines which strings collide and are
+  /// written again.
   package mutating func removeAll() { self = StringIndex() }
 
   /// Returns a snapshot of all strings so far. Offsets in the snapshot are relative to `start`.
@@ -58,8 +58,8 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Begins with the strings of a snapshot. The caller must write the bytes of the snapshot at the offset `start` of
-  /// the output.
+  /// Begins with the strings of a snapshot. At the offset `start` of the output, the caller must write the bytes from which the snapshot
+  /// was taken.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }

@@ -5,10 +5,10 @@
 /// ``feed(whole:)`` may reserve the size in the stamp immediately, if the input is large enough to inflate to that size.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
-  /// The number of bytes to inflate at once. A small number keeps the bytes in the processor's cache until their checksum is
+  /// The maximum number of bytes to inflate in one step. A small number keeps the bytes in the processor's cache until their checksum is
   /// computed.
   private static let step = 256 << 10
-  /// The maximum body size in bytes for which any compression ratio is accepted, because such a body needs little memory.
+  /// A body of at most this size in bytes may have any compression ratio, because it needs little memory.
   private static let ratioThreshold = 1 << 20
 
   private let stream: InflateStream
@@ -22,6 +22,8 @@ struct BodyInflater {
   /// Whether the end of the deflate data was reached.
   private(set) var isFinished = false
 
+  /// Creates an inflater for the body of the member with this stamp.
+  ///
   /// - Parameters:
   ///   - inputHint: the number of bytes of input that are available at the beginning.
   ///   - fileOffset: the offset of the member in its file, for error messages.
@@ -48,7 +50,8 @@ struct BodyInflater {
   /// Inflates the whole body from input that extends to the end of the file. Must be called before any other feed method. The
   /// result and the errors are the same as with ``feed(_:)``.
   mutating func feed(whole input: RawSpan) throws -> Int {
-    // `feed(_:)` is used if the ratio limit is lower, because it checks the ratio after each step.
+    // libdeflate inflates the whole body in one step. If the limit is below the highest possible ratio, `feed(_:)` is used instead, because
+    // it checks the ratio after each step.
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
       return try feed(input)
     }

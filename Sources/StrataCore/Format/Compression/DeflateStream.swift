@@ -1,7 +1,7 @@
 internal import CZlib
 
-// Only this file and InflateStream.swift use pointers of zlib. zlib's internal state points back to its `z_stream`, so the `z_stream` must
-// not move and is allocated on the heap. The pointers to input and output are cleared before a call returns.
+// Only this file and InflateStream.swift handle zlib's pointers. zlib's internal state points back to its `z_stream`, so the `z_stream`
+// must not move and is allocated on the heap. The pointers to input and output are cleared before a call returns.
 
 /// A raw deflate stream of zlib.
 ///
@@ -21,9 +21,9 @@ final class DeflateStream: @unchecked Sendable {
   /// tables takes longer than deflating a small body.
   ///
   /// At each size, the window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte of the body
-  /// (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`). Therefore only the smaller hash table can change the output. This happens if different
-  /// texts with the same hash fill the list of candidates for a match. In a test with 300,000 bodies, the output differed for 2 bodies, and
-  /// had the same length. Levels below 6 examine only a few candidates, so they always use the full memory.
+  /// (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`). Therefore only the hash table, which is smaller in a small stream, can change the output.
+  /// This happens if different texts with the same hash fill the list of candidates for a match. In a test with 300,000 bodies, the output
+  /// differed for 2 bodies, and had the same length. Levels below 6 examine only a few candidates, so they always use the full memory.
   private enum Memory: Int, CaseIterable {
     case small, medium, full
 

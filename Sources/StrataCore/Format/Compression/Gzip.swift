@@ -105,8 +105,8 @@ package enum Gzip {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }
 
-  /// Appends the body as stored blocks (RFC 1951 §3.2.4). These blocks depend only on the body. zlib is not used,
-  /// because its stored blocks depend on the sizes of its buffers.
+  /// Appends the body as stored blocks (RFC 1951 §3.2.4). zlib is not used, because its stored blocks depend on the sizes of its buffers,
+  /// and the output must depend only on the body.
   private static func appendStored(_ body: RawSpan, to output: inout [UInt8]) {
     output.reserveCapacity(output.count + body.byteCount + (body.byteCount / 0xFFFF + 1) * 5 + trailerSize)
     var position = 0

@@ -20,7 +20,7 @@ package struct GzipHeader: Sendable {
   let link: StreamLink?
   /// The length of the header in bytes, from the magic number to the header's checksum.
   package let length: Int
-  /// The length of the header in bytes, without the link.
+  /// The length in bytes that the header would have without its link.
   var unlinkedLength: Int { length - (link?.subfield.count ?? 0) }
 
   /// Returns the bytes of a header with a stamp. Equal stamps and links produce equal headers, because headers do not
@@ -40,8 +40,8 @@ package struct GzipHeader: Sendable {
     return bytes
   }
 
-  /// Returns whether the four bytes at index `place` can be the first four bytes of a header, as a quick test in a
-  /// search. The array must contain all four bytes.
+  /// Returns whether the four bytes at index `place` can be the first four bytes of a header. Searches for headers use this as a quick
+  /// test. The array must contain all four bytes.
   static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
     bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
       && bytes[place + 3] == flags

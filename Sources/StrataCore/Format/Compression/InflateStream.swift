@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// A raw inflate stream of zlib. The comment at the top of DeflateStream.swift describes how pointers of zlib are used.
+/// A raw inflate stream of zlib. The comment at the top of DeflateStream.swift explains how zlib's pointers are handled.
 ///
 /// `Sendable` is unchecked, because zlib's state is a pointer. Only one thread at a time uses a stream that was taken
 /// out of the pool.

@@ -15,7 +15,7 @@ final class StreamPool<Stream: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Returns a stream to the pool. The caller must not use the stream any more.
+  /// Returns a stream to the pool. The caller must not use the stream afterwards.
   func enqueue(_ stream: Stream) {
     // If the pool is full, the oldest stream is removed. The stream is freed after the lock has been released.
     let oldest: Stream? = idle.withLock { streams in

@@ -1,7 +1,6 @@
 import Foundation
 
-/// A file with a copy of the bytes that a recovering writer cuts off a stream. The file is in the same folder as the
-/// stream.
+/// A backup file with the bytes that a writer removes from the end of an unfinished stream. It is in the same folder as the stream.
 struct CutBytes {
   private static let step = 1 << 20
 

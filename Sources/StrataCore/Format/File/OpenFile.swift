@@ -143,15 +143,14 @@ package struct OpenFile: ~Copyable {
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
-      // Errors are ignored, because only the superuser can always change the owner. Changing only the group may still
-      // succeed.
+      // Errors are ignored, because usually only the superuser may change the owner. Changing only the group may still succeed.
       if SystemCall.perform(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
         _ = SystemCall.perform(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
       }
     }
     guard mine.permissions != status.permissions else { return }
     guard SystemCall.perform(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
-      // These errors mean that the file system has no permissions, so they are ignored.
+      // These errors mean that the file system does not support permissions, so they are ignored.
       if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
       throw Self.failure("write", path)
     }
@@ -195,7 +194,7 @@ package struct OpenFile: ~Copyable {
   /// The result of requesting a lock.
   package enum LockResult {
     case acquired
-    /// A different open descriptor of the file has the lock.
+    /// The lock is held through a different open descriptor of the file, in this or another process.
     case heldByOther
     /// The file system does not support locks.
     case unsupported
@@ -203,7 +202,8 @@ package struct OpenFile: ~Copyable {
 
   /// Requests the advisory lock of the file (`flock`) without waiting. The lock lasts until the file is closed.
   ///
-  /// - Parameter isShared: whether other open files may hold a shared lock at the same time.
+  /// - Parameter isShared: whether to request a shared lock, which several open files can hold at the same time, instead of an exclusive
+  ///   lock.
   package borrowing func lock(isShared: Bool = false) throws -> LockResult {
     let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
     guard SystemCall.perform(.lock, { flock(descriptor, operation) }) != 0 else { return .acquired }

@@ -38,8 +38,7 @@ struct Replacement: ~Copyable {
 
   private static func folder(_ path: String, named name: String) throws -> OpenFile? {
     do { return try OpenFile(folder: path, named: name) } catch let error as ArchiveError {
-      // A folder that is writable but not readable cannot be opened for synchronizing. The file is then replaced
-      // without it.
+      // A folder that is writable but not readable cannot be opened. The file is then replaced without synchronizing the folder.
       guard (error.underlyingError as? POSIXError)?.code == .EACCES else { throw error }
       return nil
     }
@@ -57,8 +56,8 @@ struct Replacement: ~Copyable {
   consuming func commit(isExclusive: Bool = false) throws {
     do {
       try temporary.file.synchronize()
-      // Network volumes report some errors only when a file is closed. A duplicate descriptor is closed, because the
-      // file must stay locked.
+      // Network volumes report some errors only when a descriptor is closed. Closing a duplicate descriptor reports them and keeps the file
+      // locked.
       try temporary.file.duplicate().finish()
       if isExclusive { try putExclusively() } else { try AtomicFile.move(temporary.path, to: path) }
     } catch { throw abandon(error) }

@@ -22,7 +22,7 @@ final class StreamFile {
   /// The last eight bytes of the file. The link of the next member contains a checksum of these bytes.
   private var trailer: [UInt8]
 
-  /// The link of the next member; `nil` in a stream without links.
+  /// The link for the header of the next member; `nil` if the members of the stream have no links.
   var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
   /// Creates a file that replaces the file at `url` in ``finish()``.
@@ -41,8 +41,8 @@ final class StreamFile {
   /// Appends to an existing, locked file after its first `size` bytes.
   ///
   /// - Parameters:
-  ///   - isLinked: whether the members of the stream have links. All end members of a stream must have the same size,
-  ///     because readers search for the last end member from the end of the file.
+  ///   - isLinked: whether the existing members have links. Appended members then have links too, because readers expect all end members of
+  ///     a stream to have the same size.
   ///   - trailer: the last eight bytes of the first `size` bytes.
   ///   - cut: the copy of the bytes that were cut off after the first `size` bytes; `nil` if no bytes were cut off.
   init(

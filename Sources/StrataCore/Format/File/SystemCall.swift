@@ -26,8 +26,8 @@ package enum SystemCall: String, Sendable, CaseIterable {
 
   /// Makes a call that returns a pointer, and repeats it if a signal interrupted it.
   ///
-  /// - Returns: the result of the call. `nil` means that the call failed with the error number in `errno`, or that a
-  ///   list has ended, in which case `errno` is 0.
+  /// - Returns: the result of the call. `nil` means that the call failed with the error number in `errno`, or that a folder has no more
+  ///   entries, in which case `errno` is 0.
   package static func perform<Pointer>(_ call: SystemCall, pointer body: () -> Pointer?) -> Pointer? {
     while true {
       errno = 0

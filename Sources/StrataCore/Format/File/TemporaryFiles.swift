@@ -13,6 +13,8 @@ package struct TemporaryFiles {
   private let folder: String
   private let mark: String
 
+  /// Creates a manager for the temporary files of one file.
+  ///
   /// - Parameter path: the path of the file to write, not of a temporary file.
   init(of path: String) {
     folder = AtomicFile.folder(of: path)
@@ -32,7 +34,7 @@ package struct TemporaryFiles {
   private func path(_ end: String) -> String { "\(folder)/.strata-\(mark)-\(end).tmp" }
 
   /// Calls `body` with a new temporary folder next to a file. Afterwards, the folder and its files are removed. Use a folder if the work
-  /// needs several files or a SQLite database, because a lock on the database file itself could interfere with SQLite's locks.
+  /// needs several files or a SQLite database. A single temporary file is locked, which could interfere with SQLite's own locks.
   ///
   /// - Throws: any error that `body` throws, and ``ArchiveError`` with the code `fileSystem`.
   package static func withFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
@@ -73,7 +75,7 @@ package struct TemporaryFiles {
     }
   }
 
-  /// Locks a new file. Returns `false` if another writer has already locked or removed the file as abandoned.
+  /// Locks a new file. Returns `false` if another writer took the file for an abandoned file, and has already locked or removed it.
   private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .heldByOther: false

@@ -4,8 +4,8 @@ import Foundation
 ///
 /// If the file system does not support locks, a writer detects other writers only when it finishes.
 enum WriterLock {
-  /// The minimum time to wait for the lock. A reader may hold the lock for a moment to check whether the file is
-  /// locked.
+  /// The minimum time to wait for a lock that is already held. A reader may hold the lock for a moment to check whether the file is
+  /// locked, so a writer must not fail immediately.
   private static let minimumWait = Duration.milliseconds(50)
 
   /// Opens a file and takes its lock.

@@ -43,8 +43,9 @@ extension ByteBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Returns a mask of the bytes in `word` that need an escape in JSON: the highest bit of each such byte is set. Only
-  /// the lowest of these bits is reliable. The lower seven bits of each byte must be ignored.
+  /// Returns a mask of the bytes in `word` that need an escape in JSON: the highest bit of each such byte is set. After the first such
+  /// byte, the highest bits of other bytes may also be set, so only the lowest of these bits is reliable. The lower seven bits of each byte
+  /// are meaningless.
   @inline(__always)
   static func escapes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -33,7 +33,7 @@ public struct JSONElement: ~Escapable {
   @inline(__always)
   package var token: JSONToken { tokens[place] }
 
-  /// Returns the value at a token index of the same text.
+  /// Returns the value in the same text whose token has this index.
   @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
@@ -79,7 +79,7 @@ public struct JSONElement: ~Escapable {
   /// The offset of the value in the text, in bytes. For a string, the offset after the opening quote.
   public var byteOffset: Int { token.offset }
 
-  /// The string; `nil` for any other kind of value.
+  /// The content of a string, with escapes decoded; `nil` for any other kind of value.
   public var stringValue: String? {
     if token.isPlainString { return ByteBuffer.validString(text) }
     return token.kind == .escapedString ? Self.unescaped(text) : nil

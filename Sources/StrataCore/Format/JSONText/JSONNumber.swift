@@ -81,8 +81,7 @@ struct JSONNumber {
     return DecimalParts(isNegative: isNegative, mantissa: significand, exponent: power).decimal
   }
 
-  /// Whether the shortest text of the double has the same digits. If so, the double represents this number without
-  /// loss.
+  /// Whether this number is the shortest decimal text that identifies the double. If so, the double represents this number without loss.
   func isShortestText(of double: Double) -> Bool {
     guard digits <= 17 else { return false }
     if let shortest = double.shortestDigits { return shortest == (significand.low, power) }
@@ -123,8 +122,8 @@ extension ArchiveValue {
       let isExact = number.digits <= 15 && double.isNormal
       if double.isFinite, isExact || number.isShortestText(of: double) { return .double(double) }
     }
-    // A whole number of up to 39 digits does not become a decimal. The decimal would be written without a point, and
-    // then be parsed as an integer.
+    // A whole number of up to 39 digits, such as 1234567890123456789e2, does not become a decimal, because it would be written without a
+    // decimal point and then be parsed as an integer.
     let isWide = number.power < 0 || number.digits + number.power > 39
     if isWide, let decimal = number.decimal { return .decimal(decimal) }
     return .number(NumberText(checked: ByteBuffer.validString(bytes)))

@@ -92,8 +92,8 @@ package struct JSONTokens: ~Escapable {
   }
 }
 
-/// The tokens of a document during tokenizing. This is not an array, because an array would check its uniqueness at
-/// each append.
+/// The tokens of a document during tokenizing. This is not an array, because an array would check at each append whether its storage is
+/// shared.
 struct JSONTokenBuffer: ~Copyable {
   private(set) var buffer: ByteBuffer
 

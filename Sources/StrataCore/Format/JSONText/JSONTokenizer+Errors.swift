@@ -10,7 +10,7 @@ extension JSONTokenizer {
   /// Returns the error for a text that exceeds a limit.
   @inline(never)
   private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
-    // The message must not suggest raising the limit if the fixed maximum depth is reached.
+    // If the text exceeds the fixed maximum depth, the message must not suggest raising the limit.
     let isFixed = limit == .depth && (depthLimit < limits.depth || depthLimit == Self.maximumDepth)
     let advice = isFixed ? "the limit cannot be raised" : "raise the limit only if the source is trusted"
     return ArchiveError(.limitExceeded, "\(text); \(advice)", limit: limit, byteOffset: offset).located(in: bytes)

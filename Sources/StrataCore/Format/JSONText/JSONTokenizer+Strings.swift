@@ -20,8 +20,8 @@ extension JSONTokenizer {
     return place &+ 1
   }
 
-  /// Returns a mask of the bytes that need special treatment: the highest bit of each quote, backslash, control
-  /// character and non-ASCII byte is set. Only the lowest set bit is reliable.
+  /// Returns a mask of the bytes that need special treatment: the highest bit of each quote, backslash, control character and non-ASCII
+  /// byte is set. After the first such byte, the highest bits of other bytes may also be set, so only the lowest of these bits is reliable.
   @inline(__always)
   private static func unusual(_ word: UInt64) -> UInt64 {
     (ByteBuffer.escapes(word) | word) & 0x8080_8080_8080_8080

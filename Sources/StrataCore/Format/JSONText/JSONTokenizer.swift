@@ -4,7 +4,7 @@
 /// them. Open containers are kept in an array. The tokenizer does not use recursion, because a deeply nested text could
 /// overflow the call stack.
 struct JSONTokenizer: ~Copyable, ~Escapable {
-  /// The fixed maximum depth of nested arrays and objects. The limits cannot raise it.
+  /// The fixed maximum depth of nested arrays and objects. ``ArchiveLimits/depth`` can set a lower limit, but not a higher one.
   static let maximumDepth = 2048
 
   /// An array or an object that has not ended yet.
@@ -107,7 +107,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
       default:
         throw failure("found \(found(place)) where a value is expected", at: place)
       }
-      // Several containers may end after a value.
+      // After a value, several nested containers may end.
       while true {
         if frame.token < 0 { return place }
         guard frame.count < limits.count else { throw tooMany(frame.isObject, place) }
@@ -134,8 +134,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
 
   @inline(__always)
   private func skipSpace(_ start: Int) -> Int {
-    // Fast path for compact text without white space. Other texts usually have one space, or a line break and an
-    // indentation.
+    // Fast path for compact text without white space.
     guard byte(start) <= 0x20 else { return start }
     return skipLongSpace(start)
   }
