@@ -31,8 +31,8 @@ extension Entity where Self: Decodable {
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-/// The values of a row, by column name. The `subclass` closure of an ``EntityMapping`` receives these values, and chooses the
-/// class of the row's object by them.
+/// The values of a row, by column name. The `subclass` closure of an ``EntityMapping`` uses these values to choose the class of
+/// the row's object.
 public struct EntityRow: Sendable {
   let table: String
   let values: [String: DatabaseValue]

@@ -68,8 +68,8 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Removes the relations that were not fetched from the objects to save, so that the save leaves these relations unchanged.
-  /// Throws an error with the code `unreadRelation` if the app has set one of them.
+  /// Marks the relations that were not fetched as absent in the objects to save, so that the save leaves these relations
+  /// unchanged. Throws an error with the code `unreadRelation` if the app has set one of them.
   private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
     var result = nodes
     for (number, node) in nodes.nodes.enumerated() {

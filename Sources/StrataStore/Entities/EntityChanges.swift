@@ -245,7 +245,7 @@ struct EntityChanges {
   /// - Returns: whether any column was set, so that the other operations can be tried again.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // Tries the rows first whose updates violated a constraint, and then the rows whose updates wait for other rows.
+    // First tries the rows whose updates violated a constraint, and then the rows whose updates wait for other rows.
     let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

@@ -18,8 +18,9 @@ struct EntityLinker {
   /// The lists that completely replace the lists in the database. Each list is identified by the row of its owner and the foreign
   /// key column of its elements.
   private var wholeLists = Set<ForeignKeySlot>()
-  /// The rows of join tables, by the pair of rows that they connect. `row` is the index of the join table's row. `node` is the
-  /// object whose `relation` contains the pair. `isListed` is false for an existing row that is in no saved list.
+  /// The rows of join tables, by the pair of rows that they connect. `row` is the index of the join table's row. `node` and
+  /// `relation` identify a list that contains or may contain the pair. `isListed` is false for an existing row that is in no
+  /// saved list.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
   /// The elements of each many-to-many list that completely replaces the list in the database. The dictionary key consists of the
   /// owner's row and the join table column that references the owner.

@@ -13,11 +13,11 @@ public import StrataCore
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of the model's fields, by field key. A field is listed only if its column has a different name or needs a
-  /// conversion, or if the field has no column (``EntityColumn/none``).
+  /// The columns of the model's fields, by field key. Only a field with a differently named column, with a conversion or without
+  /// a column (``EntityColumn/none``) must be listed.
   public let columns: [String: EntityColumn]
-  /// The keys that identify rows, in order of precedence. Each key is a list of fields or to-one relations. The columns of a key
-  /// must have a unique index.
+  /// The keys that identify rows, in order of precedence. Each key has a name and a list of fields or to-one relations. The
+  /// columns of a key must have a unique index.
   public let keys: [(name: String, fields: [String])]
   /// The relations to other entities, by the key of the field that contains the relation.
   public let relations: [String: EntityRelation]

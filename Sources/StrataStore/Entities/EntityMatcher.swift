@@ -252,7 +252,7 @@ struct EntityMatcher {
       }
     }
     // Skips a row that was found by one key if an earlier key has different values in the row and the node. The skipped row keeps
-    // its value for the later key, so the save will violate the unique index unless it also changes that value.
+    // its value for the later key, so the write will violate the unique index unless this save also changes that value.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
       if let row, earlier(place, distinguishing: row) == nil { found = row }
