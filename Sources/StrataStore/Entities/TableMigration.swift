@@ -121,7 +121,7 @@ struct TableMigration {
     return isFinished
   }
 
-  /// Upgrades the rows that have not been migrated in memory, without writing them.
+  /// Upgrades all rows that have not been migrated yet, but only in memory. No row is written.
   mutating func dryRun(_ report: inout EntityMigrationReport.Table, _ db: Database) throws {
     var parts = parts
     while let place = parts.firstIndex(where: { !isCurrent($0) }) {
