@@ -7,11 +7,11 @@ internal import StrataCore
 enum ColumnAffinity: Sendable {
   case text, numeric, integer, real, none
 
-  /// Determines the affinity of a column.
+  /// Determines the affinity of a column from its declared type, by the rules in section 3.1 of "Datatypes In SQLite".
   ///
   /// - Parameters:
-  ///   - declared: the type of the column in the declaration of its table (section 3.1).
-  ///   - isStrict: whether the table is `STRICT`. In such a table, a column of type `ANY` stores every value unchanged.
+  ///   - declared: the type of the column in the `CREATE TABLE` statement.
+  ///   - isStrict: whether the table is `STRICT`. In a strict table, a column of type `ANY` stores every value unchanged.
   init(declared: String, isStrict: Bool = false) {
     let name = declared.uppercased()
     func has(_ parts: String...) -> Bool { parts.contains { name.contains($0) } }
@@ -30,13 +30,13 @@ enum ColumnAffinity: Sendable {
 
   var isNumber: Bool { self == .numeric || self == .integer || self == .real }
 
-  /// Returns a value as the column will store it, after the conversion that its affinity requires.
+  /// Converts a value to the form in which a column of this affinity stores it.
   ///
   /// - Throws: ``EntityError`` with the code `notStorable` if the conversion would lose information.
   func stored(_ value: DatabaseValue) throws -> DatabaseValue {
     switch (self, value.storage) {
     case (.text, .int64(let number)): return String(number).databaseValue
-    // The number is converted to text here, because SQLite itself would use only 15 digits.
+    // Converts the number to text here, because SQLite's own conversion would keep only 15 significant digits.
     case (.text, .double(let number)): return String(number).databaseValue
     case (.real, .int64(let number)):
       guard let double = Double(exactly: number) else {

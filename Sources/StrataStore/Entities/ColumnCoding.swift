@@ -2,7 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Converts the values of a field to values of its column, and back. A value that could not be read back unchanged is refused.
+/// Converts the values of a model's field to values of its database column, and back. Throws if a value could not be read back
+/// unchanged.
 struct ColumnCoding: Sendable {
   indirect enum Conversion: Sendable {
     case bool, integer, float, double, string, data, url, uuid, decimal
@@ -17,13 +18,13 @@ struct ColumnCoding: Sendable {
   let conversion: Conversion
   let affinity: ColumnAffinity
 
-  /// Chooses the conversion for a field.
+  /// Chooses how the values of a field are converted for its column.
   ///
   /// - Parameters:
   ///   - type: the type of the field.
-  ///   - form: the form in which the mapping stores the field.
+  ///   - form: how the mapping stores the field, such as `.json` or `.archive`.
   ///   - affinity: the type affinity of the column.
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if values of the type cannot be stored in the form.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if values of the type cannot be stored in this form.
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
     conversion = try Self.conversion(type, form, affinity)
@@ -93,11 +94,12 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  // MARK: Into a column
+  // MARK: Encoding
 
-  /// Returns the value to store in the column for a value of the field.
+  /// Converts a value of the field to the value to store in the column.
   ///
-  /// - Throws: ``EntityError`` with the code `notStorable`, and any error that a transformer or the type's own code throws.
+  /// - Throws: ``EntityError`` with the code `notStorable` if the column cannot store the value, and any error that a transformer
+  ///   or the type's own code throws.
   func stored(_ value: ArchiveValue) throws -> DatabaseValue {
     if case .transform(let transform, let inner) = conversion {
       guard let write = transform.write else {
@@ -116,7 +118,7 @@ struct ColumnCoding: Sendable {
   {
     func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
     func text(_ text: String) throws -> DatabaseValue {
-      // A text with a NUL is refused, because SQLite's functions and GRDB's statements cut it off at the NUL.
+      // Rejects text that contains a NUL character, because SQLite functions and GRDB statements would truncate the text there.
       guard !text.utf8.contains(0) else {
         throw refused("the text contains NUL (U+0000), where SQLite would truncate the text; remove the NUL")
       }
@@ -232,14 +234,16 @@ struct ColumnCoding: Sendable {
     return String(decoding: try json(type), as: UTF8.self)
   }
 
-  /// Returns a context in which no rules and hooks run, for values that are decoded only to be encoded in another form.
+  /// Returns a decoding context that skips the validation rules and hooks of models. It is used for values that are decoded only
+  /// to be encoded again in a different format.
   private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 
-  // MARK: Out of a column
+  // MARK: Decoding
 
-  /// Returns the value of the field for a value in the column.
+  /// Converts a value of the column to a value of the field.
   ///
-  /// - Throws: ``EntityError`` with the code `notReadable`, and any error that a transformer or the type's own code throws.
+  /// - Throws: ``EntityError`` with the code `notReadable` if the field cannot represent the value, and any error that a
+  ///   transformer or the type's own code throws.
   func value(of stored: DatabaseValue) throws -> ArchiveValue {
     if case .transform(let transform, let inner) = conversion {
       if stored.isNull, !transform.takesNull { return .null }
@@ -316,8 +320,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Returns the `Double` nearest to a decimal number in text form, which is also the number to which SQLite converts the text.
-  /// Returns `nil` if the number is out of range or zero, or if the text has neither a decimal point nor an exponent.
+  /// Parses a decimal number and returns the nearest `Double`, as SQLite does when it converts text to a number. Returns `nil` if
+  /// the text is not a number with a decimal point or an exponent, or if the `Double` would be infinite or zero.
   private static func nearest(to text: String) -> Double? {
     guard text.utf8.contains(where: { ".eE".utf8.contains($0) }), ExactNumber(spelledAs: text) != nil,
       let number = Double(text), number.isFinite, number != 0
@@ -329,8 +333,8 @@ struct ColumnCoding: Sendable {
     if case .string(let text) = stored.storage {
       let date = text.utf8.count == 10 ? ISO8601.midnight(ofDay: text) : ISO8601.date(from: text, isSQL: true)
       if let date { return date }
-      // A number in a TEXT column is read as a date only in these two forms. In any other form, digits such as `20260101` would
-      // be ambiguous.
+      // Numeric text is read as a date only if the column is mapped to store seconds or milliseconds. In a column that stores
+      // dates as text, digits such as `20260101` would be ambiguous.
       guard form == .secondsSince1970 || form == .millisecondsSince1970 else { return nil }
     }
     guard let number = double(stored), number.isFinite else { return nil }

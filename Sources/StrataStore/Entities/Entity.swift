@@ -21,7 +21,8 @@ extension Entity {
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-// For a `Decodable` model, GRDB also has an `init(row:)`. This initializer resolves the ambiguity between the two.
+// GRDB also declares an `init(row:)` for `Decodable` types. Without this overload, calls of `init(row:)` on a `Decodable` entity
+// would be ambiguous.
 extension Entity where Self: Decodable {
   /// Creates the model from a row. To fetch an entity that has relations, use ``EntityStore`` instead.
   ///
@@ -30,8 +31,8 @@ extension Entity where Self: Decodable {
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 
-/// The values of a row, by column name. An ``EntityMapping`` can choose the subclass of an object by these values, which are the
-/// argument of its `subclass` closure.
+/// The values of a row, by column name. The `subclass` closure of an ``EntityMapping`` uses these values to choose the class of
+/// the row's object.
 public struct EntityRow: Sendable {
   let table: String
   let values: [String: DatabaseValue]

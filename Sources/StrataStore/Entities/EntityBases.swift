@@ -1,15 +1,15 @@
 internal import GRDB
 internal import StrataCore
 
-/// The states in which the objects to save were fetched. They are the bases for three-way merges of the objects with their
-/// current rows.
+/// The states of the objects to save at the time when they were fetched. Each state is the base for a three-way merge of the
+/// object with its current row.
 package struct EntityBases {
   private struct Visit: Hashable {
     let rows: ObjectIdentifier
     let number: Int
   }
 
-  /// How a conflict is resolved. A conflict is a value that has changed both in the row and in the object since the object was
+  /// How to resolve conflicts. A conflict is a value that has changed both in the row and in the object since the object was
   /// fetched.
   let conflicts: MergeOptions.ConflictHandling
   /// Whether objects overwrite their rows without a merge and without checks.
@@ -19,15 +19,14 @@ package struct EntityBases {
   private var byKey: [EntityWriter.PlainKey: FetchedRows.RowReference] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
-  /// Creates empty bases, with which all objects overwrite their rows without merges and checks.
+  /// Creates a value without fetched states, so that all objects overwrite their rows without merges and checks.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Replaces outdated primary keys of the objects to save by the current keys, and finds the states in which these objects were
-  /// fetched.
+  /// Updates outdated primary keys of the objects to save, and finds the state in which each object was fetched.
   ///
   /// - Parameter given: the `base` argument that the app passed to `save`, or `nil`.
   /// - Throws: ``EntityError`` with the code `clash` if `given` has a different primary key than the object to save,
-  ///   `missingValue` if `given` has no primary key, or `unreadRelation` if a relation was set that was not fetched.
+  ///   `missingValue` if `given` has no primary key, or `unreadRelation` if the app has set a relation that was not fetched.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
     _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
@@ -39,7 +38,8 @@ package struct EntityBases {
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
         guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
-        // If the primary key differs from the fetched one, the app has changed a copy into a new object, which has no base.
+        // If the primary key differs from the fetched primary key, the app has turned a copy of the fetched object into a new
+        // object. A new object has no base.
         let key = try Self.key(of: node, catalog)
         guard try key == nil || key == Self.key(of: place.row, catalog) else { continue }
         ofNode[number] = place
@@ -68,8 +68,8 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Returns the nodes without relations that were not fetched together with their objects. Throws an error with the code
-  /// `unreadRelation` if the app has set such a relation.
+  /// Marks the relations that were not fetched as absent in the objects to save, so that the save leaves these relations
+  /// unchanged. Throws an error with the code `unreadRelation` if the app has set one of them.
   private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
     var result = nodes
     for (number, node) in nodes.nodes.enumerated() {
@@ -88,7 +88,8 @@ package struct EntityBases {
     return result
   }
 
-  /// Registers the given fetched rows, and all fetched rows that can be reached from them, by their current primary keys.
+  /// Registers fetched rows under their current primary keys: the given rows, and all rows that can be reached from them through
+  /// relations.
   private mutating func visit(
     _ places: [FetchedRows.RowReference], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
@@ -107,8 +108,8 @@ package struct EntityBases {
     for (index, place) in found.enumerated() {
       let (row, number) = (place.row, catalog.types[place.row.type].table)
       let after = try Self.key(of: nodes.nodes[index], catalog)
-      // If the primary key is still the same, the stored value is used, because the value of the property may have a different
-      // form.
+      // If the primary key has not changed, uses the column values as fetched. Values that are converted back from properties may
+      // have a different form.
       let today =
         before[index] == after ? catalog.tables[number].primaryKey.map { row.values[$0] } : after?.map(\.value)
       guard let key = today.flatMap({ EntityWriter.PlainKey(table: number, $0) }) else { continue }
@@ -123,7 +124,7 @@ package struct EntityBases {
   /// itself, and then by the primary key of its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
-      // If the object was matched with a different row than the one that was fetched, the fetched row is not its base.
+      // If the save has matched the object with a different row than the fetched one, the fetched state cannot be its base.
       let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
       if key == nil || known == nil || key == known { return place }
     }
@@ -138,17 +139,18 @@ package struct EntityBases {
     return found.count == links.count ? found : nil
   }
 
-  /// Returns whether an object without a base is refused instead of overwriting an existing row of the table.
+  /// Returns whether a save rejects an object without a base if the object would overwrite an existing row of the table. This is
+  /// the case for tables that are synchronized with a server, unless `overwrites` is true.
   func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
-  // MARK: Keys
+  // MARK: Primary keys
 
   /// Returns the primary key of an object, or `nil` if it has none.
   static func plainKey(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> EntityWriter.PlainKey? {
     try key(of: node, catalog).flatMap { EntityWriter.PlainKey(table: catalog.types[node.type].table, $0.map(\.value)) }
   }
 
-  /// Returns the primary key of an object in its stored form, or `nil` if a column of the key is not mapped to a property.
+  /// Returns the column values of an object's primary key, or `nil` if a column of the key is not mapped to a property.
   private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {
     let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
     var key: [ExactValue] = []
@@ -163,7 +165,7 @@ package struct EntityBases {
     try key(of: node(row, catalog), catalog)
   }
 
-  /// Returns a node with only the primary key of a fetched row, for looking up the current key.
+  /// Returns a node that contains only the primary key of a fetched row. The node is used to find the row's current primary key.
   private static func node(_ row: FetchedRows.Row, _ catalog: EntityCatalog) throws -> EntityNodes.Node {
     let (type, table) = (catalog.types[row.type], catalog.table(of: row.type))
     let values = try type.attributes.map { attribute -> ArchiveValue? in

@@ -34,8 +34,8 @@ package final class EntityCatalog: Sendable {
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// Returns the index in ``types`` of the entity to which a row belongs. This is `declared`, unless the mapping of that entity
-  /// chooses a subclass by the values of the row.
+  /// Returns the index in ``types`` of the entity to which a row belongs. If the mapping of the entity `declared` has a
+  /// `subclass` closure, the closure chooses the entity by the values of the row. Otherwise, returns `declared`.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -67,16 +67,16 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Builds the contents of an ``EntityCatalog``. All mappings are checked against the models and tables, and all problems are
-/// collected instead of only the first one.
+/// Builds the contents of an ``EntityCatalog``. Checks all mappings against the models and tables, and collects all problems
+/// instead of stopping at the first one.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
-  /// The name of the relation that writes each column. The key consists of the table's index and the column's index in the table
-  /// (slot).
+  /// The columns that store lists or list positions, each with the name of the relation that writes the column. A dictionary key
+  /// consists of the index of the table and the index of the column.
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 
@@ -220,8 +220,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if values of a type can contain instances of model classes. A column could not preserve the identity of such
-  /// instances.
+  /// Throws if values of the type can contain instances of model classes, because the instances would lose their identity in a
+  /// column.
   private func checkValue(_ type: Any.Type) throws {
     let catalog = SchemaCatalog(of: type)
     guard catalog.objectTypes.isEmpty else {
@@ -233,11 +233,12 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Registers the relation that writes a column. Throws if another relation already writes the column.
+  /// Registers a column that stores a list: the foreign key column of the list's elements, or the column with their positions.
+  /// Throws if the column is already registered for a different list.
   ///
-  /// Only lists and list positions are registered. A foreign key need not be registered: an attribute and both sides of a
-  /// relation may share it, because each save checks that their values agree. A list that subclasses inherit is registered once
-  /// for all classes of a table.
+  /// To-one relations and attributes are not registered. They may share a foreign key column with a list, because each save
+  /// checks that their values agree. If several classes in a table inherit the same list, they all register it under the same
+  /// name.
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
     let place = [table, slot]
     if let other = writers[place], other != writer {
@@ -282,7 +283,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if a relation cannot have the merge policy of its field, or cannot be used with the hooks of its model.
+  /// Throws if the merge policy of the field is not supported for relations, or if the model has merge hooks and the field is a
+  /// to-one relation that is not optional.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {
@@ -385,8 +387,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Returns the slot of the referenced column, which is its index in the table. If `column` is `nil`, this is the slot of the
-  /// primary key.
+  /// Returns the index of the column that a foreign key references in the given table. If `column` is `nil`, the foreign key
+  /// references the primary key.
   private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
     if let column { return try tables[table].slot(of: column) }
     guard tables[table].primaryKey.count == 1 else {

@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Writes the changed, new and deleted rows of a save to the database.
 ///
-/// The order of the writes is found by trial. An operation that violates a constraint, such as a foreign key or a unique index,
-/// is tried again after the other operations.
+/// The order of the writes is found by trial and error. An operation that violates a constraint, such as a foreign key or a
+/// unique index, is tried again after the other operations.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }
@@ -44,7 +44,7 @@ struct EntityChanges {
       // Deletions run last, because other rows may first have to be moved out of the lists of a deleted row.
       let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
       for var operation in waiting where operation.action != .delete || deletes {
-        // The deletion waits, because it could also delete rows that this save still has to move to other lists.
+        // The deletion waits, because it could cascade to rows that this save still has to move to other lists.
         if operation.action == .delete, !forces,
           writer.rowsLeavingLists[operation.row]?.contains(where: moving.contains) ?? false
         {
@@ -105,7 +105,7 @@ struct EntityChanges {
     }
   }
 
-  /// Runs an operation once.
+  /// Attempts to run an operation.
   ///
   /// - Returns: `true` if the operation is complete, or `false` if it must wait until another row is written.
   private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
@@ -157,7 +157,7 @@ struct EntityChanges {
     let original = writer.rows[row].original ?? []
     let arguments = StatementArguments(table.primaryKey.map { original[$0] })
     try statement.execute(arguments: arguments)
-    // The database may already have deleted the row, because the deletion of another row was cascaded to it.
+    // If no row was deleted, the deletion of another row may already have cascaded to this row.
     if db.changesCount == 0 {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
@@ -188,7 +188,7 @@ struct EntityChanges {
     var sql = "INSERT INTO \(name) DEFAULT VALUES"
     if !slots.isEmpty { sql = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))" }
     let isSupplied = isSupplied(row)
-    // In a table without rowids, the inserted row can only be identified with RETURNING.
+    // A table without rowids has no last inserted rowid, so the inserted row is read with RETURNING.
     if isSupplied, !table.hasRowID {
       sql += " RETURNING \(table.columns.indices.map(table.quoted).joined(separator: ", "))"
     }
@@ -215,7 +215,8 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Returns whether the table supplies a value for any column of a new row, through a default value or a generated column.
+  /// Returns whether SQLite sets any column of a new row other than the rowid, because the save has no value for the column and
+  /// the column has a default value or is generated.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in
@@ -224,7 +225,8 @@ struct EntityChanges {
     }
   }
 
-  /// Copies the values that the database has supplied for an inserted row to the state of the row.
+  /// Adds the values that the database has generated for an inserted row, such as the rowid and column defaults, to the state of
+  /// the row.
   private func readBack(_ row: Int, _ supplied: Row?) {
     let table = writer.table(of: row)
     var values = writer.rows[row].values
@@ -237,13 +239,13 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Lets rows exchange unique values: the unique columns of one row are temporarily set to null, or to a number that no other
-  /// row has.
+  /// Frees unique values so that rows can exchange them. The unique columns of some rows are temporarily set to null, or to
+  /// numbers that no other row has.
   ///
   /// - Returns: whether any column was set, so that the other operations can be tried again.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // The rows of refused updates are tried first, and then the rows of updates that wait for other rows.
+    // First tries the rows whose updates violated a constraint, and then the rows whose updates wait for other rows.
     let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false
@@ -272,7 +274,7 @@ struct EntityChanges {
     return true
   }
 
-  // MARK: Account
+  // MARK: Errors and report
 
   private func failure(_ left: [Operation]) -> any Error {
     guard let first = left.first(where: { $0.error != nil }), let error = first.error else {

@@ -2,9 +2,10 @@ public import Foundation
 public import GRDB
 public import StrataCore
 
-/// An error that occurred while models were saved as rows, or rows were read as models, with its location.
+/// An error that occurred while models were saved as rows or rows were read as models. It contains the location of the problem,
+/// such as the entity, the key path, the table and the columns.
 ///
-/// Messages contain entities, key paths, tables and columns. They contain no values except integer primary keys.
+/// Messages contain names and key paths, but no values other than integer primary keys.
 public struct EntityError: Error, Sendable {
   /// The kind of failure. Programs should test the code, because the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
@@ -25,9 +26,10 @@ public struct EntityError: Error, Sendable {
     case staleSave
     /// A relation was set in an object that had been fetched without the relation. The save would lose the related rows.
     case unreadRelation
-    /// The primary key, a unique index or the two sides of a relation identify different rows for one object.
+    /// The saved data is contradictory. For example, two keys of an object identify different rows, or the two sides of a
+    /// relation disagree.
     case clash
-    /// A constraint of the table, a foreign key or a trigger refuses the row.
+    /// The row violates a constraint or a foreign key of the table, or a trigger rejects the row.
     case constraint
     /// The rows were migrated by a newer version of the program.
     case newerModel
@@ -45,9 +47,9 @@ public struct EntityError: Error, Sendable {
     case database
   }
 
-  /// The kind of failure.
+  /// The kind of failure, which programs should test instead of ``description``.
   public let code: Code
-  /// The problem and the remedy. ``description`` also contains the entity, the path, the columns and the cause.
+  /// What the problem is and how to fix it. ``description`` also contains the entity, the path, the columns and the cause.
   public let reason: String
   /// The registered name of the model, or `nil` if the error does not concern a model.
   public let entity: String?
@@ -60,7 +62,7 @@ public struct EntityError: Error, Sendable {
   public let columns: [String]
   /// The primary key of the row that cannot be migrated. Empty for errors outside a migration.
   public let primaryKey: [DatabaseValue]
-  /// The error that caused this error: an `ArchiveError` or GRDB's `DatabaseError`; `nil` if there is none.
+  /// The error that caused this error, such as an `ArchiveError` or GRDB's `DatabaseError`; `nil` if there is none.
   public let underlyingError: (any Error)?
 
   package init(
@@ -107,8 +109,8 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 }
 
 extension EntityError {
-  /// Returns a copy of the error. Details that the error does not have yet are set to the given values, and `path` is inserted
-  /// before the error's own path.
+  /// Returns a copy of the error with details about its location. Details that the error does not have yet are set to the given
+  /// values. `path` is inserted before the error's own path.
   package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = [],
     primaryKey: [DatabaseValue] = []

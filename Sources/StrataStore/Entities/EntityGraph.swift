@@ -1,8 +1,8 @@
 internal import GRDB
 package import StrataCore
 
-/// Rows that have been decoded as records. Models are created from them after the transaction. Unlike models, an `EntityGraph` is
-/// `Sendable`, so it can leave the database queue.
+/// Fetched rows in the form of records. After the transaction, models are created from the records. Unlike models, an
+/// `EntityGraph` is `Sendable`, so it can be passed out of the database queue.
 package struct EntityGraph: Sendable, Equatable {
   package struct Object: Sendable, Hashable {
     package let type: Int
@@ -25,7 +25,8 @@ package struct EntityGraph: Sendable, Equatable {
     left.roots == right.roots && left.objects == right.objects
   }
 
-  /// Returns the models of the requested objects. If several models refer to the same object of a class, they share one instance.
+  /// Returns the models of the requested objects. If several models refer to the same row and the row's entity is a class, they
+  /// share one instance.
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` if a property cannot represent a value, or `invalid` if an object
   ///   breaks a rule of its model.
@@ -40,7 +41,7 @@ package struct EntityGraph: Sendable, Equatable {
     } catch { throw Self.failure(error, E.schema.name) }
   }
 
-  /// Runs the rules and hooks of the requested objects, but not of the objects to which they refer.
+  /// Runs the validation rules and hooks of the requested objects, but not of the objects to which they refer.
   ///
   /// - Parameter body: called for each requested object with its index in `roots`, and with the resulting record or the error
   ///   that a rule or hook has thrown.

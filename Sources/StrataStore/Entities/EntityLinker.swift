@@ -1,33 +1,36 @@
 internal import GRDB
 internal import StrataCore
 
-/// Sets the foreign keys of relations, and finds the rows that are removed from lists.
+/// Sets the foreign keys of the saved rows according to the relations of the objects, and finds the rows that are removed from
+/// lists.
 ///
-/// Both directions of a relation share one foreign key column. The list of an owner and the references of its elements to the
-/// owner must therefore agree. If the reference of an element is null, the list decides.
+/// A list and the to-one references of its elements to the owner are stored in the same foreign key column, so they must agree.
+/// If the reference of an element is null, the list determines the foreign key.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
   private var catalog: EntityCatalog { writer.catalog }
-  /// The foreign keys that are set by the to-one relations of objects. `target` is the index of the referenced row, or `nil` for
-  /// null. `node` is the index of the node with the relation.
+  /// The foreign keys that are set by to-one relations. `target` is the index of the referenced row, or `nil` if the foreign key
+  /// is set to null. `node` is the index of the object with the relation.
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
   /// The foreign keys that are set by lists, with the index of the row that owns the list.
   private var listed: [ForeignKeySlot: Int] = [:]
-  /// The lists that replace existing lists completely. A list is identified by the row of its owner and the foreign key column of
-  /// its elements.
+  /// The lists that completely replace the lists in the database. Each list is identified by the row of its owner and the foreign
+  /// key column of its elements.
   private var wholeLists = Set<ForeignKeySlot>()
-  /// The rows of join tables for the lists of many-to-many relations. `row` is the index of a join table's row. `node` and
-  /// `relation` identify the list. `isListed` is false for a row that already exists but that no saved list contains.
+  /// The rows of join tables, by the pair of rows that they connect. `row` is the index of the join table's row. `node` and
+  /// `relation` identify a list that contains or may contain the pair. `isListed` is false for an existing row that is in no
+  /// saved list.
   private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
-  /// The elements of each many-to-many list that replaces an existing list completely. The key is the row of the list's owner,
-  /// with its column in the join table.
+  /// The elements of each many-to-many list that completely replaces the list in the database. The dictionary key consists of the
+  /// owner's row and the join table column that references the owner.
   private var wholePairs: [ForeignKeySlot: Set<Int>] = [:]
-  /// The pairs that are removed from many-to-many lists. `element` is the index of the element's own row if that row is deleted
-  /// too; otherwise `nil`.
+  /// The pairs to remove from many-to-many lists. If the row of the removed element is deleted too, `element` is the index of
+  /// this row; otherwise it is `nil`.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// Two rows that a join table connects, regardless of their order. The lists of both sides thus have the same pair.
+  /// Two rows that are connected by a row of a join table. The lists on both sides of the relation produce equal pairs, because
+  /// the initializer sorts the two rows.
   private struct Pair: Hashable {
     /// The row whose foreign key column comes first in the join table.
     let first: ForeignKeySlot
@@ -63,7 +66,7 @@ struct EntityLinker {
       guard let row = writer.rowOfNode[number] else { continue }
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
-        // According to the merge policy of the field, the existing relation is kept.
+        // The field's merge policy leaves the relation of an existing row unchanged.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
@@ -88,7 +91,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Drops new rows to which only superseded lists refer. A list is superseded if a later list for the same row replaces it.
+  /// Discards new rows to which only superseded lists refer. A list is superseded if a later list for the same row replaces it.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -105,7 +108,7 @@ struct EntityLinker {
     writer.located(EntityError(.clash, reason, path: [.key(relation.key)]), node: node)
   }
 
-  // MARK: Bases
+  // MARK: Changes since the fetch
 
   /// Throws an error with the code `conflict` if an object refers to another object whose row has been deleted since it was
   /// fetched. A reference that the object already had when it was fetched is allowed.
@@ -139,7 +142,7 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns whether a row may be moved into a list. If another change has moved the row into a different list since the row was
+  /// Returns whether the save moves a row into a list. If another save has moved the row into a different list since the row was
   /// fetched, the conflict handling decides.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
@@ -150,8 +153,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns a list merged with the changes that others have made to it since its owner was fetched. Returns `nil` if the
-  /// existing list is kept.
+  /// Merges a list with the changes that other saves have made to it since its owner was fetched. Returns `nil` if the list in
+  /// the database stays unchanged.
   private func merged(_ list: List) throws -> List? {
     let relation = targets.relation(list.place)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -183,7 +186,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // An element that others have added is inserted after the element that precedes it in the existing list.
+    // An element that another save has added is inserted after the element that precedes it in the database.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?
@@ -204,7 +207,7 @@ struct EntityLinker {
     return list
   }
 
-  // MARK: References
+  // MARK: Foreign keys
 
   private mutating func claim(
     _ row: Int, _ slot: Int, _ referenced: Int, _ target: Int?, _ node: Int, _ relation: EntityType.Relation
@@ -234,8 +237,9 @@ struct EntityLinker {
 
   // MARK: Lists
 
-  /// Combines the lists of several objects that represent the same row. If the relation keeps removed elements, the combined list
-  /// has the elements of all lists. Otherwise, the last list replaces the others.
+  /// Combines the lists of several objects that represent the same row. If the relation has the rule
+  /// ``EntityRelation/Removal/keep``, the combined list has the elements of all lists. Otherwise, the last list replaces the
+  /// others.
   ///
   /// - Returns: the elements of the replaced lists.
   private func join(_ lists: inout [List]) throws -> Set<Int> {
@@ -302,7 +306,7 @@ struct EntityLinker {
     }
   }
 
-  /// Returns whether a node has a value of its own for a column, which comes from an attribute and not from a relation.
+  /// Returns whether the object (node) has an attribute with a value for the column. Ignores values that come from relations.
   private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -328,7 +332,7 @@ struct EntityLinker {
     }
   }
 
-  // MARK: Order
+  // MARK: List positions
 
   private mutating func order(_ list: List) throws {
     let relation = targets.relation(list.place)
@@ -339,8 +343,8 @@ struct EntityLinker {
     }
   }
 
-  /// Sets the position column of the rows in a list to ascending numbers. A row that was already in the list keeps its position,
-  /// if it is greater than the position of the row before it.
+  /// Sets the position column of the rows in a list to ascending numbers. A row that was already in the list keeps its position
+  /// if this position is greater than the position of the preceding row.
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
@@ -370,8 +374,8 @@ struct EntityLinker {
     }
   }
 
-  /// Sets the positions of rows that are added to an ordered list not by the list itself, but by their own reference to its
-  /// owner. These rows are appended to the list.
+  /// Appends rows to ordered lists if the rows were added from the other side of the relation, for example by their own reference
+  /// to the list's owner. Sets the positions of these rows.
   private func placeClaimed() throws {
     var coming: [(list: ForeignKeySlot, row: Int, referenced: Int, order: Int)] = []
     for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
@@ -432,9 +436,10 @@ struct EntityLinker {
     }
   }
 
-  /// Finds the ordered to-many list whose elements refer to their owner through the given foreign key. Returns the slot that
-  /// the foreign key references in the owner's table and the slot of the position in the elements' table, or `nil` if there is
-  /// no such list.
+  /// Finds the ordered to-many relation that uses the given foreign key column.
+  ///
+  /// - Returns: `referenced`, the index of the referenced column in the owner's table, and `order`, the index of the position
+  ///   column in the elements' table. `nil` if there is no such relation.
   private func orderedList(of place: ForeignKeySlot) -> (referenced: Int, order: Int)? {
     for type in catalog.types {
       for relation in type.relations {
@@ -447,9 +452,10 @@ struct EntityLinker {
     return nil
   }
 
-  /// Returns the side of a many-to-many pair whose list is ordered. `referenced` is the slot that the join table's foreign key
-  /// references in the owner's table, and `order` is the slot of the position in the join table. Returns `nil` if neither side
-  /// has an ordered list.
+  /// Finds the side of a many-to-many relation that has an ordered list.
+  ///
+  /// - Returns: `owner`, the row of the list's owner, `referenced`, the index of the column that the join table references in the
+  ///   owner's table, and `order`, the index of the position column in the join table. `nil` if neither side has an ordered list.
   private func orderedPairs(of pair: Pair) -> (owner: ForeignKeySlot, referenced: Int, order: Int)? {
     for relation in catalog.types.lazy.flatMap(\.relations) {
       guard case .through(let table, .kept(let order)?, _) = relation.cardinality, table.table == pair.first.table
@@ -462,7 +468,7 @@ struct EntityLinker {
     return nil
   }
 
-  // MARK: Removal
+  // MARK: Removed elements
 
   private mutating func removeUnlisted(_ lists: [List]) throws {
     var deleted: [Int] = []
@@ -477,8 +483,7 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // If the save itself sets the foreign key column of the row to a new value, this value is kept instead of being
-          // cleared.
+          // A foreign key that this save sets to a new value is not cleared.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {
@@ -556,7 +561,7 @@ struct EntityLinker {
     }
   }
 
-  // MARK: Pairs
+  // MARK: Join tables
 
   private mutating func addPairs(_ list: List, _ relation: EntityType.Relation) throws {
     guard case .through(let table, let order, let removed) = relation.cardinality else { return }
@@ -595,8 +600,8 @@ struct EntityLinker {
     }
   }
 
-  /// Checks the pairs of all many-to-many relations. Throws `clash` if the lists of both sides are saved but only one of the
-  /// lists contains the pair. Also deletes the pairs that were removed from a list.
+  /// Checks that both sides of each many-to-many relation agree. Throws `clash` if the lists of both sides are saved, but one
+  /// list contains an object whose own list does not contain the owner. Also deletes the pairs that were removed from a list.
   private func checkPairs() throws {
     func lacks(_ end: ForeignKeySlot, _ other: ForeignKeySlot) -> Bool {
       wholePairs[end].map { !$0.contains(other.row) } ?? false

@@ -7,11 +7,11 @@ extension EntityTable {
   /// SQLite compares the values, with the collations and affinities of the columns.
   ///
   /// - Parameters:
-  ///   - slots: the slots of the columns to compare.
+  ///   - slots: the indices of the columns to compare.
   ///   - tuples: the tuples to find. Each tuple has one value per column.
   ///   - collations: the collation of each column, or `nil` for the column's default collation.
-  ///   - order: the SQL terms by which the rows of the same tuple are sorted. They refer to the table as `t`.
-  ///   - body: a closure that is called with the index of the tuple in `tuples` and the values of the row, indexed by slot.
+  ///   - order: the SQL terms that sort the rows with equal tuples. The terms refer to the table as `t`.
+  ///   - body: a closure that is called with the index of the tuple in `tuples` and the column values of the row.
   package func forEachRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
@@ -21,10 +21,11 @@ extension EntityTable {
     }
   }
 
-  /// Calls `body` like ``forEachRow(where:in:collations:order:_:_:)``, but without creating an array for each row.
+  /// Calls `body` for the same rows as ``forEachRow(where:in:collations:order:_:_:)``, but passes the row of the query instead of
+  /// an array of column values.
   ///
-  /// - Parameter body: a closure that is called with the index of the tuple in `tuples` and a row of the query. The first
-  ///   column of the query is used internally, so the columns of ``selection`` begin at index 1.
+  /// - Parameter body: a closure that is called with the index of the tuple in `tuples` and a row of the query. The first column
+  ///   of the query is used internally, so the columns of ``selection`` begin at index 1.
   func forEachStatementRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
@@ -77,12 +78,12 @@ extension EntityTable {
 }
 
 extension EntityCatalog {
-  /// Calls `body` with each row to which a relation refers from the rows with the given keys.
+  /// Follows a relation from the rows with the given keys, and calls `body` with each related row.
   ///
   /// - Parameters:
-  ///   - keys: the values of ``EntityType/Relation/slot`` in the rows that have the relation.
-  ///   - withPairs: whether to read the columns of the join table as well. If false, SQLite need not read the join table,
-  ///     because an index on its two foreign keys suffices.
+  ///   - keys: the values of the column ``EntityType/Relation/slot`` in the rows from which the relation starts.
+  ///   - withPairs: whether to read the columns of the join table as well. If false, SQLite need not read the join table if an
+  ///     index contains both foreign keys.
   ///   - body: a closure that is called with the index of the key in `keys` and a row of the query. In this row, the columns of
   ///     the entity's table begin at index 1, and the columns of the join table follow.
   func forEachLink(

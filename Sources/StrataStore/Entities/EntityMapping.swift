@@ -13,15 +13,16 @@ public import StrataCore
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of the model's fields, by the key of the field. Contains only fields whose column has a different name or
-  /// needs a conversion. The value `.none` means that the field has no column.
+  /// The columns of the model's fields, by field key. Only a field with a differently named column, with a conversion or without
+  /// a column (``EntityColumn/none``) must be listed.
   public let columns: [String: EntityColumn]
-  /// The keys that identify rows, in order of precedence. A key is a list of fields or relations whose columns have a unique
-  /// index.
+  /// The keys that identify rows, in order of precedence. Each key has a name and a list of fields or to-one relations. The
+  /// columns of a key must have a unique index.
   public let keys: [(name: String, fields: [String])]
   /// The relations to other entities, by the key of the field that contains the relation.
   public let relations: [String: EntityRelation]
-  /// Whether a save discards unknown keys. A model can preserve unknown keys in archives, but a row has no columns for them.
+  /// Whether a save discards the unknown fields that a model has preserved from an archive. A row has no columns for unknown
+  /// fields.
   public let dropsUnknownFields: Bool
   /// A closure that returns the class of a row from the row's column values. The closure is `nil` if all rows are instances of
   /// the entity itself.
@@ -138,12 +139,12 @@ public struct EntityRelation: Sendable {
     case byDescending(String)
   }
 
-  /// The rule for existing rows that are no longer elements of a saved list.
+  /// What a save does with existing rows that are no longer in a saved list.
   public enum Removal: String, Sendable, Hashable, CaseIterable {
     /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the rows
     /// of the join table are deleted.
     case nullify
-    /// The removed rows are deleted. Each list that a deleted row owns applies its own `removed` rule.
+    /// The removed rows are deleted. The `removed` rules of lists that belong to a deleted row are applied as well.
     case delete
     /// No row is removed. A save only appends elements to the list.
     case keep

@@ -1,27 +1,27 @@
 internal import GRDB
 internal import StrataCore
 
-/// Finds the existing row of each node, or creates a new row.
+/// Finds the existing row of each object in the graph of a save, or creates a new row. The objects are the nodes of the graph.
 ///
 /// A node with a complete key is matched by that key, with one query per key and entity. If a key contains a foreign key, the
-/// rows of the referenced nodes are found first. A node without a complete key is matched by its column values, among the rows
-/// that the parent's row refers to.
+/// rows of the referenced nodes are found first. A node without a complete key is matched by its column values with the rows to
+/// which the parent's row refers.
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
   /// A cache of the rows to which the relations of existing rows refer before the save.
   let targets: EntityTargets
-  /// For each node, the owners of the lists that contain the node. `slot` is the slot of the node's foreign key to the owner.
-  /// Contains only nodes for which this foreign key is part of a key, because such a key depends on the owner's row.
+  /// For each node, the owners of the lists that contain the node. `slot` is the index of the foreign key column that references
+  /// the owner. A node is included only if one of its keys contains this foreign key, because the key depends on the owner's row.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
-  /// For each relation of a row, the existing and new rows that can be matched with nodes without a complete key.
+  /// For each relation of a row, the existing and new rows from which a row is chosen for a node without a complete key.
   private var candidateRows: [EntityTargets.RowRelation: [Int]] = [:]
-  /// For each new row, the column values of the node for which the row was created, by slot. Other nodes without a complete key
-  /// match the row if they have the same values.
+  /// For each new row, the column values of the node for which the row was created, by column index. Another node without a
+  /// complete key is matched with this row if it has the same values.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// The nodes that were part of a cycle of nodes waiting for each other's rows, and that no longer wait. Their keys that
-  /// depend on the rows of other nodes are ignored.
+  /// The nodes whose keys depended on each other in a cycle. To break the cycle, these nodes are matched without the keys that
+  /// depend on other nodes.
   private var nodesDoneWaiting = Set<Int>()
   /// The key values of new rows, by row and by the index of the key in the entity's list of keys.
   private var newKeys: [Int: [Int: [Part]]] = [:]
@@ -34,7 +34,7 @@ struct EntityMatcher {
   /// The value of one column of a key.
   private enum Part: Hashable {
     case value(ExactValue)
-    /// A value of a new row that is unknown until the row is inserted. No existing row can contain the value.
+    /// A column value of a new row, which is unknown until the row is inserted. No existing row can contain the value.
     case new(EntityRowState.Reference)
 
     var isNull: Bool { if case .value(let value) = self { value.value.isNull } else { false } }
@@ -47,7 +47,7 @@ struct EntityMatcher {
     let parts: [Part]
   }
 
-  /// The state of one key of a node.
+  /// Whether the values of one key of a node are known.
   private enum Candidate {
     case complete([Part])
     case incomplete
@@ -66,7 +66,7 @@ struct EntityMatcher {
   mutating func run() throws {
     noteOwners()
     var pending = Array(writer.nodes.nodes.indices)
-    /// The waiting nodes, grouped by the node whose row they need.
+    /// The waiting nodes, grouped by the node whose row must be found first.
     var waiting: [Int: [Int]] = [:]
     while !pending.isEmpty {
       var (ready, keyless): ([Int], [Int]) = ([], [])
@@ -88,8 +88,8 @@ struct EntityMatcher {
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
       guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
-      // The remaining nodes wait for each other in a cycle. A node that has a complete key is matched by that key, and its keys
-      // that wait for other nodes are ignored.
+      // The remaining nodes wait for each other in a cycle. A node that has a complete key is matched by that key. Its keys that
+      // wait for other nodes are ignored.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
         try !nodesDoneWaiting.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
@@ -116,12 +116,13 @@ struct EntityMatcher {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
     var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
     if nodesDoneWaiting.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
-    // A unique index allows several rows with null, so a key that contains null is used only if no other key is complete.
+    // A unique index allows several rows with the same key if the key contains null. Such a key is therefore used only if no key
+    // without null is complete.
     guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
     return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
   }
 
-  // MARK: Keys
+  // MARK: Matching by key
 
   private mutating func noteOwners() {
     let nodes = writer.nodes.nodes
@@ -183,8 +184,7 @@ struct EntityMatcher {
     return .incomplete
   }
 
-  /// Returns the owner to which the given foreign key of a node refers because the owner's list contains the node, or `nil` if
-  /// there is no such owner.
+  /// Returns the owner of the list that contains the node and sets the given foreign key, or `nil` if there is no such list.
   private func owner(of number: Int, _ slot: Int) -> EntityRowState.Reference? {
     owners[number]?.first { $0.slot == slot }?.owner
   }
@@ -239,8 +239,8 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Returns the index of the first key before the key at index `found` for which the row and the node have different values,
-    /// or `nil` if there is no such key.
+    /// Returns the index of the first key that precedes the key at index `found` and has different values in the row and the
+    /// node, or `nil` if there is no such key.
     func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
@@ -251,9 +251,8 @@ struct EntityMatcher {
           : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
       }
     }
-    // A row that one key finds is skipped if the row and the node have different values for an earlier key. The skipped row
-    // still has the value of the later key, so SQLite will refuse the write as not unique unless this save also changes that
-    // value.
+    // Skips a row that was found by one key if an earlier key has different values in the row and the node. The skipped row keeps
+    // its value for the later key, so the write will violate the unique index unless this save also changes that value.
     var found: Int?
     for (place, row) in hits.enumerated() where found == nil {
       if let row, earlier(place, distinguishing: row) == nil { found = row }
@@ -311,7 +310,7 @@ struct EntityMatcher {
     assignedRows.insert(row)
   }
 
-  // MARK: Content
+  // MARK: Matching by column values
 
   private mutating func matchByContent(_ numbers: [Int]) throws {
     var groups: [EntityTargets.RowRelation: [Int: [Int]]] = [:]
@@ -329,8 +328,8 @@ struct EntityMatcher {
     try targets.load(order)
     for place in order {
       if candidateRows[place] == nil {
-        // A row with a foreign key to its owner belongs to a single list, so rows that are already assigned to a node are not
-        // candidates. In other relations, several objects may refer to the same row.
+        // A row with a foreign key to its owner is in only one list, so a row that is already assigned to a node is not a
+        // candidate. In other relations, several objects may refer to the same row.
         let isOwned = if case .toMany = targets.relation(place).cardinality { true } else { false }
         candidateRows[place] = targets.rows(of: place).filter { !isOwned || !assignedRows.contains($0) }
       }
@@ -338,8 +337,8 @@ struct EntityMatcher {
     }
   }
 
-  /// Matches the related nodes of one object with rows. If two objects are assigned to the same row, the related nodes of both
-  /// objects are matched with the same candidate rows.
+  /// Matches the nodes in one relation of an object with rows. If two objects are assigned to the same row, the related nodes of
+  /// both objects are matched with the same candidate rows.
   private mutating func match(_ nodes: [Int], _ place: EntityTargets.RowRelation) throws {
     let free = candidateRows[place] ?? []
     var used = Set<Int>()
@@ -359,7 +358,7 @@ struct EntityMatcher {
       while found == nil, let row = byContent[slots]?[values]?.popLast() {
         if !used.contains(row) { found = row }
       }
-      // In a to-one relation, the existing row matches regardless of its values.
+      // If the relation refers to at most one row, the existing row is reused regardless of its values.
       if found == nil, targets.relation(place).shape == .one {
         found = free.first { !assignedRows.contains($0) && writer.rows[$0].table == catalog.types[number].table }
       }
@@ -373,7 +372,7 @@ struct EntityMatcher {
     }
   }
 
-  /// Returns the slots of the columns for which a node has a value, and these values.
+  /// Returns the indices of the columns for which a node has a value, and these values.
   private func content(of number: Int) throws -> (slots: [Int], values: [ExactValue]) {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]

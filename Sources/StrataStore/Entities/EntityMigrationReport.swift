@@ -2,7 +2,7 @@ public import GRDB
 
 /// A report of the rows that a migration or a dry run has read, with their changes and failures.
 public struct EntityMigrationReport: Sendable {
-  /// The rows of one table in a migration.
+  /// The results of a migration or a dry run for one table.
   public struct Table: Sendable {
     /// The name of the table.
     public let name: String
@@ -44,7 +44,7 @@ public struct EntityMigrationReport: Sendable {
     }
   }
 
-  /// A changed value of a column.
+  /// An example of a changed value: the value of one column in one row, before and after the migration.
   public struct Sample: Sendable, Hashable {
     /// The primary key of the row.
     public let primaryKey: [DatabaseValue]

@@ -55,8 +55,8 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop those columns that
-  /// it does not use otherwise.
+  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop the columns that it
+  /// does not need for other purposes.
   ///
   /// - Throws: the same errors as ``dryRun(_:)``.
   public func unusedColumns(_ db: Database) throws -> [String: [String]] {

@@ -9,7 +9,7 @@ package struct EntityNodes: Sendable {
   package enum Link: Sendable {
     /// The source does not contain the relation.
     case absent
-    /// The indices of the referenced nodes in the graph. Empty if the reference is null.
+    /// The indices of the referenced nodes in the graph. Empty for a null reference or an empty list.
     case nodes([Int])
   }
 
@@ -24,16 +24,16 @@ package struct EntityNodes: Sendable {
     package let parent: Int?
     /// The path components from the parent to this node.
     package let steps: [ArchiveError.PathComponent]
-    /// The indices of the attributes that are absent because the source contains unknown enum cases for them. The source's
-    /// defaults for absent values do not apply to these attributes.
+    /// The indices of the attributes for which the source contains an unknown enum case. The values of these attributes are
+    /// absent, but the source's defaults for absent values do not apply to them.
     package var unknownCases: Set<Int> = []
     /// Whether the values have already been merged with the values of the existing row. If so, merge policies are skipped.
     package var isMerged = false
     /// For a complete object, its ``RowBase``, which contains the state of its row at the time of the fetch. `nil` if the
     /// object has no ``RowBase``.
     var rowBase: RowBase.Box?
-    /// The node decoded as each subclass of its entity, by the index of the subclass in the catalog. Empty if the source
-    /// specifies the class. Once the row has been found, the row's class determines which subclass is used.
+    /// The results of decoding the node as each subclass of its entity, by the index of the subclass in the catalog. The class of
+    /// the node's row later determines which result is used. Empty if the source specifies the class.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -70,7 +70,7 @@ package struct EntityNodes: Sendable {
   /// entity in the catalog, and the array contains one element per attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
-  /// Creates the nodes of a source.
+  /// Creates the nodes for all objects of a source, such as models, JSON or an archive.
   ///
   /// - Parameters:
   ///   - trace: a closure that is called with each decoded field.
@@ -222,8 +222,7 @@ package struct EntityNodes: Sendable {
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
     }
 
-    /// Decodes a node's JSON as each subclass of its entity. Once the row has been found, the row's class determines which
-    /// subclass is used.
+    /// Decodes a node's JSON as each subclass of its entity. The class of the node's row later determines which result is used.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
       let own = nodes[number].type
       let found =
@@ -332,15 +331,15 @@ package struct EntityNodes: Sendable {
         let index = type.attributes.firstIndex { $0.place == place }
         let written = index.map { type.attributes[$0] }.flatMap { $0.isWritten ? $0 : nil }
         var value = index.map { nodes[node].values[$0] } ?? part.slots[place]
-        // If a partial value cannot be completed without the values of an existing row, the trace shows it unchanged.
+        // If required keys are missing in the value, only an existing row could complete it, so the trace shows the value
+        // unchanged.
         if written != nil { value = value.map { (try? merging.completed($0)) ?? $0 } }
         trace(
           EntityTrace(
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
             raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
-            // `stored` is `nil` if the value is partial, because a partial value cannot be stored without an existing row to
-            // complete it.
+            // `stored` is `nil` if required keys are missing in the value, because only an existing row could complete it.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }

@@ -15,7 +15,7 @@ final class EntityReader {
   @exclusivity(unchecked) private var integers: [[Int64: Int]]
   @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
   @exclusivity(unchecked) private var plans: [Plan?]
-  /// The number of nodes whose links have been read. These nodes are the first ones in `nodes`.
+  /// The number of nodes for which the related rows have been read. These nodes are at the beginning of `nodes`.
   private var linked = 0
 
   private struct Node {
@@ -31,12 +31,12 @@ final class EntityReader {
     var links: [[Int]?] = []
   }
 
-  /// The precomputed indices for converting rows to nodes of one type.
+  /// Precomputed indices for converting the rows of one entity to nodes.
   private final class Plan {
     let number: Int
     let table: EntityTable
     let tableNumber: Int
-    /// The slot of the primary key, or `nil` if the key has several columns.
+    /// The index of the primary key column, or `nil` if the key has several columns.
     let key: Int?
     /// Whether the class of a row depends on its columns.
     let hasSubclasses: Bool
@@ -69,12 +69,12 @@ final class EntityReader {
 
     /// Returns a node with the column values of a row.
     ///
-    /// - Parameter start: the index in the row of the column with slot 0.
+    /// - Parameter start: the index in the row at which the table's columns begin.
     func node(_ row: StatementRow, from start: Int) throws -> Node {
       var values: [ArchiveValue] = []
       values.reserveCapacity(shape.keys.count)
       for index in attributes.indices {
-        // Reserves a place for the value of a relation. The value is set once the related rows have been read.
+        // Inserts placeholders for relations. They are replaced once the related rows have been read.
         while values.count < attributes[index].place { values.append(.null) }
         let slot = attributes[index].attribute.slot
         values.append(try type.value(of: attributes[index].attribute, row.value(start + slot), in: table))
@@ -126,9 +126,9 @@ final class EntityReader {
     return found
   }
 
-  /// Returns the node of a row, and creates it if needed.
+  /// Returns the node of a row. Creates the node if the row has none yet.
   ///
-  /// - Parameter start: the index in the row of the column with slot 0.
+  /// - Parameter start: the index in the row at which the table's columns begin.
   private func node(_ row: StatementRow, from start: Int, _ declared: Int) throws -> Int {
     let plan = plan(declared)
     if let known = try note(row, from: start, plan) { return known }
@@ -236,8 +236,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // A structure is decoded once for each foreign key that refers to it, so its values may be decoded several times. The limit
-    // on the size of the object table is raised by the number of these values.
+    // A struct is decoded again for each foreign key that refers to it. The limit on decoded values is raised by the number of
+    // the repeated values.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {

@@ -47,7 +47,7 @@ public struct EntityReport: Sendable {
     public let entity: String?
     /// The values of the row's primary key, in the order of the key's columns.
     public let primaryKey: [DatabaseValue]
-    /// The kind of change.
+    /// Whether the row was inserted, updated or deleted.
     public let kind: Kind
     /// The names of the columns that were set. Empty for a deleted row.
     public let columns: [String]
@@ -58,8 +58,8 @@ public struct EntityReport: Sendable {
   public internal(set) var changes: [Change] = []
   /// The rows and columns for which the source contains contradictory values. The last value is saved.
   public internal(set) var contradictions: [Change] = []
-  /// The primary keys of the saved root objects, in the order of the objects. If an object was not saved because its row had
-  /// been deleted, its primary key has null values.
+  /// The primary keys of the saved root objects, in the order of the objects. For an object that was not saved because its row
+  /// had been deleted, all values are null.
   public internal(set) var roots: [[DatabaseValue]] = []
 
   /// Creates an empty report, as for a save that wrote nothing.
@@ -68,7 +68,7 @@ public struct EntityReport: Sendable {
   /// The names of the tables that have counts, in alphabetical order.
   public var tables: [String] { counts.keys.sorted() }
 
-  /// The counts of a table.
+  /// The counts of a table. All counts are 0 if the save did not affect the table.
   public subscript(table: String) -> Counts {
     get { counts[table] ?? Counts() }
     set { counts[table] = newValue }

@@ -6,21 +6,22 @@ struct EntityRowState {
   /// A reference to a column of a different row. The value of that column is copied to the referring column.
   struct Reference: Hashable {
     let row: Int
-    /// The slot of the referenced column, in the table of `row`.
+    /// The index of the referenced column in the table of `row`.
     let slot: Int
   }
 
   let table: Int
   /// The index of the entity in the catalog, or `nil` for a row of a join table.
   var type: Int?
-  /// The values that the row already has in the database, indexed by slot. `nil` for a new row.
+  /// The values of the row in the database, by column index. `nil` for a new row.
   var original: [DatabaseValue]?
-  /// The new values, indexed by slot. A value is `nil` if the save does not set the column.
+  /// The new values, by column index. A value is `nil` if the save does not set the column.
   var values: [DatabaseValue?]
-  /// The slots whose values are copied from other rows. These values take precedence over `values`.
+  /// The columns, by index, for which a value of another row is copied, such as a foreign key. These values take precedence over
+  /// `values`.
   var references: [Int: Reference] = [:]
-  /// The slots for which the row's second or a later node has a value. Used to report contradictory values
-  /// of nodes that have the same row.
+  /// The indices of the columns for which an object other than the row's first object has a value. Used to report contradictory
+  /// values if several objects represent the same row.
   var slotsOfLaterNodes = Set<Int>()
   /// The first node that was assigned to the row, or `nil` if there is none.
   var node: Int?
@@ -54,7 +55,7 @@ struct EntityRowState {
 
   var isChanged: Bool { outcome != nil }
 
-  /// Records that the given slots were written.
+  /// Records that the columns with the given indices were written.
   mutating func note(_ slots: [Int], _ kind: EntityReport.Change.Kind) {
     guard !slots.isEmpty || kind == .inserted else { return }
     changed.formUnion(slots)

@@ -4,8 +4,8 @@ internal import StrataCore
 /// The tables that are synchronized with a server. `StrataRemote` registers the tables. A save uses them to detect stale
 /// objects.
 package final class EntityServers: Sendable {
-  /// A closure that replaces outdated primary keys of objects before a save looks up the objects' rows. Keys become outdated
-  /// because a server may assign a new key to a record.
+  /// A closure that updates outdated primary keys of objects before a save looks up the objects' rows. A key becomes outdated
+  /// when the server assigns a new key to a record.
   package typealias KeyUpdate = @Sendable (inout EntityNodes, Database) throws -> Void
   private let updates = Mutex<[Set<Int>: KeyUpdate]>([:])
 

@@ -25,7 +25,7 @@ public struct EntityStore: Sendable {
   }
   private let database: (any DatabaseWriter)?
   package let catalog: EntityCatalog
-  /// The tables that are synchronized with a server. All copies of this store share this instance.
+  /// The tables that are synchronized with a server. All copies of this store share the same `EntityServers` instance.
   package let servers = EntityServers()
 
   /// Creates a store, and checks the mappings of the entities against their models and tables.
@@ -92,8 +92,9 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves an object like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app. If this
-  /// method throws, its changes are rolled back, and the app's transaction can continue.
+  /// Saves an object within a transaction of the app. Otherwise the same as
+  /// ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. If this method throws, its changes are rolled back, and the app's
+  /// transaction can continue.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -103,7 +104,8 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Saves several objects like ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, within a transaction of the app.
+  /// Saves several objects within a transaction of the app. Otherwise the same as
+  /// ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -134,7 +136,7 @@ public struct EntityStore: Sendable {
     try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
   }
 
-  /// Merges a source like ``apply(_:to:at:by:matching:)``, within a transaction of the app.
+  /// Merges a source into rows within a transaction of the app. Otherwise the same as ``apply(_:to:at:by:matching:)``.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -231,7 +233,7 @@ public struct EntityStore: Sendable {
     try await read(request, included, atMost: .max)
   }
 
-  /// Fetches entities like ``fetchAll(_:including:)``, within a transaction of the app.
+  /// Fetches entities within a transaction of the app. Otherwise the same as ``fetchAll(_:including:)``.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
@@ -245,7 +247,7 @@ public struct EntityStore: Sendable {
     try await read(request, included, atMost: 1).first
   }
 
-  /// Fetches an entity like ``fetchOne(_:including:)``, within a transaction of the app.
+  /// Fetches an entity within a transaction of the app. Otherwise the same as ``fetchOne(_:including:)``.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
@@ -271,10 +273,10 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Calls `body` with the entities of a request in batches. Memory is bounded by one batch and the objects referenced by that
-  /// batch.
+  /// Calls `body` with the entities of a request in batches. Only one batch, with the objects to which it refers, is in memory at
+  /// a time.
   ///
-  /// An object that is referenced from two batches is decoded twice, as two separate objects.
+  /// An object to which two batches refer is decoded twice, as two separate objects.
   ///
   /// - Throws: the same errors as ``fetchAll(_:including:)``, and any error that `body` throws.
   public func forEach<E: Entity>(

@@ -1,10 +1,10 @@
 package import GRDB
 internal import StrataCore
 
-/// The structure of a table. Each column that a mapping uses has a slot, which is its index in `columns`.
+/// The structure of a table. Each column that a mapping uses is identified by its index in `columns`, which is called its slot.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
-    /// The name of the table, as spelled in the table's declaration.
+    /// The name of the column, as spelled in the table's declaration.
     package let name: String
     let affinity: ColumnAffinity
     package let isNotNull: Bool
@@ -21,29 +21,31 @@ package struct EntityTable: Sendable {
   /// The name of the table, quoted for SQL.
   let quotedName: String
   package private(set) var columns: [Column] = []
-  /// The slots of the primary key. If the table has no primary key, this is the slot of the hidden `rowid`.
+  /// The indices of the primary key columns in `columns`. If the table has no primary key, this is the index of the hidden
+  /// `rowid`.
   package private(set) var primaryKey: [Int] = []
-  /// The slot of the rowid, or `nil` if no slot is the rowid. If a new row has no value for the rowid, SQLite generates one.
+  /// The index of the rowid in `columns`, or `nil` if it is not one of these columns. If a new row has no value for the rowid,
+  /// SQLite generates one.
   package private(set) var rowID: Int?
   /// Whether the table has no primary key. If so, its rows are identified by the hidden rowid, which `VACUUM` can change.
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The unique indexes, by the sorted list of their lowercased column names. Each value contains the collations of the
-  /// columns, by lowercased column name. Partial indexes are not included.
+  /// The unique indexes. The dictionary key is the sorted list of the lowercased names of the index's columns. The dictionary
+  /// value contains the collation of each column, by lowercased column name. Partial indexes are not included.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
-  /// The slots of the columns that are part of the primary key or may be part of a unique index.
+  /// The indices of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
   private var uniqueNames: Set<String> = []
-  /// The SQL list of all columns that have a slot, in slot order. Each column is qualified with the table alias `t`.
+  /// The SQL list of all columns in `columns`, in the same order. Each column is qualified with the table alias `t`.
   package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
   /// Whether the table has a foreign key to itself.
   package let refersToItself: Bool
-  /// The referenced table and column of each single-column foreign key, by the lowercased name of the foreign key's column.
+  /// The table and column that each single-column foreign key references, by the lowercased name of the foreign key column.
   private let references: [String: (table: String, column: String)]
 
   /// Reads the structure of a table from the database.
@@ -62,7 +64,7 @@ package struct EntityTable: Sendable {
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
-      // A generated column has a `hidden` value of 2 or 3. It counts as a column with a default, because SQLite supplies its
+      // A generated column has a `hidden` value of 2 or 3. It is treated as a column with a default, because SQLite supplies its
       // value.
       known[(column["name"] as String).lowercased()] = Column(
         name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
@@ -103,7 +105,7 @@ package struct EntityTable: Sendable {
     rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
   }
 
-  /// Returns the slot of a column, and assigns the next slot if the column has none.
+  /// Returns the index of a column in `columns` (its slot), and adds the column to `columns` if necessary.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table has no such column.
   mutating func slot(of name: String) throws -> Int {
@@ -120,17 +122,17 @@ package struct EntityTable: Sendable {
     return columns.count - 1
   }
 
-  /// The columns without a slot, sorted by name.
+  /// The columns of the table that are not in `columns` because no mapping uses them, sorted by name.
   var unusedColumns: [Column] {
     known.filter { slots[$0.key] == nil }.map(\.value).sorted { $0.name < $1.name }
   }
 
-  /// The names of the NOT NULL columns that have neither a default nor a slot. New rows would have no value for these
+  /// The names of the NOT NULL columns that no mapping uses and that have no default. New rows would have no value for these
   /// columns.
   var missingColumns: [String] { unusedColumns.filter { $0.isNotNull && !$0.hasDefault }.map(\.name) }
 
-  /// Returns the column that a foreign key of this table references in the given table, or `nil` if this foreign key is not
-  /// declared.
+  /// Returns the column in the given table that a foreign key column of this table references, or `nil` if this table does not
+  /// declare the foreign key.
   func reference(of column: String, to table: String) -> String? {
     guard let found = references[column.lowercased()], found.table.lowercased() == table.lowercased() else {
       return nil
@@ -138,7 +140,7 @@ package struct EntityTable: Sendable {
     return found.column
   }
 
-  /// Returns whether SQLite supplies the slot's value if a new row has none.
+  /// Returns whether SQLite supplies the column's value if a new row has no value for the column.
   func suppliesValue(of slot: Int) -> Bool { columns[slot].hasDefault || slot == rowID }
 
   // MARK: SQL

@@ -14,7 +14,7 @@ final class EntityTargets {
 
   private let writer: EntityWriter
   private var known: [RowRelation: [Int]] = [:]
-  /// For each loaded relation through a join table, the rows of the join table, in the same order as the rows in `known`.
+  /// For each loaded relation through a join table, the rows of the join table, in the same order as the related rows in `known`.
   private var knownPairs: [RowRelation: [Int]] = [:]
   private var catalog: EntityCatalog { writer.catalog }
 

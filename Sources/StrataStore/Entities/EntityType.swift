@@ -1,7 +1,7 @@
 package import GRDB
 package import StrataCore
 
-/// An entity with its mapping. Names of columns and relations are resolved to indices.
+/// An entity with its mapping, in which the names of columns and relations have been replaced by indices.
 package struct EntityType: Sendable {
   /// A field that is stored in a column.
   package struct Attribute: Sendable {
@@ -10,15 +10,15 @@ package struct EntityType: Sendable {
     package let slot: Int
     let coding: ColumnCoding
     package let isWritten: Bool
-    /// Whether an incoming value always replaces the existing value, without a merge policy.
+    /// Whether an incoming value always replaces the existing value, so that no merge is needed.
     package let isPlain: Bool
 
-    /// Returns whether two column values are equal after decoding. Compares decoded values because one value can be stored in
-    /// several forms, such as a date as text.
+    /// Returns whether two column values are equal after decoding. The decoded values are compared because different column
+    /// values can represent the same value, such as two texts for the same date.
     func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
       guard !value.isExactly(known) else { return true }
       guard let known, !coding.isExact, !known.isNull, !value.isNull,
-        // An existing value that cannot be decoded counts as different, so it is overwritten.
+        // An existing value that cannot be decoded is treated as different, so it is overwritten.
         let old = try? coding.value(of: known)
       else { return false }
       return try old == coding.value(of: value)
@@ -29,12 +29,12 @@ package struct EntityType: Sendable {
   package struct Relation: Sendable {
     package enum Cardinality: Sendable {
       /// - Parameters:
-      ///   - slot: the slot of the foreign key in the entity's own table.
-      ///   - referenced: the slot that the foreign key references in the other entity's table.
+      ///   - slot: the index of the foreign key column in the entity's own table.
+      ///   - referenced: the index of the referenced column in the other entity's table.
       case toOne(slot: Int, referenced: Int)
       /// - Parameters:
-      ///   - slot: the slot of the foreign key in the other entity's table.
-      ///   - referenced: the slot that the foreign key references in the entity's own table.
+      ///   - slot: the index of the foreign key column in the other entity's table.
+      ///   - referenced: the index of the referenced column in the entity's own table.
       case toMany(slot: Int, referenced: Int, order: Order?, removed: EntityRelation.Removal)
       case through(Pairs, order: Order?, removed: EntityRelation.Removal)
     }
@@ -43,15 +43,17 @@ package struct EntityType: Sendable {
       package let table: Int
       package let from: Int
       package let to: Int
-      /// The slots that the join table's columns `from` and `to` reference, each in the table of the referenced entity.
+      /// The indices of the columns that the join table's columns `from` and `to` reference. Each index refers to the table of
+      /// the referenced entity.
       package let fromReferenced: Int
       package let toReferenced: Int
     }
 
     package enum Order: Sendable {
-      /// The list is ordered by positions. A save writes them to this slot of the table that contains the foreign key.
+      /// The list is ordered by positions. A save writes the positions to the column with this index, in the table that contains
+      /// the foreign key.
       case kept(Int)
-      /// On reading, the list is sorted by this slot of the other entity's table.
+      /// A fetch sorts the list by the column with this index, in the table of the other entity.
       case sorted(Int, isDescending: Bool)
     }
 
@@ -66,7 +68,8 @@ package struct EntityType: Sendable {
     package let isOptional: Bool
     /// Whether a merge leaves the relation unchanged in existing rows.
     let keepsLocal: Bool
-    /// The slot in the entity's own table whose value identifies the related rows.
+    /// The index of the column in the entity's own table that identifies the related rows. It is the foreign key of a to-one
+    /// relation, and the column that foreign keys of other tables reference in all other relations.
     var slot: Int {
       switch cardinality {
       case .toOne(let slot, _): slot
@@ -100,16 +103,16 @@ package struct EntityType: Sendable {
   package internal(set) var keys: [Key] = []
   /// The index of the ``RowBase`` field in the model's schema, or `nil` if there is none.
   var rowBase: Int?
-  /// The objects that merge fields by their merge policies. `whole` is used for sources that contain complete models, and
-  /// `part` for sources that may lack fields.
+  /// The objects that merge fields by their merge policies. `whole` is used if the source contains complete models, and `part` if
+  /// fields may be missing in the source.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
   /// Whether the entity's objects have validation rules or hooks, which run after the rows have been written.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
-  /// The shape of a record that contains only the attributes.
+  /// The keys of a record that contains only the attributes.
   var shape: RecordShape
-  /// The shape of a record that contains the attributes, the relations and the ``RowBase`` field, in schema order.
-  /// `recordPlaces` has the index of each value in such a record.
+  /// The keys of a record that contains the attributes, the relations and the ``RowBase`` field, in schema order. `recordPlaces`
+  /// has the index of each value in such a record.
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
@@ -122,7 +125,7 @@ package struct EntityType: Sendable {
     recordShape = type.schema.fullShape
   }
 
-  /// Sets the shapes of records. Must be called after all attributes and relations have been added.
+  /// Sets `shape`, `recordShape` and `recordPlaces`. Must be called after all attributes and relations have been added.
   mutating func setShapes() {
     shape = shape(of: attributes.map(\.place))
     let places = (attributes.map(\.place) + relations.map(\.place) + (rowBase.map { [$0] } ?? [])).sorted()
@@ -134,7 +137,7 @@ package struct EntityType: Sendable {
     )
   }
 
-  /// Returns the shape of a record that contains only the given fields.
+  /// Returns the keys of a record that contains only the fields with the given indices.
   package func shape(of places: [Int]) -> RecordShape {
     guard places.count < schema.fields.count else { return schema.fullShape }
     return schema.fullShape.limited(to: places.map { schema.allKeys[$0] })
@@ -144,7 +147,7 @@ package struct EntityType: Sendable {
 
   func key(of attribute: Attribute) -> String { schema.fields[attribute.place].key }
 
-  /// Returns the attribute stored in a slot, or `nil` if there is none.
+  /// Returns the attribute that is stored in the column with the given index, or `nil` if there is none.
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Reads and writes the model versions of entity rows. They are recorded in a table of the app's database.
+/// Reads and writes the model versions of entity rows. The versions are recorded in a table of the app's database.
 enum EntityVersions {
   /// A range of the rows of a table, in primary key order. All rows of a part have the same model versions. A table has
   /// several parts only during a migration.

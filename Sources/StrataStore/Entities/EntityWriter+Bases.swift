@@ -70,7 +70,7 @@ extension EntityWriter {
 
   // MARK: Columns
 
-  /// Merges an object's values with those of the row, relative to the fetched base.
+  /// Merges an object's values with the values of its row. The fetched values are the base of the three-way merge.
   func merge(
     _ stated: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.RowReference,
     _ type: EntityType,
@@ -87,8 +87,8 @@ extension EntityWriter {
       if try attribute.isSame(local, known) { continue }
       let now = rows[row].original?[attribute.slot]
       if try attribute.isSame(known, now) || attribute.isSame(local, now) {
-        // If the row still has its original value, no other object of this row has changed the value, so setting it is not a
-        // clash.
+        // If the row still has its original value, no other object that represents the row has changed it, so the new value is
+        // not a contradiction.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
@@ -122,10 +122,10 @@ extension EntityWriter {
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // An existing row that is not deleted and has neither an object nor an owner changes only its position in a list, so it
-      // needs no check.
+      // An existing row is not checked if it is not deleted and has neither an object nor an owner. Only its position in a list
+      // changes.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
-      // A row of a join table has no entity. It is checked like the row that owns the list from which it is removed.
+      // A row of a join table has no entity. It is treated as a row of the table that contains the list's owner.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
       let isGuarded = table.map { bases.isGuarded($0) } ?? false
       guard isGuarded || !bases.isEmpty else { continue }
@@ -157,9 +157,9 @@ extension EntityWriter {
     }
   }
 
-  // MARK: Afterwards
+  // MARK: After the commit
 
-  /// Makes the saved state the new base of saved class instances, after the transaction has been committed.
+  /// After the transaction has been committed, makes the saved values the new base of the saved class instances.
   func moveBases() throws {
     guard !nodes.merges,
       zip(nodes.nodes, rowOfNode).contains(where: {

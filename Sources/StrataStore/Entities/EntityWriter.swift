@@ -1,7 +1,7 @@
 package import GRDB
 internal import StrataCore
 
-/// Saves nodes as rows, in one transaction. The steps are:
+/// Saves the objects of an `EntityNodes` graph as rows, in one transaction. The steps are:
 ///
 ///     nodes → rows found by key → attributes merged → relations linked → rows written → rules of models
 ///
@@ -30,7 +30,7 @@ package final class EntityWriter {
     let table: Int
     let values: [ExactValue]
 
-    /// Returns `nil` if part of the key is null or unknown.
+    /// Creates a primary key, or returns `nil` if a value of the key is null or unknown.
     init?(table: Int, _ key: [DatabaseValue?]) {
       self.table = table
       values = key.compactMap { value in value.flatMap { $0.isNull ? nil : ExactValue($0) } }
@@ -152,7 +152,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the local and incoming values cannot be merged", entity: name, path: path)
   }
 
-  /// Drops nodes that are referenced only by relations that a merge leaves unchanged.
+  /// Excludes objects from the save if only relations that the merge leaves unchanged refer to them.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -194,7 +194,7 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Records the columns that a second or later node of the row writes, so that contradictory values can be reported.
+    // Records the columns that an object other than the row's first object sets, so that contradictory values can be reported.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
       // In a new row, each column that no earlier node has set gets the incoming value.
@@ -233,7 +233,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The database has generated the primary key, and the object does not contain it yet. The existing key is therefore kept.
+    // The object does not contain the primary key that the database has generated, so the existing key is kept.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key
@@ -270,7 +270,7 @@ package final class EntityWriter {
     rows[row].values[attribute.slot] = value
   }
 
-  /// Returns whether the first node of a row has a value for the attribute's column.
+  /// Returns whether the first object (node) of a row has a value for the attribute's column.
   private func firstNodeHasValue(for attribute: EntityType.Attribute, _ row: Int) -> Bool {
     guard let node = rows[row].node.map({ nodes.nodes[$0] }) else { return false }
     let place = catalog.types[node.type].attributes.firstIndex { $0.slot == attribute.slot }
@@ -341,7 +341,7 @@ package final class EntityWriter {
     }
   }
 
-  /// Returns the key of the property stored in a row's column, or `nil` if there is none.
+  /// Returns the key of the property that is stored in the column of a row, or `nil` if there is none.
   func key(of slot: Int, _ row: Int) -> String? {
     guard let type = rows[row].type.map({ catalog.types[$0] }) else { return nil }
     if let attribute = type.attribute(of: slot) { return type.schema.fields[attribute.place].key }

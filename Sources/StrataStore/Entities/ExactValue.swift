@@ -1,8 +1,8 @@
 package import GRDB
 package import StrataCore
 
-/// A column value that is compared by storage class and bytes. 1 and 1.0 are not equal. Texts are not equal if they are
-/// canonically equivalent but have different bytes.
+/// A column value that is compared by storage class and bytes. 1 and 1.0 are not equal. Strings with different bytes are not
+/// equal, even if they are canonically equivalent.
 package struct ExactValue: Hashable, Sendable {
   package let value: DatabaseValue
 

@@ -5,7 +5,7 @@ internal import StrataCore
 final class FetchedRows: Sendable {
   struct Row: Sendable {
     let type: Int
-    /// The column values, indexed by slot. `nil` for an unknown value.
+    /// The column values, in the order of the table's `columns`. `nil` for an unknown value.
     var values: [DatabaseValue?]
     /// The numbers of the rows that each relation refers to. `nil` for a relation that was not read.
     let links: [[Int]?]

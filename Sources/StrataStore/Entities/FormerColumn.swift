@@ -11,8 +11,8 @@ public struct FormerColumn: Sendable {
   /// Creates the description of a former column.
   ///
   /// - Parameters:
-  ///   - type: the type of the property in the older versions. If `nil`, the column's value is not converted, as for a foreign
-  ///     key.
+  ///   - type: the type of the property in the older versions, or `nil` if the column's value needs no conversion, such as a
+  ///     foreign key.
   ///   - column: the column in the older versions.
   ///   - version: the first version in which the property has a different column or type.
   public init(

@@ -1,7 +1,6 @@
 internal import StrataCore
 
-/// The effects of a model's migration steps on the model's keys, starting from an older version. The effects are derived from
-/// the operations of the steps.
+/// Tracks how a model's migration steps create, move, change and remove the values of keys, starting from an older version.
 struct KeyHistory {
   /// The move of a value from one key to another. `target` is `nil` if a step removes the value, and `source` is `nil` if a
   /// step creates it.
@@ -15,8 +14,8 @@ struct KeyHistory {
   /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
-  /// Creates the history of a row's class and superclasses. If the table has an unused column with the name of a field's
-  /// former key, the key is treated as if a final step renamed it.
+  /// Creates the history for a class and its superclasses. If an unused column of the table has a former key of a field as its
+  /// name, a rename from this key to the field's current key is added at the end.
   init(_ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]) {
     for level in schema.superclasses.reversed() + [schema] {
       for step in level.migration?.steps ?? [] where step.fromVersion >= part.version(of: level) {
@@ -40,7 +39,7 @@ struct KeyHistory {
       for key in keys ?? [] { changes.append(Change(source: key, target: key, isConverted: true)) }
     case .rename, .move, .drop, .setDefault:
       let (source, target) = (operation.effect?.sources.first, operation.effect?.targets.first)
-      // An operation on a path within a key's value changes this value, so it counts as a change of the key.
+      // An operation on a path within a key's value changes this value, so it is treated as a change of the key.
       for path in [source, target] where path?.onlyKey == nil {
         changes.append(Change(source: path?.firstKey, target: path?.firstKey))
       }

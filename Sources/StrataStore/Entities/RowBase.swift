@@ -79,7 +79,7 @@ extension RowBase {
     static func of(_ token: Int64) -> Box? { live.withLock { $0.boxes[token]?.box } }
   }
 
-  /// Returns the box for the token in a model's field value.
+  /// Returns the box that the token in a model's field value represents, or `nil` if there is none.
   static func box(of value: ArchiveValue?) -> Box? {
     guard case .array(let values)? = value, values.count == 1, case .int(let token) = values[0] else { return nil }
     return Box.of(token)
@@ -107,6 +107,6 @@ extension RowBase: Archivable {
 extension RowBase: LibraryField {}
 
 extension RowBase: CustomStringConvertible {
-  /// One line that does not contain column values.
+  /// `fetched` or `not fetched`, without column values.
   public var description: String { isKnown ? "fetched" : "not fetched" }
 }

@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// Upgrades rows of one class from one version to the current version, without accessing the database.
 struct RowUpgrader {
-  /// A key in the old version with the column that contains its value.
+  /// A key in the old version, and the column that contains its value.
   private struct Source {
     let key: String
     let slot: Int
@@ -22,18 +22,20 @@ struct RowUpgrader {
   /// The fields that have a column: first the attributes, then the to-one relations.
   private let columns: [EntityType.Attribute]
   private let sources: [Source]
-  /// The slots whose values are stored in the form of the current mapping.
+  /// The indices of the columns whose values are stored in the form of the current mapping.
   private let current: Set<Int>
-  /// The columns of keys that migration steps create, with the columns' default values. A row with a different value in such a
-  /// column is refused.
+  /// The columns for keys that migration steps create, each with its default value. A row cannot be migrated if such a column
+  /// contains a value other than null and the default.
   private let created: [Change]
   private let shape: RecordShape
 
+  /// Creates an upgrader for rows with the given model versions.
+  ///
   /// - Parameters:
-  ///   - table: the table, in which each column to read is assigned a slot.
+  ///   - table: the table. All columns to read are added to its `columns`.
   ///   - unused: the columns that are not part of any mapping.
   ///   - part: the model versions of the rows.
-  ///   - former: the columns that the app has registered, by the field's key in the old version.
+  ///   - former: the columns that the app has registered for older versions, by the field's key in the old version.
   /// - Throws: ``EntityError`` with the code `invalidMapping` if it cannot be determined which column has the value of a key.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
@@ -57,8 +59,8 @@ struct RowUpgrader {
       if let last = history.destination(of: key), let target = columns.first(where: { type.key(of: $0) == last }) {
         let field = schema.fields[target.place], form = type.mapping.columns[last]?.form ?? .automatic
         if case .archive = target.coding.conversion {
-          // Migration steps receive an archived record in the version that its archive contains, so the archive is decoded
-          // without using the type of the property.
+          // Migration steps must receive an archived record in its archived version. The archive is therefore decoded without the
+          // type of the property, which would upgrade the record.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
           source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
@@ -75,7 +77,7 @@ struct RowUpgrader {
     var created: [Change] = []
     for column in columns where !keys.contains(type.key(of: column)) {
       if let origin = history.origin(of: type.key(of: column)), !keys.contains(origin) {
-        // Assumes that the column was renamed, unless an unused column may contain the value.
+        // Assumes that the app has renamed the column together with the key, unless an unused column may contain the value.
         let others = unused.map(\.name).filter { !history.mentions($0) && !keys.contains($0) }
         guard others.isEmpty else {
           throw EntityError(
@@ -107,7 +109,7 @@ struct RowUpgrader {
 
   /// Upgrades a row, and returns the columns that change, with their new values.
   ///
-  /// - Parameter row: the values of the row, by slot.
+  /// - Parameter row: the values of the row, by column index.
   /// - Throws: ``EntityError`` with the primary key of the row.
   func changes(_ row: [DatabaseValue]) throws -> [Change] {
     do { return try upgrade(row) } catch {
@@ -169,8 +171,8 @@ struct RowUpgrader {
       throw refused(
         "a migration step must not change the primary key; change the primary key in a database migration", slot: slot)
     }
-    // Checks that the model can be created from the row. Skips entities with relations, because without its relations an object
-    // may be incomplete or break its rules.
+    // Checks that the model can be created from the row. Entities with relations are not checked, because an object without its
+    // relations may be incomplete or break validation rules.
     guard type.relations.isEmpty else { return changes }
     let whole = ModelRecord(shape: type.shape, values: values), entity = type.type
     func check<E: Entity>(_ type: E.Type) throws {
@@ -208,7 +210,8 @@ struct RowUpgrader {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // The column keeps the unknown enum case. When the model is read, the property gets its default value.
+        // A column that stores an archive keeps the unknown enum case. When the model is read, the property gets its default
+        // value.
         if case .archive = column.coding.conversion { return (value, nil) }
       }
     }

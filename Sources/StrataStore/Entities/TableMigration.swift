@@ -15,16 +15,18 @@ struct TableMigration {
   private var table: EntityTable
   /// The columns that are not part of any mapping.
   private let unused: [EntityTable.Column]
-  /// The parts of the table at the time when this value was created.
+  /// The ranges of rows with the same model versions, as read when this `TableMigration` was created.
   private var parts: [Part] = []
-  /// Whether the database records that all rows have the current versions.
+  /// Whether the database contains a record that all rows have the current model versions.
   private(set) var isRecorded = false
-  /// The upgraders, by the index of the entity in the catalog. They are for the versions of the part that was prepared last.
+  /// The upgraders, by the index of the entity in the catalog. They upgrade rows from the model versions in `versions`.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
   private typealias Part = EntityVersions.Part
 
+  /// Reads the model versions of the rows in a table.
+  ///
   /// - Throws: ``EntityError`` with the code `newerModel`, or `invalidMapping` if the class or the version of a row is unknown.
   init(
     _ number: Int, _ catalog: EntityCatalog, _ registered: [String: EntityMigrator.Registration], _ db: Database
@@ -59,7 +61,7 @@ struct TableMigration {
 
   var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
-  /// Whether a migration has stopped after only some of the rows.
+  /// Whether an earlier migration stopped after only some of the rows.
   var isInterrupted: Bool { isOld && parts.count > 1 }
 
   /// An empty report for this table.
@@ -69,8 +71,8 @@ struct TableMigration {
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// Returns the parts of the table, with the recorded versions. If the database does not record a version, the version is
-  /// taken from the registration.
+  /// Returns the parts of the table, which are ranges of rows with the same model versions. If the version of a model is not
+  /// recorded in the database, the version that the app has registered is used.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {
@@ -119,7 +121,7 @@ struct TableMigration {
     return isFinished
   }
 
-  /// Upgrades all rows that have not been migrated, only in memory.
+  /// Upgrades all rows that have not been migrated yet, but only in memory. No row is written.
   mutating func dryRun(_ report: inout EntityMigrationReport.Table, _ db: Database) throws {
     var parts = parts
     while let place = parts.firstIndex(where: { !isCurrent($0) }) {
@@ -127,10 +129,10 @@ struct TableMigration {
     }
   }
 
-  /// Upgrades the next rows of a part, and moves these rows to the preceding part.
+  /// Upgrades the next rows of a part, and adds them to the preceding part, which contains the migrated rows.
   ///
-  /// - Parameter writes: whether to update the rows and throw the first failure. If false, the rows are not written and
-  ///   failures are added to the report.
+  /// - Parameter writes: whether to update the rows and throw the first failure. If false, the rows are not written and failures
+  ///   are added to the report.
   private mutating func upgrade(
     _ parts: inout [Part], _ place: Int, _ limit: Int, _ report: inout EntityMigrationReport.Table, writes: Bool,
     _ db: Database
@@ -153,7 +155,7 @@ struct TableMigration {
 
   /// Returns the values of the next rows after a primary key.
   ///
-  /// - Returns: the values of each row, indexed by slot, and whether these are the last rows.
+  /// - Returns: the values of each row, by column index, and whether these are the last rows of the range.
   private func rows(
     after: [DatabaseValue]?, upTo last: [DatabaseValue]?, _ limit: Int, _ db: Database
   ) throws -> ([[DatabaseValue]], isLast: Bool) {
@@ -190,7 +192,7 @@ struct TableMigration {
     return try upgrader.changes(row)
   }
 
-  /// Creates the upgraders for the versions of a part.
+  /// Creates the upgraders for the model versions of a part, unless the current upgraders are for the same versions.
   private mutating func prepare(_ part: Part, _ db: Database) throws {
     guard part.models != versions else { return }
     versions = part.models
