@@ -4,11 +4,11 @@ internal import StrataCore
 /// Builds the property list of a keyed archive that is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// The property list numbers of all scalars added so far. An equal scalar gets the same number.
+  /// The property list number of each different scalar that was added.
   private var known: [Scalar: Int] = [:]
   /// The property list number of each object in `$objects`, by UID.
   private var numbers: [Int] = []
-  /// The UIDs of the scalars in `$objects`. An equal scalar gets the same UID.
+  /// The UID of each different scalar in `$objects`.
   private var shared: [Scalar: UInt64] = [:]
 
   /// A scalar that is compared bit by bit, because Swift's equality does not distinguish 0 from -0, or different normal

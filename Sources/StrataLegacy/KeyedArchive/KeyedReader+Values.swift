@@ -53,7 +53,7 @@ extension KeyedReader {
   /// keys.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     var own = indices[frame.indices..<frame.indices + frame.count]
-    // If the class could not be read, `$class` is not an entry of the object.
+    // An object with an unreadable class still has the key `$class`, which is not one of its fields.
     if frame.classEntry >= 0 { own.removeAll { $0 < 0 } }
     return ArchiveObject(
       uniqueEntries: own.map { index in
