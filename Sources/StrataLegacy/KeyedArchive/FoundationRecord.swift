@@ -95,8 +95,9 @@ enum FoundationRecord {
     return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
-  /// Separates the fields of a record for encoding. `raw` contains the restructured fields in the encoding of the
-  /// Foundation class, with their archive keys. `others` contains all other fields, with their names in the record.
+  /// Splits the fields of a record into two lists for encoding. `raw` contains the restructured fields, converted back
+  /// to the encoding of the Foundation class, with the keys of the archive. `others` contains all other fields, with
+  /// their names in the record.
   static func keyed(_ record: ModelRecord) throws -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {

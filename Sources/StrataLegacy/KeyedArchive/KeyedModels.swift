@@ -24,8 +24,8 @@ struct KeyedModels {
   private var last: ShapeModel?
   /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than the graph.
   private var models: [ObjectIdentifier: ShapeModel] = [:]
-  /// The shapes of converted records, by original shape and null values. A converted shape has the registered name of
-  /// the model as its type name, and no keys with null values.
+  /// The shapes of converted records, by the original shape and the fields with null values. A converted shape has the
+  /// registered name of the model as its type name, and no keys with null values.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The models that are classes, by registered name.
   let objectTypes: [String: any VersionedModel.Type]

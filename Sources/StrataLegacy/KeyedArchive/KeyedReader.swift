@@ -57,14 +57,13 @@ struct KeyedReader: ~Copyable, ~Escapable {
   struct Mark {
     /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1
-    /// The index of the object's value in ``made`` if the value was kept; otherwise one of the following negative
-    /// constants.
+    /// The index of the object's value in ``made`` if the value was cached; otherwise one of the following negative constants.
     var made = Self.new
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// The value was decoded once but not kept, because most objects are referenced only once. If there is a second
-    /// reference, the value is decoded again.
+    /// The value was decoded once but not cached, because most objects are referenced only once. If there is a second reference, the value
+    /// is decoded again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
@@ -251,7 +250,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Objects decoded before
 
-  /// Returns the value of an object that was decoded before, if the value was kept or is in the graph; otherwise `nil`.
+  /// Returns the value of an object that was decoded before, if the value was cached or is in the graph; otherwise `nil`.
   @inline(__always)
   mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]

@@ -5,9 +5,9 @@ internal import StrataCore
 public struct KeyedWriting: Sendable, Hashable {
   /// How the numbers and booleans in the fields of an object are stored.
   public enum Numbers: Sendable, Hashable {
-    /// Each number is a separate object, as Mantle writes it, and as `encode(_:forKey:)` writes an `NSNumber`.
+    /// Each number is a separate object. Mantle writes numbers in this way, and so does `encode(_:forKey:)` for an `NSNumber`.
     case objects
-    /// Each number is inlined in the object, as `encode(_:forKey:)` writes an `Int`, a `Double` or a `Bool`, and as
+    /// Each number is inlined in the object. `encode(_:forKey:)` writes an `Int`, a `Double` or a `Bool` in this way, and
     /// `decodeInteger(forKey:)` and similar methods expect it.
     case inPlace
   }
@@ -19,8 +19,8 @@ public struct KeyedWriting: Sendable, Hashable {
   /// copying them. Set this option also to write an archive that was read from a file, because reading does not preserve whether
   /// collections were mutable.
   public var usesMutableCollections = false
-  /// The names of classes in the archive, by type name. The first name is the class name that records of the type get, and the
-  /// others are the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of classes in the archive, by type name. The first name is the class name of the records of this type, and the others are
+  /// the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
   /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that
   /// are models. The default is `["NSObject"]`.

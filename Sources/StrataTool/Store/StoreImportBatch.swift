@@ -77,13 +77,13 @@ struct StoreImportBatch {
     of key: String, with archive: Data, _ transaction: StoreTransaction
   ) throws -> Int? {
     guard let last = try transaction.revision(of: key), !last.isDeletion else { return nil }
-    // `try?`, because an archive that cannot be read counts as different. Saving it then throws the error.
+    // `try?`, because an archive that cannot be read is treated as different. Saving the archive then throws the error.
     guard let stamp = try? Stamp(of: archive), let value = try? ArchiveDecoder().decodeValue(from: archive),
       stamp.typeName == last.typeName, stamp.modelVersion == last.modelVersion,
       let held = try transaction.untypedValue(for: key)
     else { return nil }
     let encoder = ArchiveEncoder()
-    // `try?`, because a value that cannot be compared counts as different and is saved.
+    // `try?`, because a value that cannot be compared is treated as different and is saved.
     guard let bytes = try? encoder.encodeBody(value), let heldBytes = try? encoder.encodeBody(held) else { return nil }
     return bytes == heldBytes ? last.number : nil
   }

@@ -86,7 +86,7 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    // `try?` because the outcome already shows that the stamp cannot be read.
+    // `try?` because the outcome already reports a stamp that cannot be read.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
@@ -247,7 +247,7 @@ struct Worker {
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    // `try?` because the outcome already shows that the stamp cannot be read.
+    // `try?` because the outcome already reports a stamp that cannot be read.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }
