@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A declaration of a type with `@Model`, with everything that the generated code depends on.
+/// The parsed declaration of a type with `@Model`, which contains everything that the generated code depends on.
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])

@@ -6,7 +6,7 @@ struct KeyedClass: Sendable, Hashable {
   let name: String
   /// The name of the class, followed by the names of its superclasses.
   let chain: [String]
-  /// The names of the classes that a program without this class can use instead.
+  /// The names of the classes that can decode the objects in a program without this class.
   let hints: [String]
 }
 

@@ -67,7 +67,8 @@ struct StoreImportBatch {
       let revision = try transaction.saveArchive(archive, as: key, author: attribution.author, note: attribution.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
     } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
-      // The caught errors concern only one key. If a save was left incomplete, the transaction throws when it ends.
+      // These errors affect only one key, so the other files of the batch are still saved. If a save was left
+      // incomplete, the transaction throws when it ends.
       return .init(file: file, outcome: .failed, key: key, message: ToolError.message(of: error))
     }
   }

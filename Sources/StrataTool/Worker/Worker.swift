@@ -242,7 +242,8 @@ struct Worker {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
     if outcome == .damaged || outcome == .unreadable {
-      // `try?` because the answer has the error of the operation, so the error of the walk is not needed.
+      // `try?` because the answer reports the error of the operation. The walk only shows whether the archive can be
+      // read to its end.
       let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil
       outcome = isIntact ? .refused : .damaged
     }
