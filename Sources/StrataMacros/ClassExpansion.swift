@@ -1,8 +1,8 @@
 import SwiftSyntax
 
-// The expansion of a class. All members are generated in the body of the class, because Swift does not allow subclasses
-// to override members of extensions. The fields of a subclass come before the inherited fields, because properties are
-// also initialized in this order.
+// The expansion of a class. All members are generated in the body of the class, because Swift does not allow subclasses to override members
+// of extensions. The fields of a subclass are read and written before the inherited fields, because Swift initializes properties in this
+// order.
 extension ModelDeclaration {
   struct ClassForm {
     let hasImplicitInitializer: Bool
@@ -16,8 +16,8 @@ extension ModelDeclaration {
     /// Whether the class declares `init(fields:)` itself, so that the macro does not generate it.
     let readsItself: Bool
     let place: SourcePlace?
-    /// The first type after the colon of the class, if the attribute names no superclass; otherwise `nil`. This type
-    /// must then be a protocol.
+    /// The first type in the inheritance clause of the class, if it must be a protocol because the attribute names no superclass; otherwise
+    /// `nil`.
     let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
     /// Whether the generated members override members of a superclass, or subclasses can override the generated
@@ -126,15 +126,15 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
-  /// Returns the lines of source code that call the superclass's implementation, which handles the inherited fields.
-  /// Their indices start at `count`, the number of the class's own fields.
+  /// Returns the lines of source code that call the superclass's implementation, which handles the inherited fields. The indices of the
+  /// inherited fields start at `count`, the number of the class's own fields.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]
   }
 
-  /// Returns a method that sets the field at one index. The method is used for objects in reference cycles, some of
-  /// whose fields can only be set after all objects are decoded.
+  /// Returns a method that sets the field at one index. The method is used for objects in reference cycles, because some of their fields
+  /// can only be set after all objects are decoded.
   ///
   /// - Parameter schema: the name of the static property with the schema of this class.
   func settingOne(

@@ -19,8 +19,8 @@ struct CodingKeyCases {
 
   /// The raw value of each case, by the name of the case's property. `nil` if the case has no literal raw value.
   private var rawValues: [String: String?] = [:]
-  /// A part of the `CodingKeys` declaration that makes it impossible to determine the keys, with its syntax node for
-  /// the error; `nil` if there is none.
+  /// A syntax element that makes it impossible to determine the keys, such as a type alias, with its node for the error
+  /// message; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
   /// Whether the model declares `init(from:)` or `encode(to:)` itself.
   private let hasOwnCoding: Bool

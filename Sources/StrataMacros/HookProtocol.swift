@@ -1,11 +1,12 @@
 import SwiftSyntax
 
-/// A protocol whose requirement the library uses only if the model conforms. If a model declares the requirement, generated code calls the
-/// function of `_Strata` with the name of the case, which does not compile unless the model conforms to the protocol.
+/// The protocols with a requirement that the library uses only if the model conforms to the protocol. If a model declares the requirement,
+/// the generated code calls the function of `_Strata` that is named after the case, so that the code does not compile without the
+/// conformance.
 enum HookProtocol: String, CaseIterable {
   case migratable, keyMigrating, keyMerging, mergeable, validating, postDecoding, jsonTagged
 
-  /// Returns the protocols whose requirement a type declares, without those that the declaration names.
+  /// Returns the protocols to which a type does not declare conformance, although it declares their requirement.
   static func unnamed(by declaration: some DeclGroupSyntax) -> [HookProtocol] {
     let names = ModelDeclaration.names(declaration.inheritanceClause?.inheritedTypes.map(\.type) ?? [])
     let known = Set(names.map { $0.lowercased() })
@@ -27,8 +28,8 @@ enum HookProtocol: String, CaseIterable {
     }
   }
 
-  /// Whether a member is a property of the type with the given name. Its declared type or its initial value must contain the name of the
-  /// property's type, because the app may declare a property of a different type under the same name.
+  /// Whether a member is a static property with the given name. Its type annotation or its initial value must also name the given type,
+  /// because an app may use the same name for a property of a different type.
   private static func isProperty(_ name: String, _ type: String, _ member: DeclSyntax) -> Bool {
     guard let variable = member.as(VariableDeclSyntax.self), isOfType(variable.modifiers) else { return false }
     return variable.bindings.contains { binding in

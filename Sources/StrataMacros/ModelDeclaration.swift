@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A declaration of a type with `@Model`, with everything that the generated code depends on.
+/// The parsed declaration of a type with `@Model`, which contains everything that the generated code depends on.
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])
@@ -23,7 +23,7 @@ struct ModelDeclaration {
   let superclass: ExprSyntax?
   /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
   let floors: String
-  /// The protocols for which the generated code checks the conformance.
+  /// The protocols to which the model must conform for the generated code to compile.
   let hooks: [HookProtocol]
 
   /// Returns the parsed declaration and all errors in it. The model is `nil` if the type cannot be a model.
@@ -91,8 +91,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Returns an error if the attribute names a superclass, but the class does not inherit from it, because its first inherited
-  /// type is a different one.
+  /// Returns an error if the argument `superclass` of the attribute does not match the first inherited type of the class.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil

@@ -42,8 +42,8 @@ struct PropertyReader {
     }
   }
 
-  /// The merge policies that compute a new value. They cannot be used for a constant. All other policies can, because
-  /// they may merge the object to which a constant refers.
+  /// The merge policies that compute a new value. They cannot be used for a constant. All other policies can be used,
+  /// because they may merge the object to which a constant refers.
   private static let policiesOfValues: Set<Substring> = ["max", "min", "sumOfDeltas", "lines", "lastWriter"]
 
   /// Reports an error for each constant of a class whose merge policy computes a new value. A merge changes the

@@ -46,7 +46,7 @@ struct SourceLines {
   /// The offsets of the line breaks inside the declaration, in UTF-8 bytes from its start.
   private let starts: [Int]
 
-  /// Finds the line breaks of a declaration. Returns `nil` if the compiler does not tell the position of the
+  /// Finds the line breaks of a declaration. Returns `nil` if the compiler does not provide the position of the
   /// declaration.
   init?(of declaration: some DeclGroupSyntax, in context: some MacroExpansionContext) {
     guard let place = context.location(of: declaration, at: .afterLeadingTrivia, filePathMode: .filePath),

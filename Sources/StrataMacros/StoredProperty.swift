@@ -45,7 +45,7 @@ struct StoredProperty {
     return "nil"
   }
 
-  /// Whether the expression of the default value has the same meaning in any place of the source. Other expressions may
+  /// Whether the expression of the default value has the same meaning anywhere in the source. Other expressions may
   /// name types that are visible only in the body of the model.
   var isDefaultPlain: Bool {
     guard let initialValue else { return true }
@@ -82,8 +82,8 @@ struct StoredProperty {
 
   /// Returns the statements that read this field, which has the index `place` in the schema.
   ///
-  /// The statements do not repeat the expression of a default value that may compile only in the property's
-  /// declaration. For example, such an expression may use static members without the type's name, or types that are not
+  /// The statements do not repeat the expression of a default value if it may compile only in the property's
+  /// declaration. For example, the expression may use static members without the type's name, or types that are not
   /// visible elsewhere.
   ///
   /// - Parameters:
@@ -94,8 +94,8 @@ struct StoredProperty {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []
     if initialValue != nil, !isDefaultPlain {
-      // Here the property already has its default value, which can be read, unless the property has a wrapper. A
-      // wrapped property cannot be read before all properties are initialized.
+      // In an initializer, the property already has its default value, which can be read. A property with a wrapper
+      // cannot be read before all properties are initialized.
       if inInitializer, !hasWrapper {
         value = "default\(place)"
         lines.append("let \(value) = \(access)")

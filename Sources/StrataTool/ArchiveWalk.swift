@@ -60,8 +60,8 @@ struct ArchiveWalk {
       fileSize: place)
   }
 
-  /// Returns the values of a body: the elements of the array in a stream member, the value in a single archive, and
-  /// none in an end member.
+  /// Returns the values of a body: all elements of the array in a stream member, one value in a single archive, or no
+  /// values in an end member.
   private static func values(
     _ bytes: [UInt8], _ stamp: Stamp, _ size: Int, _ context: DecodingContext
   ) throws -> [ArchiveValue] {

@@ -35,7 +35,7 @@ enum ColourChoice: String, CaseIterable, ExpressibleByArgument {
     return choice
   }
 
-  /// Returns whether a stream is coloured.
+  /// Returns whether the output to a stream is coloured.
   ///
   /// - Parameter environment: with `auto`, a nonempty `NO_COLOR` or `TERM=dumb` turns colours off (no-color.org).
   func isColoured(onTerminal isTerminal: Bool, _ environment: [String: String]) -> Bool {

@@ -36,7 +36,7 @@ struct DataFile {
 
   /// Replaces the file atomically with the output of `writing`. If `writing` throws, the file is unchanged.
   func replace(_ writing: (borrowing OpenFile) throws -> Void) throws {
-    // A URL drops the trailing slash, so the write would create a file with the name of the folder.
+    // `URL` drops a trailing slash, so a file with the name of the folder would be written.
     guard path.utf8.last != UInt8(ascii: "/") else {
       throw ToolError(
         "\(path): the path ends with a slash, so it is the path of a folder; specify the path of a file")

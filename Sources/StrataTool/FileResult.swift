@@ -20,7 +20,7 @@ struct FileResult {
     case unsupported
     /// No model of the program is registered for the archive.
     case unknown
-    /// The output file already exists.
+    /// The output file already exists, and was not replaced.
     case exists
     /// The file is in a folder, and is skipped because it has a different format.
     case other
@@ -85,7 +85,8 @@ struct FileResult {
 
   /// Creates the result for an error that was thrown while the file was read.
   ///
-  /// - Parameter isIntact: whether the file had been read from start to end, which means that the model rejected it.
+  /// - Parameter isIntact: whether the file was read from start to end before the error, which means that the model
+  ///   rejected the file.
   init(_ path: String, _ error: any Error, isIntact: Bool = false) {
     let code = (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
     let message = ToolError.message(of: error)

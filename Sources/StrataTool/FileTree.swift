@@ -65,8 +65,8 @@ struct FileTree {
     return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
   }
 
-  /// Returns whether a path names a temporary file, or a file in a temporary folder, judging by the name. The
-  /// file may belong to the user, so it is skipped but never deleted.
+  /// Returns whether the path is the name of a temporary file, or of a file in a temporary folder. Only the name is
+  /// checked. The file may belong to the user, so it is skipped but never deleted.
   static func isUnfinished(_ path: String) -> Bool {
     path.split(separator: "/").contains { TemporaryFiles.isTemporary($0) }
   }

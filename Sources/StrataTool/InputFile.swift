@@ -59,7 +59,7 @@ struct InputFile {
 
   /// Detects the format from the first bytes of a file.
   static func format(of start: Data) -> Format {
-    // An empty file counts as a truncated archive, as does a file that contains only the first byte of a gzip header.
+    // An empty file, and a file that contains only the first byte of a gzip header, are treated as truncated archives.
     if start.count < 2, start.isEmpty || start.first == 0x1F { return .archive }
     if start.starts(with: [0x1F, 0x8B]) { return .archive }
     switch PropertyListFormat(of: start.bytes) {
@@ -118,8 +118,8 @@ struct InputFile {
   /// Returns the stamp of an archive, or of the first member of a stream.
   func stamp() throws -> Stamp { try content.map { try Stamp(of: $0) } ?? MemberReader.stamp(ofFile: url) }
 
-  /// Calls `body` with the URL of a file that has the input's content. Content that cannot be read twice is written to
-  /// a temporary file.
+  /// Calls `body` with the URL of a file with the input's content. Content that cannot be read twice is written to a
+  /// temporary file.
   func withURL<R>(_ body: (URL) throws -> R) throws -> R {
     guard let content else { return try body(url) }
     let copy = FileManager.default.temporaryDirectory.appendingPathComponent("strata-" + UUID().uuidString)

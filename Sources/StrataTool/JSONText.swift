@@ -31,7 +31,7 @@ struct JSONText {
       data.append(text)
       return
     }
-    // Line feeds inside strings are escaped, so every line feed ends a line.
+    // JSON escapes line feeds inside strings, so the text can be split into lines at each line feed.
     for line in text.split(separator: UInt8(ascii: "\n")) {
       data.append(contentsOf: "\n  ".utf8)
       data.append(line)

@@ -7,7 +7,7 @@ struct ProgressLine {
   private static let interval = Duration.milliseconds(200)
 
   private let console: Console
-  /// The position of the file among all files, as text.
+  /// The position of the file among all files, such as `2/5`.
   private let place: String
   private let name: String
   private let total: Int

@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// Resolves symbolic links in paths.
 enum RealPath {
-  /// The maximum number of links to follow. More links count as a cycle.
+  /// The maximum number of links to follow. More links are treated as a cycle.
   private static let mostLinks = 40
 
   /// Returns the path with all links resolved. Components that do not exist yet are kept unchanged.

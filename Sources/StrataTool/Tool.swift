@@ -73,7 +73,7 @@ public enum Tool {
       return 0
     }
     let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)
-    // The full message ends with the command whose help has the details.
+    // The full message ends with the command that shows the relevant help, such as `See 'strata decode --help'`.
     let help = StrataCommand.fullMessage(for: error).firstMatch(of: /See '([^'\n]+ --help)'/).map { String($0.1) }
     console.errorLine((message ?? "the arguments are invalid") + " (see \(help ?? "strata --help"))")
     return wrongUsage

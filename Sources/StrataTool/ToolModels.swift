@@ -27,8 +27,8 @@ package struct ToolModels: Sendable {
     return type
   }
 
-  /// Returns the type that `--type` names. If a stamp is given and belongs to the same model, returns the type that the
-  /// stamp names.
+  /// Returns the model for the argument of `--type`. If `stamp` is the type name of an archive of this model or of its
+  /// optionals or collections, such as `[Issue]`, returns the type of that archive instead.
   ///
   /// - Throws: `ToolError` if no model is registered for the type.
   func type(ofOption name: String, stampedAs stamp: String? = nil) throws -> ArchivedType {
@@ -85,8 +85,8 @@ package struct ToolModels: Sendable {
     }
   }
 
-  /// Replaces a file with an archive whose models are upgraded to their current versions. A stream is read and written
-  /// model by model.
+  /// Upgrades the models of an archive to their current versions, and replaces the file `output` with the result. A
+  /// stream is read and written model by model.
   ///
   /// - Returns: the number of values, the report of decoding them, and whether the archive was in an older version.
   func upgrade(
@@ -102,7 +102,7 @@ package struct ToolModels: Sendable {
           count += 1
         }
         try writer.finish()
-        // Keys that no field reads do not make a current stream older.
+        // A stream is older only if a model was upgraded or had no version. Keys that no field reads are allowed.
         let report = models.report
         return (count, report, !report.upgrades.isEmpty || !report.typesWithoutVersion.isEmpty)
       }
@@ -117,7 +117,7 @@ package struct ToolModels: Sendable {
     }
   }
 
-  /// Returns an archive of a single value, with its models upgraded to their current versions.
+  /// Returns a copy of an archive of a single value, with all models upgraded to their current versions.
   func upgrade(
     _ data: Data, _ stamp: Stamp, limits: ArchiveLimits, report: inout DecodingReport
   ) throws -> Data {

@@ -64,9 +64,11 @@ struct UpgradeCommand: ToolCommand {
     let output: String
     /// Creates the parent folders of the output.
     var prepare: () throws -> Void = {}
-    /// Whether the user named the file. An unsupported format is then a failure.
+    /// Whether the user specified this file and not only its folder. An unsupported format is a failure only in this
+    /// case.
     var isNamed = true
-    /// The result for an item of a folder that is not read; `nil` for files that are read.
+    /// The result for an item of a folder that cannot be upgraded, for example a symbolic link; `nil` for any other
+    /// file.
     var result: FileResult?
   }
 

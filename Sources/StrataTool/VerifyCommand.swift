@@ -60,13 +60,14 @@ struct VerifyCommand: ToolCommand {
       if result.outcome != .other { isKnown = true }
       report.add(result)
     }
-    // If a folder without any archive were accepted, a wrong path would go unnoticed.
+    // A folder without any archive is an error, because the path is probably wrong.
     if !isKnown {
       report.add(FileResult(folder, .missing, "the folder contains no archive, store, keyed archive or property list"))
     }
   }
 
-  /// - Parameter isNamed: whether the user named the file. An unsupported format is then a failure.
+  /// - Parameter isNamed: whether the user specified this file and not only its folder. An unsupported format is a
+  ///   failure only in this case.
   private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> FileResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {
@@ -107,7 +108,7 @@ extension ToolModels {
     do {
       switch file.format {
       case .archive:
-        // An empty file counts as damaged and not as a different format, because it may be a truncated archive.
+        // An empty file is reported as damaged and not as a different format, because it may be a truncated archive.
         guard try !file.isEmpty else { return FileResult(file.path, .damaged, "the file is empty") }
         let walk = try file.walk(limits: limits, progress: progress) { _, _ in }
         var content = Self.content(walk)

@@ -33,7 +33,8 @@ extension ArchiveDecoder {
   /// name of the object's class. Only models that `type` contains and models in `ArchiveDecoder.subclasses` are
   /// created. The version is Mantle's `MTLModelVersion`, or 0 if there is none. Migration steps, hooks, validation and
   /// former keys work as in an archive of this library. Keys without a field are ignored, and a key that holds nil
-  /// leaves the field at its default value. All references to an object of a class model return the same instance.
+  /// leaves the field at its default value. All references to an object of a class model are decoded as the same
+  /// instance.
   ///
   /// Keyed archives store equal numbers once, regardless of their types. Therefore an integer can be read from a whole
   /// floating-point number, a boolean from 0 and 1, and vice versa.
@@ -86,7 +87,7 @@ extension ArchiveDecoder {
       for number in found { uses[number] += 1 }
       return found
     }
-    // Objects are ordered so that each object follows the objects that it refers to, as far as cycles allow.
+    // Decode each object after the objects that it refers to, except where references form a cycle.
     let order = Postorder.numbers(from: references(in: graph.root)) { references(in: graph.objects[$0]) }
     var indices = [Int](repeating: -1, count: numbers.count)
     for (index, number) in order.enumerated() { indices[number] = index }
@@ -97,17 +98,17 @@ extension ArchiveDecoder {
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch { throw graph.located(error, at: number) }
     }
-    // Newer versions are refused before any model is created, so that the hooks of models do not run for an archive
-    // that cannot be opened.
+    // Reject records of newer model versions before any model is created. Otherwise the hooks of some models would run
+    // although the archive cannot be decoded.
     for number in numbers where indices[number] >= 0 {
       if case .record(let record) = graph.objects[number] { try located(number) { try models.refuseNewer(record) } }
     }
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // The number of values that each object occupies when it is copied in place of a reference, including the objects
-    // copied into it; 0 for an object that is not copied. The array is empty if no object is shared, because every
-    // object is then copied.
+    // A copy of an object replaces each reference to it. For each object, this array contains the number of values in
+    // the copy, including the objects copied into it, or 0 if references to the object are kept. The array is empty if
+    // no object is referenced twice, because every object is then copied.
     let hasShared = uses.contains { $0 > 1 }
     var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {
@@ -140,10 +141,10 @@ extension ArchiveDecoder {
     return root
   }
 
-  // The maximum number of values in a shared object that is copied in place of each reference to it, for an object
-  // without a model and for an object with a model. Larger objects stay references. A copy of an object without a model
-  // thus has at most as many values as ``ArchiveLimits/maxWorkPerByte`` allows for one byte. The other limit is higher,
-  // because a model that is not a class is decoded anew for each reference in any case.
+  // The maximum number of values in an object that is referenced more than once and is still copied in place of each
+  // reference: the first limit is for an object without a model, the second for an object with a model. References to
+  // larger objects are kept. The first limit is the default of ``ArchiveLimits/maxWorkPerByte``. The second limit is
+  // higher, because a model that is not a class is decoded anew for each reference anyway.
   private static var largestSharedUnknown: Int { 64 }
   private static var largestSharedKnown: Int { 1 << 16 }
   /// The maximum number of values recorded for one object. Larger numbers are clamped, so that their sums do not

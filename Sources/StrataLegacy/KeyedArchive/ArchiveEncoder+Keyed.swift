@@ -78,8 +78,8 @@ extension ArchiveEncoder {
 }
 
 extension KeyedWriting {
-  /// Sets the class name and the superclasses of each model, which the writer looks up for the model's records. Classes
-  /// are named after the models' legacy names.
+  /// Adds the class names of each model and its superclasses to ``classes``, unless ``classes`` already contains the
+  /// model. The class name is the first legacy name of the model, or its registered name if it has no legacy names.
   ///
   /// - Throws: `ArchiveError` with the code `invalidSchema` if two models have the same name.
   fileprivate mutating func addClasses(of catalog: SchemaCatalog) throws {
@@ -93,8 +93,8 @@ extension KeyedWriting {
 
 extension ModelSchema {
   /// Returns a key that `adjust` added to the record although no field of the model reads it, or `nil` if there is no
-  /// such key. The keys are checked only if `adjust` replaced keys but kept the current version, because another
-  /// version can have any keys.
+  /// such key. The keys are checked only if `adjust` removed or renamed a key but did not change the version, because
+  /// the keys of other versions are not known here.
   fileprivate func unreadKey(of record: ModelRecord, writtenAs written: ModelRecord) -> String? {
     guard record.modelVersion == modelVersion, !keepsUnknownFields, written.keys.contains(where: { record[$0] == nil })
     else { return nil }

@@ -36,8 +36,7 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
-      // If no run uses some of the attributes, the fields are kept unchanged, because these attributes would otherwise
-      // be lost.
+      // Keep the encoded fields if some attributes are not used by any run, because the runs would not contain them.
       guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break
@@ -53,8 +52,8 @@ extension FoundationRecord {
   static func encodeAttributedString(_ record: ModelRecord) throws -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [ArchiveValue] = []
-    // Attributes are compared by their digests, because equality does not distinguish 0 from -0, or different normal
-    // forms of the same text.
+    // Equal attributes are found by their digests. `==` would also treat 0 and -0 as equal, and different Unicode
+    // normalization forms of the same text.
     let digests = ValueDigests(WorkBudget(ArchiveLimits()))
     var indices: [ValueDigest: Int] = [:]
     var info = Data()
@@ -124,8 +123,9 @@ extension FoundationRecord {
 
   // MARK: NSValue
 
-  /// The kinds of `NSValue` that are encoded as text. Each has the name of its field in a record, its key in an
-  /// archive, the number of the kind under `NS.special`, and the names of the numbers in the text.
+  /// The kinds of `NSValue` that archives store as text, such as `{1, 2}`. `name` is the field of the record, `key` is
+  /// the key in the archive, `special` is the value of `NS.special`, and `parts` are the names of the numbers in the
+  /// text.
   private static let texts: [(name: String, key: String, special: Int, parts: [String])] = [
     ("point", "NS.pointval", 1, ["x", "y"]), ("size", "NS.sizeval", 2, ["width", "height"]),
     ("rect", "NS.rectval", 3, ["x", "y", "width", "height"]),
@@ -154,7 +154,7 @@ extension FoundationRecord {
       by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// Encodes an `NSValue`. The number under `NS.special` identifies the kind of value; 4 is a range.
+  /// Encodes an `NSValue`. The integer with the key `NS.special` identifies the kind of value; 4 is a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }

@@ -4,8 +4,8 @@ internal import StrataCore
 /// Converts objects of some classes of Foundation, AppKit and UIKit to records with clearer field names than the names
 /// in the archive.
 enum FoundationRecord {
-  /// Returns the fields of a record for an object with the given encoded fields. The fields of known classes are
-  /// renamed or restructured.
+  /// Converts the encoded fields of an object to the fields of a record. The fields of Foundation, AppKit and UIKit
+  /// classes are renamed or restructured.
   static func fields(of typeName: String, _ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     switch structures[typeName] {
     case .attributedString?: try attributedString(fields, budget)
@@ -16,7 +16,7 @@ enum FoundationRecord {
     }
   }
 
-  /// How the fields of a class are restructured, for the classes whose encoding is more than a list of fields.
+  /// The classes with encoded fields that are converted to different fields and not only renamed.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [
@@ -35,7 +35,7 @@ enum FoundationRecord {
     }
   }
 
-  /// Returns whether the fields of a class are kept unchanged.
+  /// Returns whether the records of a class have the same fields as the archived objects.
   static func keepsFields(of typeName: String) -> Bool {
     !typeName.hasPrefix("NS") && !typeName.hasPrefix("_NS") && !isKnown(typeName)
   }
@@ -88,15 +88,16 @@ enum FoundationRecord {
 
   /// Returns the key under which archives store a field of a known class, or `nil` for any other field.
   ///
-  /// Two archive keys, one of AppKit and one of UIKit, may have the same field name. The key whose prefix is the prefix
-  /// of the class is then preferred.
+  /// A key of AppKit and a key of UIKit can have the same field name, for example `NSName` and `UIFontName`. In this
+  /// case, the key that begins with the first two letters of the class name is returned.
   static func rawKey(of key: String, in typeName: String) -> String? {
     let keys = names[typeName]?.filter { $0.value == key }.map(\.key).sorted() ?? []
     return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
-  /// Separates the fields of a record for encoding. `raw` contains the restructured fields in the encoding of the
-  /// Foundation class, with their archive keys. `others` contains all other fields, with their names in the record.
+  /// Splits the fields of a record into two lists for encoding. `raw` contains the restructured fields, converted back
+  /// to the encoding of the Foundation class, with the keys of the archive. `others` contains all other fields, with
+  /// their names in the record.
   static func keyed(_ record: ModelRecord) throws -> (
     raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {

@@ -29,7 +29,8 @@ extension FoundationValue {
     .set(try digests.unique(fields.elements(objects)))
   }
 
-  /// Decodes a counted set as its elements with their counts, or as an ordinary set if the archiver wrote no counts.
+  /// Decodes a counted set as a map from its elements to their counts, or as an ordinary set if the archiver wrote no
+  /// counts.
   static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
     let count = try fields.integer("NS.count")

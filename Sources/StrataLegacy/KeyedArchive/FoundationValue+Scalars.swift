@@ -106,8 +106,8 @@ extension FoundationValue {
 
   static func url(_ fields: KeyedFields) throws -> ArchiveValue {
     let relative = try fields.string("NS.relative")
-    // In some archives, Foundation wrote URLs that it no longer accepts, such as the empty string. These are decoded as
-    // strings.
+    // Some archives contain URLs that Foundation accepted earlier but rejects now, such as the empty string. They are
+    // decoded as strings.
     switch fields["NS.base"] {
     case nil, .null?:
       // Foundation accepts an empty scheme, but RFC 3986 does not allow it. Such a text is decoded as a string.

@@ -13,8 +13,8 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// Creates the case for a class. Returns `nil` if objects of the class are not decoded as values, or if the keys of a
-  /// known encoding are missing. The object is then decoded as a record with all its fields.
+  /// Creates the case for a class. Returns `nil` if objects of the class are not decoded as values, or if `keys` does
+  /// not match a known encoding of the class. The object is then decoded as a record with all its fields.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
@@ -39,8 +39,8 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    // A longer key that merely begins with one of these keys does not count. It belongs to an unknown encoding, and its
-    // value would be lost.
+    // A key with a different suffix, such as `NS.objects.new`, belongs to an unknown encoding. Decoding such an object
+    // as a collection would lose the value of the key.
     case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
     case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
     case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
@@ -50,7 +50,7 @@ enum FoundationValue {
     }
   }
 
-  /// Whether objects of the class store their elements in an array of their own.
+  /// Whether the class is a collection, which stores its elements in a separate array of the property list.
   var isCollection: Bool {
     switch self {
     case .array, .set, .countedSet, .dictionary: true

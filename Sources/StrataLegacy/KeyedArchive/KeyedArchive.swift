@@ -64,7 +64,7 @@ public struct KeyedArchive: Sendable {
 
   static let rootKey = "root"
 
-  /// The only version of the format, which this library supports.
+  /// The version of the keyed archive format that this library reads and writes. No other version exists.
   public static let knownVersion = 100_000
 
   /// Reads an archive from a binary or XML property list.
@@ -84,10 +84,10 @@ public struct KeyedArchive: Sendable {
 
   /// Reads the objects of a property list that is a keyed archive.
   ///
-  /// Inlined values can be nested up to `ArchiveLimits.depth`, and at most 512 levels deep. Chains of references between objects
-  /// can have any length. A shared value is repeated at each reference, up to what `ArchiveLimits.values`,
-  /// `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for the archive's number of objects and bytes of text
-  /// and data. The chain of a class and its superclasses has at most 64 names.
+  /// Inlined values can be nested up to `ArchiveLimits.depth`, and at most 512 levels deep. Chains of references between objects can have
+  /// any length. A shared value is copied for each reference. `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
+  /// `ArchiveLimits.maxWorkPerByte` limit the copies. For these limits, the size of the archive is its number of objects plus its bytes of
+  /// text and data. The chain of a class and its superclasses has at most 64 names.
   ///
   /// Programs can store an archive as data in another archive. If `opensNested` is set, data that begins like a property list and
   /// is a keyed archive is replaced by the value of its key `root`, or by an object of all its keys if there is no such key. The
@@ -205,7 +205,7 @@ public struct KeyedArchive: Sendable {
   /// array if the archive does not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// Returns the names of the classes to use instead of a class that a program does not have. The author of the class chose these
-  /// names.
+  /// Returns the fallback classes of a class, which a program can use to decode its objects if it does not have the class itself. The class
+  /// chose them by overriding `classFallbacksForKeyedArchiver()`. Returns an empty array if there are none.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

@@ -1,11 +1,11 @@
 internal import StrataCore
 
-/// A set of keys that several dictionaries of the property list share; usually these are all objects of one class. The
-/// keys of a dictionary can be in any order. Everything derived from the keys is computed once, and uses the key order
-/// of the first dictionary.
+/// The set of keys of one or more dictionaries in a property list, usually all objects of one class. The dictionaries
+/// can have their keys in different orders. Everything derived from the keys is computed once, in the key order of the
+/// first dictionary.
 final class KeyedLayout {
-  /// The keys, except `$class`, as the program chose them: without the `$` that the archiver adds to a key that begins
-  /// with `$`.
+  /// The keys, except `$class`, as they were passed to the archiver: without the `$` that the archiver adds to a key
+  /// that begins with `$`.
   let keys: [String]
   /// The keys as they appear in the archive, with the added `$`, in the order of ``keys``.
   let rawKeys: [String]
@@ -18,8 +18,7 @@ final class KeyedLayout {
   /// The index in ``keys`` of each key, by the number of the key (``KeyNumbers``): -1 for a key that is not in the
   /// layout, and -2 for `$class`.
   private let indices: [Int32]
-  /// The same indices for key numbers that are so large that an array would be too long. Such numbers occur only in
-  /// hostile files with very many keys.
+  /// The same indices for key numbers that are too large for an array. Only hostile files have so many keys.
   private let largeIndices: [Int: Int32]
   // Swift's exclusivity checks are turned off, because a check for each object would be too slow. This is safe, because
   // only the reader that created the layout accesses these properties.

@@ -8,7 +8,7 @@ struct KeyedModels {
     let indices: [Int]
   }
 
-  /// The model, or `nil`, for all records with a given shape.
+  /// The model for all records with the same shape. `schema` is `nil` if there is no model.
   private struct ShapeModel {
     let shape: RecordShape
     let schema: ModelSchema?
@@ -24,8 +24,8 @@ struct KeyedModels {
   private var last: ShapeModel?
   /// The model for each shape. The graph already holds the shapes, so this cache needs no more memory than the graph.
   private var models: [ObjectIdentifier: ShapeModel] = [:]
-  /// The shapes of converted records, by original shape and null values. A converted shape has the registered name of
-  /// the model as its type name, and no keys with null values.
+  /// The shapes of converted records, by the original shape and the fields with null values. A converted shape has the
+  /// registered name of the model as its type name, and no keys with null values.
   private var shapes: [Nulls: RecordShape] = [:]
   /// The models that are classes, by registered name.
   let objectTypes: [String: any VersionedModel.Type]
@@ -51,7 +51,7 @@ struct KeyedModels {
       schemas[name] = schema
       return
     }
-    // If the subclass merely inherits the name, the superclass keeps it.
+    // The subclass inherited the name from its superclass, so the name still means the superclass.
     if schema.superclasses.contains(where: { $0 === other }) { return }
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(
@@ -65,8 +65,8 @@ struct KeyedModels {
 
   /// Returns the model for objects of a class, or `nil` if there is none.
   ///
-  /// First, the name of the class is looked up, and then the names of the fallback classes in the archive, in their
-  /// order, as Foundation does. Superclasses are not considered, because an object of a subclass is not decoded as its
+  /// The class name is looked up first, then the names of its fallback classes, in the order in the archive. Foundation
+  /// uses the same order. Superclasses are not considered, because an object of a subclass is not decoded as its
   /// superclass.
   private mutating func schema(of typeName: String) -> ModelSchema? {
     // The result is cached, because in a hostile file each object can have its own shape, and a class can have many

@@ -4,11 +4,11 @@ internal import StrataCore
 /// Builds the property list of a keyed archive that is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// The property list numbers of all scalars added so far. An equal scalar gets the same number.
+  /// The number in the property list of each different scalar that was added.
   private var known: [Scalar: Int] = [:]
-  /// The property list number of each object in `$objects`, by UID.
+  /// The number in the property list of each object in `$objects`, by UID.
   private var numbers: [Int] = []
-  /// The UIDs of the scalars in `$objects`. An equal scalar gets the same UID.
+  /// The UID of each different scalar in `$objects`.
   private var shared: [Scalar: UInt64] = [:]
 
   /// A scalar that is compared bit by bit, because Swift's equality does not distinguish 0 from -0, or different normal
@@ -36,8 +36,8 @@ struct KeyedObjects {
 
   init() { _ = append(.string("$null")) }
 
-  /// Adds an object to the property list and returns its property list number. A scalar that equals an earlier scalar
-  /// is not added again.
+  /// Adds an object to the property list and returns its number in the property list. A scalar that equals an earlier
+  /// scalar is not added again.
   mutating func add(_ object: PropertyList.Object) -> Int {
     let scalar = Scalar(object)
     if let scalar, let number = known[scalar] { return number }
@@ -70,7 +70,7 @@ struct KeyedObjects {
 
   /// Returns the complete property list.
   ///
-  /// - Parameter top: the top keys, with the property list numbers of their values.
+  /// - Parameter top: the top keys, with the numbers of their values in the property list.
   consuming func finish(top: [(key: String, value: Int)], archiver: String) -> PropertyList {
     let members = [
       ("$version", add(.integer(WideInteger(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),

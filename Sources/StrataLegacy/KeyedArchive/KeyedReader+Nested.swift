@@ -43,7 +43,7 @@ extension KeyedReader {
 struct KeyedNesting {
   /// The number of archives that enclose the current archive.
   var level = 0
-  /// The number of bytes that all nested archives together may still have.
+  /// The number of bytes of nested archives that may still be opened.
   ///
   /// Nested data is smaller than the data that contains it. The nested archives of one level therefore have at most as many bytes
   /// as the data in the outermost archive, if the file is valid. Without this limit, a hostile file could multiply the size at

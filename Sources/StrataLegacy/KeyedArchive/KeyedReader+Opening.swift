@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Opens frames for collections and objects, whose children must be decoded first.
+// Opens frames for collections and objects, which can be decoded only after their children.
 
 extension KeyedReader {
   /// Adds a collection or an object to a frame if its value is already known; otherwise opens a new frame for it.
@@ -53,8 +53,7 @@ extension KeyedReader {
     var classEntry: Int
     do { (layout, classEntry) = try self.layout(start, count) } catch {
       try note(error, of: target.identity)
-      // The keys are not valid as keys of a dictionary. The reader therefore treats the dictionary as an array of its
-      // keys, followed by its values.
+      // The dictionary has invalid keys. It is read as an array of its keys followed by its values.
       opened = Frame(
         container: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
       try begin(opened)
@@ -93,7 +92,8 @@ extension KeyedReader {
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
       _ = number(for: target.identity)
-      // Records are objects of the graph and not inlined in other values, so their depth starts at 1 again.
+      // Records are objects of the graph and are not inlined in other values, so the nesting depth inside a record
+      // starts at 1.
       return try open(.record(plan), depth: 1)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
@@ -104,8 +104,7 @@ extension KeyedReader {
         indexCount = firstIndex
         let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
-        // The date is not remembered for further references, because decoding it again takes no longer than looking it
-        // up.
+        // The decoded date is not cached, because decoding it again takes no longer than looking it up.
         add(made, to: &frame)
         return false
       }
@@ -124,7 +123,7 @@ extension KeyedReader {
   }
 
   /// Returns the layout of a dictionary, and the position of `$class` among its keys. Appends the layout index of each
-  /// key to ``indices``, where they stay while the dictionary's frame is open.
+  /// key to ``indices``. These indices are removed when the dictionary's frame is finished.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     let first = indexCount
     if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }

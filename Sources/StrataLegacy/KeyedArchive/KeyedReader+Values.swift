@@ -41,8 +41,8 @@ extension KeyedReader {
     return made
   }
 
-  /// Returns the value of a nested archive, if the object in the frame is data that was opened as an archive; otherwise
-  /// `nil`.
+  /// Returns the value of a nested archive, if the frame is a data object that was opened as a nested archive;
+  /// otherwise `nil`.
   private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
     if case .data = frame.values[index] { return nil }
@@ -53,7 +53,7 @@ extension KeyedReader {
   /// keys.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     var own = indices[frame.indices..<frame.indices + frame.count]
-    // If the class could not be read, `$class` is not an entry of the object.
+    // An object with an unreadable class still has the key `$class`, which is not one of its fields.
     if frame.classEntry >= 0 { own.removeAll { $0 < 0 } }
     return ArchiveObject(
       uniqueEntries: own.map { index in

@@ -27,7 +27,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The offset in the file of the references to the children, and the number of children.
     let children: Int
     let count: Int
-    /// The nesting depth in inlined values, including this frame.
+    /// The nesting depth of the frame. It starts at 1 for a record, because a record is not inlined in another value.
     let depth: Int
     /// The position in ``indices`` at which the key indices of the children start, or -1 if the children have no keys.
     var indices = -1
@@ -36,8 +36,8 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The number of values decoded so far, including this value, and the nesting depth and the bytes of text and data of
-    /// these values.
+    /// The number of values decoded so far in this frame, including the frame's own value, followed by their nesting depth and their bytes
+    /// of text and data.
     var size = 1
     var height = 0
     var bytes = 0
@@ -57,14 +57,13 @@ struct KeyedReader: ~Copyable, ~Escapable {
   struct Mark {
     /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1
-    /// The index of the object's value in ``made`` if the value was kept; otherwise one of the following negative
-    /// constants.
+    /// The index of the object's value in ``made`` if the value was cached; otherwise one of the following negative constants.
     var made = Self.new
 
     static let new: Int32 = -1
     static let isMade: Int32 = -2
-    /// The value was decoded once but not kept, because most objects are referenced only once. If there is a second
-    /// reference, the value is decoded again.
+    /// The value was decoded once but not cached, because most objects are referenced only once. If there is a second reference, the value
+    /// is decoded again.
     static let wasMade: Int32 = -3
     static let isMadeAgain: Int32 = -4
   }
@@ -136,7 +135,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Frames
 
-  /// Decodes all children of a frame, including the frames that these children open.
+  /// Decodes all children of a frame, including the children of their frames.
   private mutating func fill(_ frame: inout Frame) throws {
     // Frames are large, so a new frame is written directly to this variable instead of being returned and copied.
     var child = Frame.empty
@@ -195,7 +194,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     frame.height = max(frame.height, made.height)
   }
 
-  /// Adds a scalar other than data to the frame. Returns `false` for any other value.
+  /// Decodes an object and adds it to the frame, if it is a scalar other than data. Otherwise returns `false`.
   @inline(__always)
   private mutating func addScalar(_ target: KeyedTable.Target, to frame: inout Frame) throws -> Bool {
     guard target.marker < 0xA0 else { return false }
@@ -244,15 +243,14 @@ struct KeyedReader: ~Copyable, ~Escapable {
     let bytes = text.utf8.count
     guard bytes <= limits.stringLength else { throw tooLong(bytes) }
     try spend(bytes)
-    // Strings of up to 15 bytes are not remembered for further references. They are stored inline, so they have no
-    // storage that could be shared.
+    // Strings of up to 15 bytes are not cached, because Swift stores them inline without any storage to share.
     if bytes > 15 { remember(Made(value: .string(text), bytes: bytes), at: target.identity) }
     return (.string(text), bytes)
   }
 
   // MARK: Objects decoded before
 
-  /// Returns the value of an object that was decoded before, if the value was kept or is in the graph; otherwise `nil`.
+  /// Returns the value of an object that was decoded before, if the value was cached or is in the graph; otherwise `nil`.
   @inline(__always)
   mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]
@@ -261,8 +259,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    // A value that contains no other values costs nothing, because it counts as one value, and the reference itself has
-    // already been counted.
+    // The reference has already been counted as one value, so only the values inside the referenced value are counted here.
     try budget.spend(values: made.size - 1)
     try spend(made.bytes)
     return made
@@ -276,7 +273,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     try budget.spend(bytes: count)
   }
 
-  /// Keeps a value that was decoded for the second time, so that no value is decoded a third time.
+  /// Caches a value that was decoded for the second time, so that no value is decoded a third time.
   @inline(__always)
   mutating func keepIfRepeated(_ made: Made, at identity: Int, count: Int) throws {
     guard marks[identity].made == Mark.isMadeAgain else {

@@ -6,11 +6,11 @@ struct KeyedClass: Sendable, Hashable {
   let name: String
   /// The name of the class, followed by the names of its superclasses.
   let chain: [String]
-  /// The names of the classes that a program without this class can use instead.
+  /// The names of the classes that can decode the objects in a program without this class.
   let hints: [String]
 }
 
-/// Reads a keyed archive as a table of objects, in which a UID is resolved to the object that it refers to.
+/// Reads the table of objects of a keyed archive, and resolves UIDs to the objects in the table.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.
@@ -74,8 +74,8 @@ struct KeyedTable: ~Escapable {
     self.list = list
   }
 
-  /// The size of the archive, against which work is limited: the number of objects in `$objects`, plus the number of bytes of
-  /// text and data. Each object is counted once.
+  /// The size of the archive, from which the work budget is computed: the number of objects in `$objects`, plus the number of bytes of text
+  /// and data. Each object is counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
   /// The number of possible values of ``Target/identity``. Every identity is smaller than this number, so it is the size for

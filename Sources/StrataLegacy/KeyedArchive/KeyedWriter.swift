@@ -11,7 +11,7 @@ struct KeyedWriter {
   private let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let options: KeyedWriting
-  /// The class names of the records whose fields are omitted if they are nil, as Mantle does.
+  /// The type names of records that are written without their nil fields, as Mantle writes them.
   let skipsNull: Set<String>
 
   private var objects = KeyedObjects()
@@ -138,7 +138,7 @@ struct KeyedWriter {
       nullUID = uid
       try set(uid, to: value, depth: depth)
       return uid
-    // Such a string is written as an object, because some readers interpret the plain string `$null` as nil.
+    // The string `$null` is written as an `NSString` object, because some readers interpret the plain string as nil.
     case .string("$null"): break
     default: if let object = try scalar(value) { return objects.append(object) }
     }
@@ -185,7 +185,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Writes an object of a Foundation class in its encoding, with a UID that has already been reserved.
+  /// Writes an object of a Foundation class, with a UID that has already been reserved.
   private mutating func set(_ uid: UInt64, to encoding: FoundationEncoding, depth: Int) throws {
     var members: [(key: String, value: Int)] = []
     for (key, part) in encoding.parts {

@@ -1,13 +1,13 @@
 internal import StrataCore
 
-/// Options for writing a keyed archive in the form that another program expects. A graph does not determine this form: it
-/// contains neither superclasses nor the storage of numbers.
+/// Options for writing a keyed archive in the form that another program expects. A graph does not contain the superclasses of its classes,
+/// or whether numbers are inlined, so these options specify both.
 public struct KeyedWriting: Sendable, Hashable {
   /// How the numbers and booleans in the fields of an object are stored.
   public enum Numbers: Sendable, Hashable {
-    /// Each number is a separate object, as Mantle writes it, and as `encode(_:forKey:)` writes an `NSNumber`.
+    /// Each number is a separate object. Mantle writes numbers in this way, and so does `encode(_:forKey:)` for an `NSNumber`.
     case objects
-    /// Each number is inlined in the object, as `encode(_:forKey:)` writes an `Int`, a `Double` or a `Bool`, and as
+    /// Each number is inlined in the object. `encode(_:forKey:)` writes an `Int`, a `Double` or a `Bool` in this way, and
     /// `decodeInteger(forKey:)` and similar methods expect it.
     case inPlace
   }
@@ -15,12 +15,12 @@ public struct KeyedWriting: Sendable, Hashable {
   /// How numbers are stored in fields that were not read from an archive. Fields that were read keep their original storage. The
   /// default is ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
-  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened collections
-  /// without copying them. Set this option again when an archive that was read is written, because reading does not preserve
-  /// whether collections were mutable.
+  /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened collections without
+  /// copying them. Set this option also to write an archive that was read from a file, because reading does not preserve whether
+  /// collections were mutable.
   public var usesMutableCollections = false
-  /// The names of classes in the archive, by type name. The first name is the class name that records of the type get, and the
-  /// others are the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of classes in the archive, by type name. The first name is the class name of the records of this type, and the others are
+  /// the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
   /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that
   /// are models. The default is `["NSObject"]`.
@@ -34,7 +34,7 @@ public struct KeyedWriting: Sendable, Hashable {
 /// The encoding of a class's fields in a keyed archive. Records do not contain this information, but an old program
 /// expects each field in its original encoding.
 struct KeyedEncoding: Sendable {
-  /// For each key of the record that has a different key in the archive: the key in the archive.
+  /// The archive key for each record key that differs from its archive key.
   private var rawKeys: [String: String] = [:]
   /// Whether the values under an archive key are inlined in the object instead of being separate objects.
   private var areInlined: [String: Bool] = [:]

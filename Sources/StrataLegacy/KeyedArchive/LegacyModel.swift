@@ -14,8 +14,8 @@ public protocol LegacyModel: VersionedModel {
   /// `App.Issue` for a Swift class. A Swift class can also be spelled `_TtC3App5Issue` in an archive, and `App.Issue`
   /// matches this spelling too.
   ///
-  /// A subclass that declares no names of its own inherits these names, but objects of classes with these names are
-  /// still decoded as the superclass.
+  /// A subclass that declares no names of its own inherits these names. Objects of classes with these names are still
+  /// decoded as the superclass.
   static var legacyNames: [String] { get }
 
   /// Converts an object that was written by a Mantle version before 0.4. Such an object is a single dictionary in the

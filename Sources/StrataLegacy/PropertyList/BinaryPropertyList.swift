@@ -79,8 +79,8 @@ struct BinaryPropertyList: ~Escapable {
   @inline(__always)
   func unsigned(at offset: Int, size: Int) -> UInt64 { word(at: offset) &>> UInt64(64 &- 8 &* size) }
 
-  /// Returns the byte at an offset. If an object starts there, the byte is its marker, whose upper four bits are the
-  /// type of the object.
+  /// Returns the byte at an offset. If an object starts there, the byte is the object's marker. The upper four bits of
+  /// a marker are the type of the object.
   @inline(__always)
   func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 

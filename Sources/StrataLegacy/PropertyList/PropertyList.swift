@@ -26,11 +26,11 @@ public struct PropertyList: Sendable, Hashable {
     case string(String)
     /// A reference to an object of a keyed archive.
     case uid(UInt64)
-    /// An ordered collection of elements, by their object numbers.
+    /// An array, as the object numbers of its elements.
     case array([Int])
-    /// An unordered collection of elements, by their object numbers.
+    /// A set, as the object numbers of its elements.
     case set([Int])
-    /// The entries of a dictionary, as pairs of object numbers.
+    /// A dictionary, as the object numbers of its keys and values.
     case dictionary([Entry])
   }
 

@@ -37,7 +37,7 @@ package enum PropertyListFormat {
     case nil: return .other(bytes.isEmpty ? "no data" : "only whitespace")
     case UInt8(ascii: "<"):
       let next = text.dropFirst().first ?? 0
-      // The OpenStep format has data as hexadecimal digits in angle brackets. Other text that begins with an angle
+      // The OpenStep format writes data as hexadecimal digits in angle brackets. Other text that begins with an angle
       // bracket is XML or HTML.
       let isHexadecimal = text.dropFirst().prefix { $0 != UInt8(ascii: ">") }.allSatisfy {
         UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20 || $0 == 0x20

@@ -9,9 +9,9 @@ extension PropertyListReader {
   /// last value wins. A `uid` becomes an object with the integer under `CF$UID`, as in XML.
   ///
   /// - Throws: `ArchiveError` with code `damaged` if a reference names an object that does not exist or if an object
-  ///   contains itself; `limitExceeded` if the depth exceeds `ArchiveLimits.depth` or 2,048 levels, or if shared
-  ///   objects expand the list beyond what `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
-  ///   `ArchiveLimits.maxWorkPerByte` allow for the number of its objects and its bytes of text and data.
+  ///   contains itself; `limitExceeded` if the depth exceeds `ArchiveLimits.depth` or 2,048 levels, or if the repeated
+  ///   values exceed `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` or `ArchiveLimits.maxWorkPerByte`. For these
+  ///   limits, the size of the list is its number of objects and references plus its bytes of text and data.
   /// - Complexity: linear in the size of the list, regardless of how often objects are repeated.
   public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)
@@ -120,7 +120,7 @@ extension PropertyList.Object {
 
   /// Returns the value of the object.
   ///
-  /// - Parameter children: the values of the objects to which its references refer, in the same order.
+  /// - Parameter children: the values of the referenced objects, in the order of the references.
   fileprivate func value(of children: [ArchiveValue], _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: return .null

@@ -18,7 +18,7 @@ struct XMLPropertyList: ~Escapable {
     let start: Int
     var elements: [Int] = []
     var entries: [PropertyList.Entry] = []
-    /// In a dictionary, the object number of the key that has been read but whose value has not.
+    /// In a dictionary, the object number of the last key, until the value of this key has been read.
     var key: Int?
   }
 

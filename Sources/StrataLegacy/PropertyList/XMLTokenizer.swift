@@ -167,7 +167,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Reads the name at the current position, and returns the case that matches it.
+  /// Reads the element name at the current position, and returns the matching case.
   private mutating func name() throws -> Name {
     let start = position
     while Self.isNameByte(byte(position)) { position += 1 }

@@ -4,8 +4,8 @@ internal import StrataCore
 /// The journal of earlier runs in an output folder. For each converted file, a line of JSON is appended after the
 /// archive has been written.
 ///
-/// A run that was killed leaves at most one incomplete line at the end, and archives without a line. These files are
-/// converted again.
+/// A run that was killed can leave an incomplete last line, and archives that have no line yet. The files of these
+/// archives are converted again.
 final class ConversionJournal {
   struct Entry: Sendable, Equatable {
     let file: String
@@ -56,8 +56,8 @@ final class ConversionJournal {
   private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
     var entries: [String: Entry] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      // `try?` because damaged lines and the incomplete line of a killed run are skipped. Their files are converted
-      // again, and an existing archive is kept unless the new archive has the same bytes.
+      // `try?` because damaged lines, and the incomplete line of a killed run, are skipped. The files of these lines
+      // are converted again. Their existing archives are replaced only by identical archives.
       guard let value = try? JSONReader().read(Data(line)), let file = value["file"]?.stringValue,
         let size = value["size"]?.intValue, let modified = value["modified"]?.integer(as: Int64.self),
         let outputSize = value["outputSize"]?.intValue, let conversion = value["conversion"]?.stringValue

@@ -71,7 +71,7 @@ enum ExistingArchive {
   }
 
   /// Returns whether a file is an archive that can be read to its end. An archive with a newer format or model version,
-  /// or beyond the limits, also counts as readable, because a different program might be able to read it.
+  /// or beyond the limits, is also treated as readable, because a different program might be able to read it.
   private static func isReadable(_ path: String) throws -> Bool {
     do {
       let file = try InputFile(path: path)

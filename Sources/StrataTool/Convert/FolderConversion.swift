@@ -119,8 +119,8 @@ struct FolderConversion: Sendable {
     }
     let data = try conversion.archive(input.legacyDocument(isBinary: isBinary, limits: conversion.limits))
     if let reason = made.reasonToKeep {
-      // A link is refused even if its target has the same content, because writing through the link would replace a
-      // different file.
+      // A symbolic link at the output path is an error even if its target has the same content, because writing through
+      // the link would replace a different file.
       guard existing?.isRegular ?? true,
         try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) == Array(data)
       else { throw ArchiveError(.fileSystem, "\(archive.onOneLine): \(reason)") }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The folder whose files are converted, and the folder for the archives.
+/// The folder with the files to convert, and the folder for their archives.
 struct FolderPair: Sendable {
   let input: String
   let output: String

@@ -4,7 +4,8 @@ internal import StrataLegacy
 
 /// The options for converting a keyed archive or a property list to an archive.
 struct LegacyConversion: Sendable {
-  /// The type of the root, if the root is an object or a dictionary.
+  /// The type name that the root gets in the archive, or `nil` to keep its type. If a name is given, the root must be
+  /// an object or a dictionary.
   var type: String?
   var modelVersion: Int?
   /// The top-level key whose value becomes the root.

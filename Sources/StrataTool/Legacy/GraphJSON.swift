@@ -116,7 +116,7 @@ struct GraphJSON {
 
   private mutating func breakLine() {
     text.append(UInt8(ascii: "\n"))
-    // Without a maximum, the output for a long linked list would consist mostly of indentation.
+    // The indentation is limited, because the output for a long linked list would otherwise consist mostly of spaces.
     text.append(
       contentsOf: repeatElement(UInt8(ascii: " "), count: min(2 * frames.count, Self.widestMargin)))
   }

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Numbers the objects of a graph in the order in which a document shows them.
+/// Numbers the objects of a graph in the order in which a printed document shows them.
 ///
 /// A document shows an object in full at the first reference to the object. The traversal is iterative, so a long
 /// linked list of objects does not overflow the call stack.

@@ -16,8 +16,9 @@ struct Comparison {
     alignRoots()
   }
 
-  /// Returns both values. If only one document is JSON, its values are converted to the types that the other document
-  /// has at the same paths, because the same number or date can be spelled in several ways.
+  /// Returns both values in a form that can be compared. If only one document is JSON, its values are converted to the
+  /// types of the values at the same paths in the other document. Otherwise a date and the equal date in JSON would
+  /// differ.
   static func aligned(
     _ old: (document: Document, value: ArchiveValue), _ new: (document: Document, value: ArchiveValue)
   ) throws -> (old: ArchiveValue, new: ArchiveValue) {
@@ -39,7 +40,8 @@ struct Comparison {
     }
   }
 
-  /// Removes the versions from the records of types that have different versions in the two documents.
+  /// Removes the versions from records of types that have different versions in the two documents, so that these
+  /// records are compared field by field.
   private mutating func alignVersions() {
     let aligned = ValueVersions.aligned(old, new)
     (old, new) = (aligned.old, aligned.new)

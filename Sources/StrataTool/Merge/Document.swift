@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file whose value is compared or merged. The format is detected from the content, not from the name.
+/// A file to compare or to merge. The format is detected from the content, not from the name.
 struct Document {
   enum Form {
     case json(isPretty: Bool)

@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Converts JSON values to the types that an archive has at the same paths.
 struct JSONTyping {
-  /// The first non-null value of each field, by type name and key. This value serves as the example if the field is
-  /// null in the example.
+  /// The first non-null value of each field, by type name and key. It determines the type of the field if the field is
+  /// null in the example record.
   private var fields: [String: [String: ArchiveValue]] = [:]
   /// Whether a string that cannot be parsed as the archive's type is an error. Otherwise the string is kept.
   let isStrict: Bool
@@ -121,8 +121,8 @@ struct JSONTyping {
     return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
   }
 
-  /// Converts a number or a string as a field of the example's type would decode it. A value that cannot be converted
-  /// is kept unchanged.
+  /// Decodes a JSON number or string as a value of the example's type. A value that cannot be converted is kept
+  /// unchanged.
   private func scalar(_ json: ArchiveValue, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue {
     // `try?` because an error only means that the value cannot be converted.
     func made<T: Archivable>(_ wrap: (T) -> ArchiveValue) -> ArchiveValue? {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The documents of a merge, converted to the form of the local document.
+/// The documents of a merge, all converted to match the local document: to JSON values if the local document is JSON,
+/// and otherwise to the types in its archive.
 struct MergeInput {
   enum Source {
     case document(String)
@@ -19,8 +20,8 @@ struct MergeInput {
   let localValue: ArchiveValue
   let base: ArchiveValue?
   let server: ArchiveValue
-  /// The converted object graphs of the documents. It contains the types whose records become objects again in
-  /// the merged document.
+  /// Converts the object graphs of the documents to trees, and remembers the types of the objects, so that the merged
+  /// tree can be converted back to a graph.
   let objects: ObjectTree
 
   init(local localFile: InputFile, base basePath: String?, server source: Source, _ console: Console) throws {
@@ -85,7 +86,8 @@ struct MergeInput {
     return document.value
   }
 
-  /// Sets each field that a patch removed to null, because a field that is missing from a record counts as unchanged.
+  /// Sets each field that a patch removed to null, because the merge treats a field that is missing from a record as
+  /// unchanged.
   private static func keepingFields(of old: ArchiveValue, in new: ArchiveValue) -> ArchiveValue {
     switch (old, new) {
     case (.record(let before), .record(var after)) where before.typeName == after.typeName:

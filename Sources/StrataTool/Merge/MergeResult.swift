@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// The result of a merge by values or by a model.
+/// The result of a merge with the policies of a model, or without a model.
 struct MergeResult {
   /// The values in which the paths of `--policy` are looked up, to warn about paths that do not exist.
   let values: [ArchiveValue]

@@ -17,7 +17,7 @@ struct MergedDocument {
   private static let memberCount = 1000
 
   let value: ArchiveValue
-  /// The form of the local document.
+  /// The format of the local document, which is used for the output by default.
   let form: Document.Form
   let objects: ObjectTree
 

@@ -2,8 +2,8 @@ internal import StrataCore
 
 /// Converts graphs of objects to trees, and the trees back to graphs.
 struct ObjectTree {
-  /// The names of the types whose records were objects in a graph that was converted to a tree. ``graph(_:)`` converts
-  /// records of these types back to objects.
+  /// The type names of the records that were objects in a converted graph. ``graph(_:)`` converts records of these
+  /// types back to objects.
   private(set) var types = Set<String>()
 
   /// Returns the value with each reference replaced by the referenced object. In a stream, each model has its own

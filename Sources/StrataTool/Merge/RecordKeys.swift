@@ -31,13 +31,13 @@ struct RecordKeys {
     try value.forEachInside { try check($0, name) }
   }
 
-  /// Whether a value is a `MergeState`, whose records have only the keys that the server sent.
+  /// Whether a value is a `MergeState`. Its records are not checked, because they contain only the keys that the server sent.
   private func isMemory(_ value: ArchiveValue) -> Bool {
     guard case .object(let object) = value else { return false }
     return object["base"] != nil && object["conflicts"] != nil
   }
 
-  /// Whether a record can be the case of an enum, whose only key is the name of the case.
+  /// Whether a record can be an enum case. The only key of such a record is the name of the case.
   private func isCase(_ record: ModelRecord) -> Bool {
     guard record.keys.count == 1, let key = record.keys.first, case .object? = record[key] else { return false }
     return true

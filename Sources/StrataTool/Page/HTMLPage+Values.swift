@@ -1,7 +1,7 @@
 internal import StrataCore
 
 extension HTMLPage {
-  /// Adds a value as a tree whose parts can be expanded and collapsed. References to objects become links.
+  /// Adds a value as a tree that the reader can expand and collapse. References to objects become links.
   ///
   /// - Parameters:
   ///   - graph: a number that identifies the graph on the page.
@@ -80,7 +80,7 @@ extension HTMLPage {
     }
   }
 
-  /// Adds a table of the key paths at which the sides of a merge differ.
+  /// Adds a table with the entries of a merge report, one row for each key path.
   mutating func add(_ report: MergeReport) {
     guard !report.entries.isEmpty else { return element("p", class: "soft", "no differences") }
     addTable(["path", "outcome", "rule", "base", "local", "server", "result"]) { page in

@@ -29,7 +29,8 @@ struct GitFolder {
     let commit = revision.trimmingCharacters(in: .newlines)
     self.name = name
     files = Set(try words(["ls-tree", "-r", "-z", "--name-only", commit]))
-    // Git compares contents in their stored form, so different line endings on this machine do not count as changes.
+    // Git compares contents in their stored form, so line endings that differ only in the working tree are not reported
+    // as changes.
     let lines = try words([
       "-c", "core.fileMode=false", "diff", "--no-renames", "--no-ext-diff", "--name-status", "-z", "--relative", commit,
       "--", ".",

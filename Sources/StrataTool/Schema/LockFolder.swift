@@ -55,7 +55,7 @@ struct LockFolder {
     }
   }
 
-  /// Returns the folder itself. Throws if any of its schemas is damaged.
+  /// Returns this folder, or throws a `ToolError` if any of its schemas is damaged.
   func intact() throws -> LockFolder {
     if let damage = damages.first { throw ToolError(damage.line) }
     return self
@@ -73,7 +73,7 @@ struct LockFolder {
   /// - Parameters:
   ///   - revision: the Git revision to compare the files with, or `nil` for no comparison. Versions that this revision
   ///     contains are not checked again for gaps and missing steps, because these problems can no longer be corrected.
-  ///   - hooked: the models whose changes are not compared with their recorded steps.
+  ///   - hooked: the names of the models for which missing steps are not reported.
   func problems(against revision: GitFolder?, hooked: Set<String>) throws -> [SchemaAnnotation] {
     var problems: [SchemaAnnotation] = []
     let changes = revision?.changes.filter { Self.isRecord($0.path) } ?? []
@@ -134,11 +134,12 @@ struct LockFolder {
         : "the golden archive was changed; restore it from version control")
   }
 
-  /// Returns a description of the changes that need a migration step but whose keys no recorded operation names, or
-  /// `nil` if there are no such changes.
+  /// Returns a description of the changes with keys that no operation of the recorded step names, although they need
+  /// one. Returns `nil` if there are no such changes.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
-    // If the recorded keys are `nil`, a closure may change any key, so no change is missing.
+    // `nil` means that the step contains a closure, which can change any key. No change is reported as missing in this
+    // case.
     guard let known = new.stepKeys else { return nil }
     // A later step may also remove a key that was removed in this version.
     let later = model.versions.filter { $0.version > new.version }.flatMap { $0.stepKeys ?? [] }
@@ -161,7 +162,7 @@ struct LockFolder {
       names.subclassKeys.formUnion(newest.fields.keys)
     }
     names.subclassKeys.subtract(newest.fields.keys)
-    // A renamed model continues the versions of a different model, whose folder still exists.
+    // A renamed model continues the version numbers of its former name, and the folder of the former name still exists.
     for renamed in models {
       guard let first = renamed.versions.first?.version, first > 1 else { continue }
       for former in models where former.versions.last?.version == first - 1 { names.models[former.name] = renamed.name }

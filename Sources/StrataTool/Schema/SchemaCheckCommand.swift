@@ -36,7 +36,8 @@ struct SchemaCheckCommand: ToolCommand {
     let folder = try LockFolder(folder.path)
     let revision = try against.map { try GitFolder($0, of: folder.path) }
     let models = console.models.types
-    // The schema lock compares the steps itself, and knows which models have hooks.
+    // If the program contains the models, the schema lock checks their steps, because it knows which models have hooks.
+    // The folder then reports no missing steps.
     let hooked = Set(models.isEmpty ? hook : folder.models.map(\.name))
     var problems = try folder.problems(against: revision, hooked: hooked)
     if !models.isEmpty { problems += try console.models.problems(in: folder.path) { try $0.check() } }
@@ -113,7 +114,7 @@ struct SchemaRecordCommand: ToolCommand {
 }
 
 extension ToolModels {
-  /// Returns the problems that a schema lock of the models finds.
+  /// Runs `body` with a schema lock of the models, and returns the problems that the lock finds.
   fileprivate func problems(
     in folder: String, records: Bool = false, _ body: (SchemaLock) throws -> Void
   ) throws -> [SchemaAnnotation] {

@@ -39,7 +39,7 @@ struct SchemaFormat: ParsableArguments {
   }
 }
 
-/// A message about a file.
+/// A message about a file of recorded schemas, or about no particular file.
 struct SchemaAnnotation {
   enum Level: String { case notice, error }
 

@@ -34,8 +34,8 @@ struct SchemaHTMLCommand: ToolCommand {
 extension HTMLPage {
   /// Adds a table with the recorded versions of a model.
   fileprivate mutating func add(_ model: LockFolder.Model) {
-    // For each version, the cell of the schema's kind (`kinds`) and the cells of the fields and
-    // cases (`cells`).
+    // `kinds` contains the kind of the schema in each version. `cells` contains the fields and cases of each version,
+    // by name.
     let kinds = model.versions.map { schema in
       SchemaCell(text: schema.kind.rawValue + (schema.superclass.map { ": " + $0 } ?? ""))
     }

@@ -9,7 +9,7 @@ struct StoreFile: ParsableArguments {
     /// The command only reads, and the store is opened read-only.
     case reads
     case writes
-    /// Like `writes`, and the command also creates the store if the file does not exist.
+    /// The command writes, and creates the store if the file does not exist.
     case makes
   }
 

@@ -67,7 +67,8 @@ struct StoreImportBatch {
       let revision = try transaction.saveArchive(archive, as: key, author: attribution.author, note: attribution.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
     } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
-      // The caught errors concern only one key. If a save was left incomplete, the transaction throws when it ends.
+      // These errors affect only one key, so the other files of the batch are still saved. If a save was left
+      // incomplete, the transaction throws when it ends.
       return .init(file: file, outcome: .failed, key: key, message: ToolError.message(of: error))
     }
   }
@@ -77,13 +78,13 @@ struct StoreImportBatch {
     of key: String, with archive: Data, _ transaction: StoreTransaction
   ) throws -> Int? {
     guard let last = try transaction.revision(of: key), !last.isDeletion else { return nil }
-    // `try?`, because an archive that cannot be read counts as different. Saving it then throws the error.
+    // `try?`, because an archive that cannot be read is treated as different. Saving the archive then throws the error.
     guard let stamp = try? Stamp(of: archive), let value = try? ArchiveDecoder().decodeValue(from: archive),
       stamp.typeName == last.typeName, stamp.modelVersion == last.modelVersion,
       let held = try transaction.untypedValue(for: key)
     else { return nil }
     let encoder = ArchiveEncoder()
-    // `try?`, because a value that cannot be compared counts as different and is saved.
+    // `try?`, because a value that cannot be compared is treated as different and is saved.
     guard let bytes = try? encoder.encodeBody(value), let heldBytes = try? encoder.encodeBody(held) else { return nil }
     return bytes == heldBytes ? last.number : nil
   }

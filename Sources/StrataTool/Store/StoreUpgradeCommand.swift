@@ -59,7 +59,7 @@ struct StoreUpgradeCommand: ToolCommand {
   }
 }
 
-/// The models in a store, with the versions that are stored.
+/// The models in a store, with the versions of their stored revisions.
 private struct ModelsOfStore {
   struct Model {
     /// The type name of the archives. The type may be a collection of the model.

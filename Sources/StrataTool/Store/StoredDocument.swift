@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file, converted to an archive for a store. An archive is kept unchanged, and a JSON document is archived as by the
-/// command `encode`.
+/// A file, converted to an archive for a store. An archive is kept unchanged, and a JSON document is archived in the
+/// same way as by the command `encode`.
 struct StoredDocument {
   let archive: Data
 

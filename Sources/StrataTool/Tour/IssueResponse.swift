@@ -12,7 +12,8 @@ struct IssueResponse {
   ///
   /// - Parameters:
   ///   - path: the path of the response, as messages show it.
-  ///   - isFirst: whether the issue is created from this response. Later responses may contain only some of the keys.
+  ///   - isFirst: whether the issue is created from this response. A later response needs only the keys `number` and
+  ///     `title`.
   init(path: String, _ data: Data, isFirst: Bool) throws {
     self.path = path
     let file = DataFile(path)

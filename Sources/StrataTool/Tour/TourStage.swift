@@ -9,7 +9,7 @@ struct TourStage {
   let archive: Data
   /// The issue after this stage.
   let issue: Issue
-  /// Returns whether an archive is decoded to the saved value.
+  /// Returns whether decoding an archive gives the value that was saved in this stage.
   let isIntact: (Data) throws -> Bool
   /// The size in bytes of the JSON that the archive replaces.
   let jsonSize: Int

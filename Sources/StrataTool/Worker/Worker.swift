@@ -86,7 +86,7 @@ struct Worker {
     if result.outcome.isFailure {
       answer = WorkerAnswer(number, answer.outcome, result.message ?? "", code: result.code)
     }
-    // `try?` because the outcome already shows that the stamp cannot be read.
+    // `try?` because the outcome already reports a stamp that cannot be read.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     answer.add(losses: result.content?.losses ?? [])
     return answer
@@ -242,12 +242,13 @@ struct Worker {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)
     if outcome == .damaged || outcome == .unreadable {
-      // `try?` because the answer has the error of the operation, so the error of the walk is not needed.
+      // `try?` because the answer reports the error of the operation. The walk only shows whether the archive can be
+      // read to its end.
       let isIntact = (try? file.walk(limits: limits) { _, _ in }) != nil
       outcome = isIntact ? .refused : .damaged
     }
     var answer = WorkerAnswer(number, outcome, result.message ?? "", code: result.code)
-    // `try?` because the outcome already shows that the stamp cannot be read.
+    // `try?` because the outcome already reports a stamp that cannot be read.
     if let stamp = try? file.stamp() { answer.add(stamp, models.type(of: stamp)) }
     return answer
   }
