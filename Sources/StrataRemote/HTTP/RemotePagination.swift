@@ -46,7 +46,7 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
-  /// Pages whose URLs a closure determines. The closure returns the URL of the page after the given response, or `nil`
+  /// A closure determines the URLs of the pages. It returns the URL of the page after the given response, or `nil`
   /// after the last page.
   ///
   /// A URL without a scheme is resolved against the URL of the response. A URL with an origin other than the request's

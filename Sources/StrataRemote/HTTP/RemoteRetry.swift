@@ -69,7 +69,7 @@ public struct RemoteRetry: Sendable, Hashable {
     ["GET", "HEAD", "PUT", "DELETE"].contains(request.method) || request.headers["Idempotency-Key"] != nil
   }
 
-  /// Whether the same request may get a different status in a later attempt.
+  /// Whether the request should be retried after a response with this status, because a later attempt may succeed.
   static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599 ~= status && status != 501) }
 
   static func isTransient(_ code: RemoteError.Code) -> Bool {
