@@ -262,7 +262,7 @@ public final class RemoteStore: Sendable {
   }
 
   /// Resolves a conflict. Does nothing if the conflict no longer exists, because it has already been resolved, or because a later
-  /// response of the server has ended it.
+  /// response of the server has removed it.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the column cannot store the value, if `.value` is used for a reference,
   ///   or if the server's value refers to a record that does not exist locally.

@@ -6,8 +6,8 @@ internal import Foundation
 /// Copies are kept in a private cache with one copy for each account and URL. A copy does not include the content of
 /// the response.
 ///
-/// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
-/// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
+/// Heuristic freshness (section 4.2.2) is not used, so a response without `max-age` and `Expires` is stale at once.
+/// `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
   /// The entity tag as the server sent it, weak or strong; `nil` if the response has none.
   let etag: String?
@@ -102,7 +102,7 @@ struct HTTPCopy: Sendable, Hashable {
     } else if let maxAge = control.maxAge {
       freshFor = Double(maxAge)
     } else if let expires = headers["expires"] {
-      // An invalid date in `Expires`, such as `0`, counts as a date in the past (section 5.3).
+      // An invalid date in `Expires`, such as `0`, is treated as a date in the past (section 5.3).
       let end = HTTPDate(Self.trimmed(expires), now: receivedAt)?.date
       freshFor = end.map { max(0, $0.timeIntervalSince(date ?? receivedAt)) } ?? 0
     } else {
@@ -135,9 +135,9 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 confirms this copy. A 304 for a different response must not update the copy (section 4.3.4).
-  /// Therefore the 304 must come from the same URL. If the 304 and the copy both have entity tags, the tags must be
-  /// equal by weak comparison.
+  /// Whether a 304 response confirms that this copy is still valid. A 304 for a different response must not update the
+  /// copy (section 4.3.4). Therefore the 304 must come from the same URL. If the 304 and the copy both have entity
+  /// tags, the tags must be equal by weak comparison.
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)

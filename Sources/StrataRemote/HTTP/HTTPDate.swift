@@ -103,8 +103,8 @@ private struct Reader {
     let bounded = max(-1e11, min(1e11, now.timeIntervalSince1970))
     let today = ISO8601.civil(fromDays: Int((bounded / 86_400).rounded(.down)))
     fields.year = today.year / 100 * 100 + short
-    // Whole dates are compared instead of years, because a date in the year `today.year + 50` can still be at most 50
-    // years ahead.
+    // Complete dates are compared instead of years, because the limit of 50 years falls within the year
+    // `today.year + 50`.
     func isBeyond(_ year: Int) -> Bool {
       (year, fields.month, fields.day) > (today.year + 50, today.month, today.day)
     }

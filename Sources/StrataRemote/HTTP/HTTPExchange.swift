@@ -206,8 +206,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text) != nil
   }
 
-  /// Returns the number in the value of `Content-Length`, or `nil` if the value is invalid. A list of equal numbers
-  /// counts as one number.
+  /// Returns the number in the value of `Content-Length`, or `nil` if the value is invalid. A list of equal numbers is
+  /// treated as one number.
   private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil

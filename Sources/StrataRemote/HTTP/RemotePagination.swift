@@ -129,8 +129,8 @@ public struct RemotePagination: Sendable {
 }
 
 extension URL {
-  /// Returns the URL with the given query items. An item that the URL already has is replaced in its position, and any
-  /// other item is appended. A `nil` value removes the item. The rest of the query keeps its spelling.
+  /// Returns the URL with the given query items. An item that the URL already has is replaced in place, and any other
+  /// item is appended. A `nil` value removes the item. The rest of the query is not changed.
   func settingQuery(_ items: [(name: String, value: String?)]) -> URL {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     var query = (parts.percentEncodedQuery ?? "").split(separator: "&", omittingEmptySubsequences: true).map(

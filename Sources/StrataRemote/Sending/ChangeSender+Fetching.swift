@@ -52,8 +52,8 @@ extension ChangeSender {
 
   /// Fetches the record of a change and merges it into the row.
   ///
-  /// - Returns: the server's record if the change can be sent, or `nil` if the change was postponed, refused or
-  ///   settled.
+  /// - Returns: the server's record if the change can be sent, or `nil` if the change was postponed or refused, or
+  ///   needs no request.
   func fetch(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -90,8 +90,8 @@ extension ChangeSender {
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
-        // If the request is a different one, the record may have been created again in the meantime, and the error does
-        // not apply to it.
+        // If the stored request has changed, the record may have been created again in the meantime, and the error does
+        // not apply to the new record.
         guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
           return
         }
