@@ -32,7 +32,7 @@ public struct RemoteError: Error, Sendable {
     case forbidden
     /// The resource does not exist (404, 410).
     case notFound
-    /// The server refuses the request (any other 4xx status).
+    /// The server refused the request (any other 4xx status), or the library cannot create a request for the change.
     case refused
     /// The record has been changed on the server since it was last fetched (409, 412).
     case conflict
@@ -50,8 +50,8 @@ public struct RemoteError: Error, Sendable {
     /// While the call was running, ``RemoteStore/use(account:)`` changed the account, or
     /// ``RemoteStore/reset(discardingChanges:)`` removed all rows.
     case accountChanged
-    /// The database, or a validation rule of a model, rejected the data. ``RemoteError/underlyingError`` has the
-    /// details.
+    /// The database or a validation rule of a model rejected the data, or the stored data does not allow the operation.
+    /// If there are details, they are in ``RemoteError/underlyingError``.
     case store
   }
 

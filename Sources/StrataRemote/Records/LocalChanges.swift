@@ -43,13 +43,13 @@ struct LocalChanges {
     return Set(ids.map { ExactValue($0) })
   }
 
-  /// Returns the merge base of each edited column of a record, by column name. The base is the value before the first
-  /// unsent edit.
+  /// Returns the merge base of each edited column of a record, by column name. The base is the last known value of the
+  /// server, which at first is the value before the first unsent edit.
   func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, record])
   }
 
-  /// Sets the merge base of an edited column, which is the value before the first unsent edit. If `base` is `nil`, the
+  /// Sets the merge base of an edited column, which is the last known value of the server. If `base` is `nil`, the
   /// column is no longer treated as edited, and its conflicts are deleted.
   func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
     guard let base else {

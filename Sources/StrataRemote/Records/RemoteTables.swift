@@ -33,8 +33,8 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Deletes the stored deletions that are more than a day older than `time`. A stored deletion only prevents a late
-  /// response from restoring the deleted record, and no response is a day late.
+  /// Deletes the rows of `strata_remote_deleted` that are more than a day older than `time`. Such a row only prevents a
+  /// late response from restoring a deleted record, and no response is a day late.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])

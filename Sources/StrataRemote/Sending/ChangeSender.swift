@@ -182,7 +182,7 @@ struct ChangeSender: Sendable {
         }
       }
     }
-    // Other clients change the record faster than this change can be sent. A later call of `send()` tries again.
+    // The record changed on the server before each attempt to send the change. A later call of `send()` tries again.
     try await postpone(
       number, attempts: 1,
       because: RemoteError(
