@@ -15,8 +15,8 @@ public struct RemotePagination: Sendable {
   /// The server sends the whole list as one page.
   public static let none = RemotePagination(strategy: .none)
 
-  /// The response links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
-  /// last page.
+  /// The response links to the next page in its `Link` header, with the relation `next` (RFC 8288). A page without such
+  /// a link is the last page.
   ///
   /// A relative URL is resolved against the URL of the response. A link with a different context (`anchor`) is ignored.
   /// A link to an origin other than the request's is refused with `invalidResponse`, because following it would send
@@ -46,8 +46,8 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
-  /// A closure determines the URLs of the pages. It returns the URL of the page after the given response, or `nil`
-  /// after the last page.
+  /// A closure determines the URLs of the pages. The closure returns the URL of the page after the given response, or
+  /// `nil` after the last page.
   ///
   /// A URL without a scheme is resolved against the URL of the response. A URL with an origin other than the request's
   /// is refused with `invalidResponse`, as with ``linkHeader``. Errors that the closure throws are rethrown.

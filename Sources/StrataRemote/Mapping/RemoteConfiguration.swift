@@ -27,7 +27,7 @@ public struct RemoteConfiguration: Sendable {
   /// The timeout of one attempt to send a request and receive the response.
   public var timeout: Duration = .seconds(60)
   /// The maximum number of pages of one list. A refresh of a longer list fails with `tooLarge`, so that it ends even if
-  /// the server always links a next page.
+  /// the server always links to a next page.
   public var pageLimit = 10_000
   /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If the number is greater than 1,
   /// only changes of records that refer to each other are sent in order.

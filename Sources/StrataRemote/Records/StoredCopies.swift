@@ -3,9 +3,9 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Stores the header fields of responses (``HTTPCopy``), by account and URL. With such a copy, a later request is
-/// conditional, and the server can answer it with 304 (Not Modified). A 304 would not update the rows, so a copy is
-/// deleted as soon as the rows no longer match its response.
+/// Stores the header fields of responses (``HTTPCopy``), by account and URL. They make a later request conditional, so
+/// that the server can answer it with 304 (Not Modified). A 304 does not update the rows, so the header fields are
+/// deleted as soon as the rows no longer match the response.
 enum StoredCopies {
   static func fetch(account: String, url: String, _ db: Database) throws -> HTTPCopy? {
     let data = try Data.fetchOne(

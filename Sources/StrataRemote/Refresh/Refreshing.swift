@@ -216,7 +216,7 @@ struct Refreshing: Sendable {
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }
-    // The list is incomplete if the response links a next page that was not fetched, even if the mapper declares no
+    // The list is incomplete if the response links to a next page that was not fetched, even if the mapper declares no
     // pagination.
     pages.isComplete = !RemotePagination.hasNext(response)
     return pages

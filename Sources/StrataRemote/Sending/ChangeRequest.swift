@@ -25,7 +25,8 @@ struct ChangeRequest {
     /// The change is a deletion that waits until changes of other records have removed their references to the deleted
     /// record on the server.
     case behind
-    /// The kind of the change has changed, for example to an insertion, so its request must be created again.
+    /// The update was turned into an insertion, because the server does not have the record. The request must be
+    /// prepared again.
     case again
     /// The server's record must be fetched first, because a conditional request needs an ETag or modification time that
     /// is not known, or because a `PUT` request needs the whole record.
@@ -49,7 +50,7 @@ struct ChangeRequest {
   let change: UnsentChange
   /// The server's record as JSON, if it was fetched for this request; otherwise `nil`.
   let fetched: ArchiveValue?
-  /// The number for a newly created request.
+  /// The number that is assigned to the request if a new one is created.
   let number: Int64
   let db: Database
 
