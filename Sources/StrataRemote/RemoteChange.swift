@@ -20,8 +20,8 @@ public struct RemoteChange: Sendable, Hashable {
     case waiting
     /// The change was sent, but its outcome is unknown. The next ``RemoteStore/send()`` determines the outcome.
     case sending
-    /// A new record was sent, but it is unknown whether the server has created it. The library cannot find out, because
-    /// the server assigns the ids itself and ignores `Idempotency-Key` (``ServerTraits``).
+    /// A new record was sent, but it is unknown whether the server has created it. The library cannot ask the server
+    /// about the record, because the server assigns the ids itself and ignores `Idempotency-Key` (``ServerTraits``).
     ///
     /// If you know that the server has the record, call ``RemoteStore/confirm(_:id:)`` with the server's id. Otherwise
     /// ``RemoteStore/retry(_:asNew:)`` sends the record again, or ``RemoteStore/discard(_:)`` deletes it locally.

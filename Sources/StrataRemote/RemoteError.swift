@@ -44,7 +44,7 @@ public struct RemoteError: Error, Sendable {
     case invalidBody
     /// The server reported success for a change, but the record in its response does not contain the change.
     case notApplied
-    /// The response to the creation of a record was lost, and there is no way to find out whether the server has
+    /// The response to the creation of a record was lost, and the library has no means to ask the server whether it has
     /// created the record.
     case uncertain
     /// While the call was running, ``RemoteStore/use(account:)`` changed the account, or

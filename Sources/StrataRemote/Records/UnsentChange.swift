@@ -46,7 +46,8 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // This code means that the outcome of a `POST` is unknown, and that it cannot be determined automatically.
+    // This code means that the outcome of a `POST` is unknown, and that the library has no means to ask the server
+    // about it.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }
