@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// A record with changes that have not been sent to the server.
+/// The unsent changes to one local record, as an entry in the queue that ``RemoteStore/send()`` sends.
 public struct RemoteChange: Sendable, Hashable {
   /// Whether the local record was created, changed or deleted.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -13,15 +13,15 @@ public struct RemoteChange: Sendable, Hashable {
     case delete
   }
 
-  /// The state of a change in the queue.
+  /// The state of a change in the queue of unsent changes.
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// The change will be sent by the next ``RemoteStore/send()``, unless it must wait for another record or for the
     /// resolution of a conflict.
     case waiting
     /// The change was sent, but its outcome is unknown. The next ``RemoteStore/send()`` determines the outcome.
     case sending
-    /// A new record was sent, but it is unknown whether the server has created it. The server cannot be asked, because
-    /// it ignores `Idempotency-Key` and assigns the ids itself (``ServerTraits``).
+    /// A new record was sent, but it is unknown whether the server has created it. The library cannot ask the server
+    /// about the record, because the server assigns the ids itself and ignores `Idempotency-Key` (``ServerTraits``).
     ///
     /// If you know that the server has the record, call ``RemoteStore/confirm(_:id:)`` with the server's id. Otherwise
     /// ``RemoteStore/retry(_:asNew:)`` sends the record again, or ``RemoteStore/discard(_:)`` deletes it locally.
@@ -31,9 +31,9 @@ public struct RemoteChange: Sendable, Hashable {
     case refused
   }
 
-  /// The position of the change in the queue, which also identifies the change until it has been sent.
+  /// A number that identifies the change while it is in the queue. The queue is ordered by this number.
   public let number: Int64
-  /// The account under which the change was made, and with whose token it is sent.
+  /// The account under which the change was made. The change is sent with the token of this account.
   public let account: String
   /// The name of the record's entity.
   public let entity: String
@@ -45,16 +45,15 @@ public struct RemoteChange: Sendable, Hashable {
   public let kind: Kind
   /// The state of the change in the queue.
   public let state: State
-  /// The names of the changed columns, for an update; otherwise empty.
+  /// The names of the changed columns if the change is an update. Empty for an insertion or a deletion.
   public let columns: [String]
   /// The number of attempts to send the change.
   public let attempts: Int
-  /// The code of the ``RemoteError`` of the last attempt, or of the server's refusal. `nil` if there was no error, for
-  /// example because the change waits for another change.
+  /// The code of the error in the last attempt to send the change, or `nil` if there was no error.
   public let code: RemoteError.Code?
-  /// The reason of the error with this ``code``, or the condition for which the change waits.
+  /// The reason for the error in ``code``, or the reason why the change cannot be sent yet. `nil` if there is neither.
   public let reason: String?
-  /// The HTTP status of the response with the error, or `nil` if there was no response.
+  /// The HTTP status of the response that caused the error in ``code``, or `nil` if no response caused it.
   public let status: Int?
 
   init(_ change: UnsentChange, columns: [String]) {
@@ -74,7 +73,7 @@ public struct RemoteChange: Sendable, Hashable {
 }
 
 extension RemoteChange: CustomStringConvertible {
-  /// One line: the number, the kind of change, the record, and the sending state, without values.
+  /// One line with the number, the kind, the record and the state of the change. It contains no property values.
   public var description: String {
     let columns = columns.isEmpty ? "" : " (\(columns.joined(separator: ", ")))"
     let tries = attempts > 0 ? ", \(attempts.counting("attempt"))" : ""

@@ -3,12 +3,13 @@ internal import StrataStore
 
 /// An error that occurred while synchronizing entities with a server.
 ///
-/// Messages contain entities, methods, URL paths and columns, but never values, queries or headers.
+/// Messages can contain the names of entities and columns, HTTP methods and URLs, but never property values, URL
+/// queries or headers.
 public struct RemoteError: Error, Sendable {
   /// The kind of failure. The codes are part of the API, but the text of ``description`` may change between releases.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The mappers do not match the models or the tables. This is found when a ``RemoteStore`` is created. Also the
-    /// code of a request whose URL or headers are invalid.
+    /// The mappers do not match the models or the tables, which are checked when a ``RemoteStore`` is created. This
+    /// code is also used for a request with an invalid URL or invalid headers.
     case invalidConfiguration
     /// The server could not be reached.
     case notConnected
@@ -16,56 +17,60 @@ public struct RemoteError: Error, Sendable {
     case timedOut
     /// The connection ended before the response was complete, or the response is shorter than its `Content-Length`.
     case cutOff
-    /// The response is larger than the limit.
+    /// The response is larger than ``RemoteConfiguration/sizeLimit``, or a list has more pages than
+    /// ``RemoteConfiguration/pageLimit``.
     case tooLarge
-    /// The response is not an HTTP response, or violates a rule of HTTP.
+    /// The response is not an HTTP response, violates a rule of HTTP, or links to a next page that must not be
+    /// requested.
     case invalidResponse
-    /// The server's redirection is not followed, for example because there are too many redirections, because the
-    /// scheme changes to `http`, or because a request with this method must not be redirected.
+    /// The server redirected the request, but the redirection was not followed. For example, there were too many
+    /// redirections, the new URL uses `http` instead of `https`, or a request with this method must not be redirected.
     case redirected
-    /// The server requires authentication (401), and no other token is available.
+    /// The server requires valid authentication (401), or a closure that provides the authentication failed.
     case unauthorized
     /// The server forbids the request (403).
     case forbidden
     /// The resource does not exist (404, 410).
     case notFound
-    /// The server refuses the request (any other 4xx status).
+    /// The server refused the request (any other 4xx status), or the library cannot create a request for the change.
     case refused
     /// The record has been changed on the server since it was last fetched (409, 412).
     case conflict
-    /// The server failed, or asks the client to try again later (408, 425, 429, 5xx), and there are no more retries.
+    /// The server failed, or asked the client to try again later (408, 425, 429, 5xx). The automatic retries, if any,
+    /// failed too.
     case unavailable
-    /// The body of the response cannot be read with the mapper: it is not JSON, does not contain the entity, or
-    /// contains a record without an id.
+    /// The body of the response does not have the form that the mapper expects: it is not JSON, does not contain the
+    /// entity, or contains a record without an id.
     case invalidBody
     /// The server reported success for a change, but the record in its response does not contain the change.
     case notApplied
-    /// The response to the creation of a record was lost, and the server cannot be asked whether it has created the
-    /// record.
+    /// The response to the creation of a record was lost, and the library has no means to ask the server whether it has
+    /// created the record.
     case uncertain
-    /// The account was changed with ``RemoteStore/use(account:)`` while the call was running.
+    /// While the call was running, ``RemoteStore/use(account:)`` changed the account, or
+    /// ``RemoteStore/reset(discardingChanges:)`` removed all rows.
     case accountChanged
-    /// The database, or a validation rule of a model, rejected the data. ``RemoteError/underlyingError`` has the
-    /// details.
+    /// The database or a validation rule of a model rejected the data, or the stored data does not allow the operation.
+    /// If there are details, they are in ``RemoteError/underlyingError``.
     case store
   }
 
-  /// The kind of failure, which a program can test.
+  /// The kind of failure. Test this property to handle specific errors.
   public let code: Code
-  /// The problem and the remedy. ``description`` also contains the entity, the request, the status and the
-  /// cause.
+  /// A description of the problem and a suggested solution. ``description`` adds the entity, the request, the status
+  /// and the underlying error.
   public let reason: String
   /// The name of the entity, or `nil` if the error does not concern an entity.
   public internal(set) var entity: String?
-  /// The method of the request, or `nil` if there was no request.
+  /// The HTTP method of the request, or `nil` if there was no request.
   public internal(set) var method: String?
   /// The URL of the request, or `nil` if there was no request. The user, password, query and fragment are removed,
   /// because they may be private.
   public internal(set) var url: String?
   /// The HTTP status of the response, or `nil` if there was no response.
   public let status: Int?
-  /// The first 64 KiB of the response's body, which often names the invalid field. ``description`` does not contain
-  /// them, because they may include the user's values.
+  /// The first 64 KiB of the body of an error response, which often names the invalid field. ``description`` does not
+  /// contain the body, because it may include the user's values.
   public internal(set) var body: Data?
   /// The delay that the server requests with `Retry-After`, or `nil` if the response does not have that field.
   public internal(set) var retryAfter: Duration?
@@ -97,7 +102,7 @@ public struct RemoteError: Error, Sendable {
     return parts.string ?? url.path
   }
 
-  /// Returns a copy of the error. Details that the error does not have yet are set to the given values.
+  /// Returns a copy of the error with the given entity, method and URL. Details that the error already has are kept.
   func located(entity: String? = nil, method: String? = nil, url: URL? = nil) -> RemoteError {
     var error = self
     error.entity = self.entity ?? entity

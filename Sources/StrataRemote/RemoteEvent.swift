@@ -1,6 +1,6 @@
 /// An event of a ``RemoteStore``. Events that report a result are posted after the result is committed to the database.
 public struct RemoteEvent: Sendable {
-  /// The kind of an event.
+  /// The kind of an event, with the result or the error of the operation.
   public enum Kind: Sendable {
     /// A request for records is about to be sent.
     case willFetch
@@ -19,12 +19,12 @@ public struct RemoteEvent: Sendable {
     /// The server refused a change. It stays in the queue until it is edited, retried or discarded.
     case refused(RemoteChange, RemoteError)
     /// A response caused conflicts, which ``RemoteStore/conflicts()`` returns. The value is the number of conflicts. A
-    /// conflict is a value that both the app and the server have changed, and for which no merge policy of the model
-    /// decides.
+    /// conflict is a value that was changed both locally and on the server, and that no merge policy of the model can
+    /// merge.
     case conflicts(Int)
   }
 
-  /// The kind of the event.
+  /// The kind of the event, with the result or the error of the operation.
   public let kind: Kind
   /// The name of the entity whose records are fetched or sent.
   public let entity: String

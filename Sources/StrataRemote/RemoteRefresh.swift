@@ -4,10 +4,10 @@ internal import StrataStore
 public struct RemoteRefresh: Sendable, Hashable {
   /// How a refresh ended.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
-    /// The stored copy of an earlier response is still fresh according to `Cache-Control` or `Expires`, so no request
-    /// was sent.
+    /// An earlier response is still fresh according to `Cache-Control` or `Expires`, so no request was sent.
     case fresh
-    /// The server responded with 304, because nothing has changed since the stored copy, so no row was read or written.
+    /// The server responded with 304 (Not Modified), because nothing has changed since an earlier response. No row was
+    /// read or written.
     case notModified
     /// The response was merged into the rows of the database.
     case merged
@@ -15,11 +15,12 @@ public struct RemoteRefresh: Sendable, Hashable {
 
   /// How the refresh ended.
   public let outcome: Outcome
-  /// The ids of the records in the response, in its order and spelling. Empty unless the response was merged.
+  /// The server's ids of the records in the response, as text and in the order of the response. Empty unless the
+  /// response was merged.
   public internal(set) var ids: [String] = []
-  /// The number of inserted rows, in all tables with records of the response.
+  /// The number of inserted rows in all tables, including the rows of nested records.
   public internal(set) var inserted = 0
-  /// The number of updated rows, in all tables with records of the response.
+  /// The number of updated rows in all tables, including the rows of nested records.
   public internal(set) var updated = 0
   /// The number of rows that already had the values of the response.
   public internal(set) var unchanged = 0
@@ -31,10 +32,10 @@ public struct RemoteRefresh: Sendable, Hashable {
   /// The number of rows that were kept although the server no longer has their records. Such rows have unsent changes,
   /// or other rows refer to them.
   public internal(set) var kept = 0
-  /// The number of conflicts: values that both the app and the server have changed, and for which no merge policy of
-  /// the model decides.
+  /// The number of conflicts: values that were changed both locally and on the server, and that no merge policy of the
+  /// model can merge.
   public internal(set) var conflicts = 0
-  /// The records that were skipped because the model cannot read them (``EntityMapper/Invalid/skip``).
+  /// The records that were skipped because they could not be decoded (``EntityMapper/Invalid/skip``).
   public internal(set) var invalid: [RemoteInvalid] = []
   /// The number of pages in which the response arrived.
   public internal(set) var pages = 0
@@ -51,11 +52,11 @@ public struct RemoteRefresh: Sendable, Hashable {
   }
 }
 
-/// A record in the server's list that the model cannot read.
+/// A record in the server's list that was skipped because it could not be decoded.
 public struct RemoteInvalid: Sendable, Hashable {
-  /// The index of the record in the whole list, counted over all pages.
+  /// The zero-based index of the record in the whole list, counted over all pages.
   public let index: Int
-  /// The reason why the model cannot read the record. It contains no values of the record.
+  /// The reason why the record could not be decoded. It contains no values of the record.
   public let reason: String
 }
 

@@ -1,11 +1,11 @@
 /// A request for records of an entity, with its cache policy and headers.
 public struct RemoteRequest: Sendable {
-  /// How a request uses the stored copy of an earlier response.
+  /// Whether a request is sent if an earlier response is still fresh, and whether it is a conditional request.
   public enum Policy: String, Sendable, Hashable, CaseIterable {
-    /// If the stored copy is fresh, no request is sent. Otherwise a conditional request is sent, which the server can
-    /// answer with a 304 if nothing has changed.
+    /// If an earlier response is still fresh, no request is sent. Otherwise a conditional request is sent, which the
+    /// server can answer with 304 (Not Modified) if nothing has changed.
     case useCache
-    /// A conditional request is always sent, which the server can answer with a 304 if nothing has changed.
+    /// A conditional request is always sent. The server can answer it with 304 (Not Modified) if nothing has changed.
     case revalidate
     /// An unconditional request is always sent, so the server sends the complete response.
     case reload
@@ -17,7 +17,7 @@ public struct RemoteRequest: Sendable {
   }
 
   let target: Target
-  /// How the request uses the stored copy of an earlier response.
+  /// Whether the request is sent if an earlier response is still fresh, and whether it is a conditional request.
   public var policy = Policy.useCache
   /// Headers of this request, which take precedence over the headers of the configuration.
   public var headers: HTTPHeaders = [:]
@@ -49,8 +49,8 @@ public struct RemoteRequest: Sendable {
     return request
   }
 
-  /// Whether the response should contain all records of the entity. This applies to the entity's own list without a
-  /// query.
+  /// Whether the response should contain all records of the entity. This is true only for the entity's own list without
+  /// a query.
   var isWhole: Bool {
     if case .list(nil, let query) = target { query.isEmpty } else { false }
   }

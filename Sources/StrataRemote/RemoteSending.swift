@@ -4,11 +4,11 @@ public struct RemoteSending: Sendable, Hashable {
   public internal(set) var sent = 0
   /// The number of changes that the server refused. They stay in the queue.
   public internal(set) var refused = 0
-  /// The number of changes that are still unsent but were not refused. They wait for another record, for the resolution
-  /// of a conflict, for an uncertain outcome to be settled, or for a later time.
+  /// The number of changes that are still unsent but were not refused. They wait for another record to be sent, for a
+  /// conflict to be resolved, for the outcome of an earlier request to be determined, or for a delay to end.
   public internal(set) var waiting = 0
-  /// The number of conflicts: values that both the app and the server have changed, and for which no merge policy of
-  /// the model decides.
+  /// The number of conflicts: values that were changed both locally and on the server, and that no merge policy of the
+  /// model can merge.
   public internal(set) var conflicts = 0
 
   mutating func add(_ other: RemoteSending) {

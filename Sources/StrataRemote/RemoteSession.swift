@@ -14,12 +14,12 @@ final class RemoteSession: Sendable {
   private struct State {
     var account: String
     var clients: [String: HTTPClient] = [:]
-    /// The number of the latest request.
+    /// The number that ``nextNumber()`` has assigned to the latest request.
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
-    /// The state of the database at the time when the rows of an entity were last checked against the stored copies, by
-    /// entity name. As long as the state is the same, the check need not be repeated.
+    /// The state of the database when ``checkRows(_:)`` last checked the rows of an entity, by entity name. While the
+    /// state is unchanged, the check is not repeated.
     var checks: [String: DatabaseState] = [:]
   }
 
@@ -103,14 +103,15 @@ final class RemoteSession: Sendable {
   func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     try Task.checkCancellation()
     do {
-      // The transaction runs in a separate task. Cancellation then cannot interrupt the code between the commit and the
-      // event that reports it.
+      // The transaction runs in a separate task. Cancelling the current task therefore does not interrupt it, and a
+      // committed change is always reported with an event.
       return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
     } catch { throw Self.located(error) }
   }
 
-  /// Deletes the stored copies of an entity if some of its rows are missing although they were not deleted through this
-  /// connection. A 304 would not restore these rows.
+  /// Deletes the cached response headers of an entity if some of its rows have disappeared without a recorded deletion,
+  /// for example because another connection deleted them. Otherwise the server could respond with 304 (Not Modified),
+  /// and the rows would not be restored.
   func checkRows(_ entity: MappedEntity) async throws {
     do {
       try await writer.writeWithoutTransaction { [self] db in

@@ -90,8 +90,8 @@ extension RemoteStore {
         return try known.remove(db)
       }
       if known.kind == .insert, known.request != nil {
-        // The server may have created the record. The triggers therefore record the local deletion, and the record is
-        // deleted on the server as soon as its id is known.
+        // The server may already have created the record. The row is therefore deleted like any row that the app
+        // deletes, so that the record is also deleted on the server as soon as its id is known.
         return try db.execute(
           sql: "DELETE FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?",
           arguments: [known.record])
@@ -104,7 +104,7 @@ extension RemoteStore {
         }
       case .delete: try entity.forget(known.record, db)
       }
-      // The stored copies are deleted, so that the next refresh fetches the server's values again.
+      // The cached response headers are deleted, so that the next refresh fetches the server's values again.
       try StoredCopies.forget(entity, db)
       try known.remove(db)
     }

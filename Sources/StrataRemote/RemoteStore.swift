@@ -39,8 +39,7 @@ public final class RemoteStore: Sendable {
   /// - Parameters:
   ///   - entities: the entities, which must include every entity that a mapper names.
   ///   - configuration: the configuration of the server, the mappers and the limits.
-  ///   - account: an identifier that never changes for the current user. Changes made under an account are sent only with that
-  ///     account's token.
+  ///   - account: a stable identifier of the current user. Changes made under an account are sent only with that account's token.
   /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason lists every mistake, or with the code `store`
   ///   if the database fails.
   public init(_ entities: EntityStore, _ configuration: RemoteConfiguration, account: String = "") async throws {
@@ -78,8 +77,8 @@ public final class RemoteStore: Sendable {
   public func use(account: String) async throws {
     try await session.write { [session] db in
       try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
-      // The session changes its account only when the transaction is committed, so that it always has the same account as the
-      // triggers.
+      // The account of the session is set only after the commit, so that it always equals the account under which the triggers
+      // record changes.
       db.afterNextTransaction { _ in session.setAccount(account) }
     }
   }
@@ -117,7 +116,7 @@ public final class RemoteStore: Sendable {
     try await entities.fetchAll(request)
   }
 
-  /// Refreshes records from the server, and returns the requested entities from the database after that.
+  /// Refreshes records from the server, and then returns the requested entities from the database.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
@@ -133,8 +132,8 @@ public final class RemoteStore: Sendable {
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: a request for the rows that the response lists completely, for example the tasks of one project. Any of these
-  ///     rows is deleted if its record is missing from the response.
+  ///   - replacing: selects the local rows to which the server's list corresponds, for example the tasks of one project. Any of
+  ///     these rows is deleted if its record is missing from the response.
   /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
@@ -243,11 +242,11 @@ public final class RemoteStore: Sendable {
       session.catalog.entities.map { ($0.name, $0.mapper.guarantees) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns a temporary primary key for a new local record whose primary key is the server's numeric id.
+  /// Returns a temporary primary key for a new record of an entity that uses the server's numeric id as its primary key.
   ///
-  /// The key is negative, because servers assign positive numbers. If it were positive, the server could have assigned the same
-  /// number to another record, and saving an object with that key would overwrite the row of that record. The key has at most 53
-  /// bits, so that JavaScript can represent it.
+  /// The key is negative, because servers assign positive numbers. With a positive key, saving the new record could overwrite the
+  /// row of another record to which the server has assigned the same number. The key has at most 53 bits, so that JavaScript can
+  /// represent it.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
 
   // MARK: Conflicts
@@ -263,7 +262,7 @@ public final class RemoteStore: Sendable {
   }
 
   /// Resolves a conflict. Does nothing if the conflict no longer exists, because it has already been resolved, or because a later
-  /// response of the server has ended it.
+  /// response of the server has removed it.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the column cannot store the value, if `.value` is used for a reference,
   ///   or if the server's value refers to a record that does not exist locally.

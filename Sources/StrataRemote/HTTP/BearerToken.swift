@@ -3,11 +3,11 @@
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 
-  /// The token with which a request was sent, and what is needed to renew the token if the server rejects it.
+  /// The token that a request was sent with, and the number of failed renewals at that time.
   struct Credential: Sendable {
     let token: String
-    /// The number of renewals that had failed when the request was sent. If a later renewal of this token fails, the
-    /// request fails with the same error and starts no further renewal.
+    /// The number of renewals that had failed before the request was sent. If a renewal of this token has failed since
+    /// then, the request fails with the error of that renewal instead of starting another one.
     let failures: Int
   }
 

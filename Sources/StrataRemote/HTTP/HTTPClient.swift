@@ -34,8 +34,8 @@ final class HTTPClient: Sendable {
     return response
   }
 
-  /// Sends a request and returns the final response, whatever its status. The only exception is a 401 with a renewed
-  /// token, which is thrown as an error.
+  /// Sends a request and returns the final response, whatever its status. The only exception is a 401 response to a
+  /// renewed token, which is thrown as an error.
   ///
   /// Callers use this method to read the headers and the content of an error response. The request is retried as
   /// ``RemoteRetry`` describes.

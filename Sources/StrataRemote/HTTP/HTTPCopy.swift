@@ -6,8 +6,8 @@ internal import Foundation
 /// Copies are kept in a private cache with one copy for each account and URL. A copy does not include the content of
 /// the response.
 ///
-/// Only explicit freshness counts. There is no heuristic freshness (section 4.2.2), so a response without `max-age` and
-/// `Expires` is stale at once. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
+/// Heuristic freshness (section 4.2.2) is not used, so a response without `max-age` and `Expires` is stale at once.
+/// `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
   /// The entity tag as the server sent it, weak or strong; `nil` if the response has none.
   let etag: String?
@@ -33,8 +33,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// The lifetime is `max-age`, otherwise `Expires` minus `Date`. It is 0 with `no-cache`, and `nil` if the server
   /// specifies no lifetime.
   let freshFor: Double?
-  /// Whether a stale copy must not be used without asking the server. The reason is `must-revalidate`, `no-cache`, or
-  /// `Pragma: no-cache` without `Cache-Control` (section 5.4).
+  /// Whether a stale copy must not be used without asking the server. This is true if the response has
+  /// `must-revalidate`, `no-cache`, or `Pragma: no-cache` without `Cache-Control` (section 5.4).
   let mustRevalidate: Bool
   /// The header fields of the request that `Vary` names, by lowercase name. The copy can be used only for requests with
   /// the same values. The value is `nil` for a field that the request did not have.
@@ -102,7 +102,7 @@ struct HTTPCopy: Sendable, Hashable {
     } else if let maxAge = control.maxAge {
       freshFor = Double(maxAge)
     } else if let expires = headers["expires"] {
-      // An invalid date in `Expires`, such as `0`, counts as a date in the past (section 5.3).
+      // An invalid date in `Expires`, such as `0`, is treated as a date in the past (section 5.3).
       let end = HTTPDate(Self.trimmed(expires), now: receivedAt)?.date
       freshFor = end.map { max(0, $0.timeIntervalSince(date ?? receivedAt)) } ?? 0
     } else {
@@ -123,8 +123,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// Whether a request can be omitted at the given time, considering the request's own `no-cache`, `max-age` and
   /// `min-fresh` (RFC 9111, section 5.2.1).
   ///
-  /// Always `false` if the response was redirected, because the response with the redirection would also have to be
-  /// fresh, and it is not stored.
+  /// Always `false` if the response was redirected, because the redirection itself would also have to be fresh, and its
+  /// response is not stored.
   func isFresh(at time: Date, for request: HTTPRequest) -> Bool {
     guard isFresh(at: time), redirectedTo == nil, let freshFor else { return false }
     let control = CacheControl(request.headers)
@@ -135,9 +135,9 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor - age >= Double(control.minFresh)
   }
 
-  /// Whether a 304 confirms this copy. A 304 for a different response must not update the copy (section 4.3.4).
-  /// Therefore the 304 must come from the same URL. If the 304 and the copy both have entity tags, the tags must be
-  /// equal by weak comparison.
+  /// Whether a 304 response confirms that this copy is still valid. A 304 for a different response must not update the
+  /// copy (section 4.3.4). Therefore the 304 must come from the same URL. If the 304 and the copy both have entity
+  /// tags, the tags must be equal by weak comparison.
   func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
     let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
     let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)
@@ -153,15 +153,15 @@ struct HTTPCopy: Sendable, Hashable {
     return text(response.url) == text(request.url) ? nil : text(response.url)
   }
 
-  /// Whether the request has the copy's values for the header fields that `Vary` names (section 4.1). The method and
-  /// the URL are not compared, because the owner of the cache has already used them to find the copy.
+  /// Whether the request has the same values as the original request in the header fields that `Vary` names (section
+  /// 4.1). The method and the URL are not compared, because the caller has already used them to find the copy.
   func matches(_ request: HTTPRequest) -> Bool {
     vary.allSatisfy { name, value in request.headers[name].map(Self.trimmed) == value }
   }
 
   /// The header fields that make a request conditional (RFC 9110, section 13.1), or no fields if the copy has no
-  /// validator. The field is `If-None-Match` with the entity tag, or else `If-Modified-Since` with the server's text of
-  /// the date.
+  /// validator. The field is `If-None-Match` with the entity tag, or else `If-Modified-Since` with the date exactly as
+  /// the server sent it.
   ///
   /// Only one field is sent. A server must ignore the date if there is a tag (section 13.1.3). A server that ignores
   /// tags would decide by the date alone, which has a resolution of one second.
@@ -175,13 +175,14 @@ struct HTTPCopy: Sendable, Hashable {
   /// again (section 4.3.4).
   ///
   /// `ETag` and `Last-Modified` are replaced only if the tags are equal by weak comparison (RFC 9110, section 8.8.3.2),
-  /// or if the 304 has no tag. Otherwise the tag of different content would later confirm the old content. `Vary` and
-  /// the request's values are kept. If the 304 has `no-store`, the copy is never fresh again.
+  /// or if the 304 has no tag. Otherwise the copy would get the tag of different content, and a later 304 would wrongly
+  /// confirm the old content. ``vary`` is kept. If the 304 has `no-store`, the copy is never fresh again.
   func updated(by notModified: HTTPResponse, requestedAt: Date, receivedAt: Date) -> HTTPCopy {
     var fields = fields
     let newTag = notModified.headers.values(of: "etag").first.map(Self.trimmed)
     let isSame = newTag.map(Self.opaque) == etag.map(Self.opaque) || newTag == nil
-    // `Age` and `Date` of the old response do not apply to the 304, even if the 304 has no such fields.
+    // The old `Age` and `Date` are removed even if the 304 has no such fields, because they describe only the old
+    // response.
     fields["age"] = nil
     fields["date"] = nil
     for name in Self.remembered where isSame || (name != "etag" && name != "last-modified") {
@@ -205,7 +206,7 @@ extension HTTPCopy: Codable {
 
   /// Decodes a copy from the database.
   ///
-  /// - Throws: `DecodingError` if a part is missing or has an unexpected type.
+  /// - Throws: `DecodingError` if a stored value is missing or has an unexpected type.
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     self.init(

@@ -9,10 +9,11 @@ internal import StrataCore
 package struct HTTPDate: Sendable, Hashable {
   package let date: Date
 
-  /// Parses one of the three forms, ignoring case (RFC 9111, section 4.2).
+  /// Parses a date in one of the three forms, ignoring case (RFC 9111, section 4.2).
   ///
   /// Returns `nil` for any other text, for example if the spacing or the number of digits differs, the day does not
-  /// exist, or the weekday does not match the date. Second 60 is the first second of the next minute.
+  /// exist, or the weekday does not match the date. A leap second (second 60) is read as the first second of the next
+  /// minute.
   ///
   /// - Parameter now: determines the century of the two-digit year in an RFC 850 date. The result is the latest date
   ///   that is at most 50 years after `now`.
@@ -102,8 +103,8 @@ private struct Reader {
     let bounded = max(-1e11, min(1e11, now.timeIntervalSince1970))
     let today = ISO8601.civil(fromDays: Int((bounded / 86_400).rounded(.down)))
     fields.year = today.year / 100 * 100 + short
-    // Whole dates are compared instead of years, because a date in the year `today.year + 50` can still be at most 50
-    // years ahead.
+    // Complete dates are compared instead of years, because the limit of 50 years falls within the year
+    // `today.year + 50`.
     func isBeyond(_ year: Int) -> Bool {
       (year, fields.month, fields.day) > (today.year + 50, today.month, today.day)
     }

@@ -23,9 +23,9 @@ final class HTTPExchange: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter worker: the queue on which the session's task is created, started and cancelled. These calls can block
-  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). On a queue of their
-  ///   own, they do not block the shared threads of the concurrency runtime. They also do not run while a cancelling
-  ///   caller holds locks of the runtime.
+  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). The separate queue
+  ///   keeps them from blocking the shared threads of the Swift concurrency runtime. It also keeps them from running
+  ///   while a caller that cancels the task holds locks of the runtime.
   init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
     (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
   }
@@ -60,12 +60,12 @@ final class HTTPExchange: Sendable {
     if isOver { task.cancel() }
   }
 
-  /// Ends the exchange with an error if it has not ended at the given time.
+  /// Ends the exchange with the error `timedOut` if it is still running at the given time.
   private func watch(until end: ContinuousClock.Instant) async {
     #if canImport(FoundationNetworking)
       guard await redirectionEnds(until: end) else { return }
     #endif
-    // Only cancellation ends the sleep early. The exchange has already ended in that case.
+    // The sleep ends early only if this task is cancelled, because the exchange has ended.
     guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
     finish(
       .failure(
@@ -74,20 +74,20 @@ final class HTTPExchange: Sendable {
   }
 
   #if canImport(FoundationNetworking)
-    /// Ends the exchange if the content of a redirection is too large or takes too long. This check is needed because
-    /// the session collects that content in memory, and reports it only when it is complete.
+    /// Ends the exchange if the content of a redirection is too large or takes too long. On Linux, this check is needed
+    /// because the session collects that content in memory, and reports it only when it is complete.
     ///
     /// - Returns: `true` if the caller must still enforce the timeout.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
       var began: ContinuousClock.Instant?
       while ContinuousClock.now.duration(to: end) > Self.lookingInterval {
-        // Only cancellation ends the sleep early, as in `watch`.
+        // The sleep ends early only if this task is cancelled, because the exchange has ended.
         guard (try? await Task.sleep(for: Self.lookingInterval)) != nil else { return false }
         let (task, isTold) = state.withLock { ($0.task, $0.response != nil || $0.outcome != nil) }
         if isTold { return true }
         let expected = task?.countOfBytesExpectedToReceive ?? 0
-        // The expected number of bytes is 0 until the head of a response has arrived, and -1 for content without a
-        // length.
+        // The expected number of bytes is 0 until the head of a response has arrived, and -1 if the response announces
+        // no length.
         guard expected != 0 else { continue }
         let start = began ?? .now
         began = start
@@ -100,8 +100,8 @@ final class HTTPExchange: Sendable {
     }
 
     private static let lookingInterval = Duration.milliseconds(100)
-    /// The maximum time for receiving the content of a redirection. The time is limited because the bytes of that
-    /// content cannot be counted while they arrive.
+    /// The maximum time for receiving the content of a redirection. The time is limited because the size of that
+    /// content cannot be checked while it arrives.
     private static let longestRedirection = Duration.seconds(3)
   #endif
 
@@ -197,8 +197,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text)
   }
 
-  /// Whether `Content-Length` is absent, unneeded or a single number. If it is invalid, the response must be refused,
-  /// because the end of its content cannot be determined (RFC 9112, section 6.3).
+  /// Whether `Content-Length` is absent, ignored because of `Transfer-Encoding`, or a single number. If it is invalid,
+  /// the response must be refused, because the end of its content cannot be determined (RFC 9112, section 6.3).
   private func hasValidLength(_ response: HTTPResponse) -> Bool {
     guard response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"] else {
       return true
@@ -206,8 +206,8 @@ final class HTTPExchange: Sendable {
     return Self.length(text) != nil
   }
 
-  /// Returns the number in the value of `Content-Length`, or `nil` if the value is invalid. A list of equal numbers
-  /// counts as one number.
+  /// Returns the number in the value of `Content-Length`, or `nil` if the value is invalid. A list of equal numbers is
+  /// treated as one number.
   private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil

@@ -36,7 +36,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Returns the values of all lines with the given name, in order.
   public func values(of name: String) -> [String] { fields.filter { Self.isSame($0.name, name) }.map(\.value) }
 
-  /// Adds a line after all others. Existing lines with the same name are kept.
+  /// Appends a line. Existing lines with the same name are kept.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
   /// Whether two names are equal, ignoring the case of ASCII letters. Names consist of ASCII characters only (RFC 9110,

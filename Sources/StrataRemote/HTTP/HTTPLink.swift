@@ -29,7 +29,7 @@ struct HTTPLink: Sendable, Hashable {
       parser.skipSpace()
       while parser.consume(";") {
         parser.skipSpace()
-        // There may be nothing between two semicolons, which is an empty parameter and is skipped.
+        // An empty parameter between two semicolons is skipped.
         guard let name = parser.token()?.lowercased() else { continue }
         parser.skipSpace()
         var value = ""

@@ -36,7 +36,7 @@ public struct HTTPResponse: Sendable, Hashable {
   public var headers: HTTPHeaders
   /// The content, after its transfer coding and content coding have been decoded.
   public var body: Data
-  /// The URL that sent the response, after redirections.
+  /// The URL from which the response was received, after any redirections.
   public var url: URL
 
   /// Creates a response, for transports and tests.
@@ -48,8 +48,8 @@ public struct HTTPResponse: Sendable, Hashable {
   }
 }
 
-/// Sends HTTP requests to a server. The transport of the library is ``URLSessionTransport``; tests can use a transport
-/// of their own.
+/// Sends HTTP requests to a server. The library provides ``URLSessionTransport``. Tests can provide a different
+/// transport.
 public protocol HTTPTransport: Sendable {
   /// Sends a request once, and returns the complete response, whatever its status.
   ///

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The source of time and randomness, from which retry delays and the age of stored copies are computed. Tests can
-/// replace it.
+/// The source of the current time and of random numbers, which determine retry delays and the age of cached responses.
+/// Tests can replace the clock.
 public struct RemoteClock: Sendable {
   /// Returns the current time.
   public var now: @Sendable () -> Date

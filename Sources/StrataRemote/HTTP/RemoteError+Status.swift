@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension RemoteError {
-  /// Creates the error for a response that is not retried any more. Returns `nil` for the statuses 200 to 299 and for
-  /// 304.
+  /// Creates the error for the final response to a request, after any retries. Returns `nil` for the statuses 200 to
+  /// 299 and for 304.
   init?(refusing response: HTTPResponse, to request: HTTPRequest, retry: RemoteRetry, now: Date) {
     let (code, reason): (Code, String)
     switch response.status {

@@ -5,15 +5,15 @@ internal import Foundation
 #endif
 
 extension RemoteError {
-  /// Creates the error for an error that `URLSession` has thrown.
+  /// Converts an error that `URLSession` has thrown to a `RemoteError`.
   ///
-  /// - Parameter hasHead: whether the status and the headers of a response had been received before.
+  /// - Parameter hasHead: whether the status and the headers of a response had been received before the error occurred.
   init(transport error: any Error, hasHead: Bool) {
     let cutOff = "the connection ended before the end of the response; try again"
     let (code, reason): (Code, String)
     switch (error as? URLError)?.code {
-    // On Linux, this code means that no response was received at all. A response that is not HTTP has the code
-    // `unsupportedURL` there.
+    // On Linux, `URLSession` reports `badServerResponse` if it received no response, and `unsupportedURL` if the
+    // response is not HTTP.
     case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
     case .timedOut:
       (code, reason) = (.timedOut, "the server did not respond in time; try again, or increase the timeout")

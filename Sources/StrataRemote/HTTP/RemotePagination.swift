@@ -15,8 +15,8 @@ public struct RemotePagination: Sendable {
   /// The server sends the whole list as one page.
   public static let none = RemotePagination(strategy: .none)
 
-  /// The response links the next page in `Link` with the relation `next` (RFC 8288). A page without such a link is the
-  /// last page.
+  /// The response links to the next page in its `Link` header, with the relation `next` (RFC 8288). A page without such
+  /// a link is the last page.
   ///
   /// A relative URL is resolved against the URL of the response. A link with a different context (`anchor`) is ignored.
   /// A link to an origin other than the request's is refused with `invalidResponse`, because following it would send
@@ -46,8 +46,8 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
-  /// Pages whose URLs a closure determines. The closure returns the URL of the page after the given response, or `nil`
-  /// after the last page.
+  /// A closure determines the URLs of the pages. The closure returns the URL of the page after the given response, or
+  /// `nil` after the last page.
   ///
   /// A URL without a scheme is resolved against the URL of the response. A URL with an origin other than the request's
   /// is refused with `invalidResponse`, as with ``linkHeader``. Errors that the closure throws are rethrown.
@@ -129,8 +129,8 @@ public struct RemotePagination: Sendable {
 }
 
 extension URL {
-  /// Returns the URL with the given query items. An item that the URL already has is replaced in its position, and any
-  /// other item is appended. A `nil` value removes the item. The rest of the query keeps its spelling.
+  /// Returns the URL with the given query items. An item that the URL already has is replaced in place, and any other
+  /// item is appended. A `nil` value removes the item. The rest of the query is not changed.
   func settingQuery(_ items: [(name: String, value: String?)]) -> URL {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     var query = (parts.percentEncodedQuery ?? "").split(separator: "&", omittingEmptySubsequences: true).map(

@@ -8,8 +8,8 @@ internal import Foundation
 /// the change can be repeated (Docs/Refresh.md, Sending). Each delay is random, between 0 and a bound that doubles with
 /// each attempt, so that clients whose requests failed together do not retry at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
-  /// The maximum number of attempts. A number below 1 counts as 1. Repeating a request with a renewed token does not
-  /// count as an attempt.
+  /// The maximum number of attempts. A number below 1 is treated as 1. Repeating a request with a renewed token does
+  /// not count as an attempt.
   public var attempts: Int
   /// The maximum delay before the second attempt. The maximum doubles with each further attempt.
   public var baseDelay: Duration
@@ -69,7 +69,7 @@ public struct RemoteRetry: Sendable, Hashable {
     ["GET", "HEAD", "PUT", "DELETE"].contains(request.method) || request.headers["Idempotency-Key"] != nil
   }
 
-  /// Whether the same request may get a different status in a later attempt.
+  /// Whether the request should be retried after a response with this status, because a later attempt may succeed.
   static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599 ~= status && status != 501) }
 
   static func isTransient(_ code: RemoteError.Code) -> Bool {

@@ -6,11 +6,11 @@ internal import StrataCore
   internal import FoundationNetworking
 #endif
 
-/// Forwards the callbacks of a session's tasks to the exchanges of the tasks. The delegate holds an exchange only while
-/// it is running, because the session retains the delegate until the session is invalidated.
+/// Forwards the callbacks of a `URLSession` to the exchange of each task. The delegate retains an exchange only while
+/// the exchange is running, because the session retains the delegate until the session is invalidated.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
-  /// The queue for calls that can block, because they wait for an internal queue of the session.
+  /// The queue for calls to the session that can block while they wait for its internal queue.
   let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }
@@ -34,8 +34,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     exchange(of: dataTask)?.receive(response)
-    // The disposition has no effect on Linux. Unwanted content is therefore always allowed here, and the exchange
-    // cancels the task instead.
+    // On Linux, the disposition has no effect. The content is therefore always allowed, and the exchange cancels the
+    // task if the content is unwanted.
     completionHandler(.allow)
   }
 
@@ -56,8 +56,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
       // On Linux, this method is called after the whole response has arrived. The exchange ends here, because without a
       // credential, the default handling of a challenge would never end the task.
       exchange(of: task)?.complete(nil)
-      // The handler is called on another queue. It waits for the session's queue, on which this method is called, and
-      // would block forever here.
+      // The completion handler waits for the session's queue. This method runs on that queue, so the handler would
+      // block forever if it were called here.
       worker.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     #else
       completionHandler(.performDefaultHandling, nil)

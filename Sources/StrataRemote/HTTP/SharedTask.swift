@@ -1,9 +1,9 @@
 internal import StrataCore
 
-/// A task whose value several callers await. Cancelling one caller does not affect the other callers.
+/// A task that several callers await together. Cancelling one caller does not affect the other callers.
 final class SharedTask<Value: Sendable>: Sendable {
   private struct State {
-    /// The callers that have not been cancelled. Each caller has a number, which ``reserve()`` returned.
+    /// The numbers of the callers that have not been cancelled. ``reserve()`` assigns these numbers.
     var places: Set<Int> = []
     var last = 0
     var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
@@ -37,7 +37,7 @@ final class SharedTask<Value: Sendable>: Sendable {
       do { result = .success(try await operation()) } catch { result = .failure(error) }
       let waiting = self.state.withLock { state in
         state.result = result
-        // This object retains the task, and the task retains this object. Without the task, the retain cycle ends.
+        // Breaks the retain cycle between this object and its task.
         state.task = nil
         defer { state.waiting = [:] }
         return state.waiting
@@ -51,7 +51,7 @@ final class SharedTask<Value: Sendable>: Sendable {
     if isAbandoned { task.cancel() }
   }
 
-  /// Waits for the value. Throws the error of the task, or `CancellationError` immediately when this caller is
+  /// Waits for the value of the task. Throws the error of the task, or `CancellationError` as soon as this caller is
   /// cancelled.
   ///
   /// - Parameter place: the number of the caller, which ``reserve()`` returned.

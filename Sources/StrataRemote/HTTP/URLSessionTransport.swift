@@ -119,8 +119,8 @@ public final class URLSessionTransport: HTTPTransport {
     prepared.httpMethod = request.method
     prepared.httpBody = request.body
     prepared.httpShouldHandleCookies = false
-    // The timeout of the session limits the time without new data. It must be longer than the remaining time of the
-    // whole exchange, which the exchange limits itself.
+    // `timeoutInterval` limits the time without new data. It must be longer than the timeout of the whole exchange,
+    // which ``HTTPExchange`` enforces.
     prepared.timeoutInterval = max(60, min(Double(timeout.components.seconds) + 30, 1e6))
     for field in request.headers.fields {
       // Line breaks and other control characters are refused, because a line break in a value would start another

@@ -9,11 +9,11 @@ public struct EntityEndpoints: Sendable, Hashable {
   public var record: String?
   /// The path of the `POST` request for a new record. Placeholders are replaced by the values that are sent.
   public var create: String?
-  /// The path of the `PATCH` or `PUT` request for a changed record. Placeholders are replaced by the values that the
-  /// server has, not by changed values.
+  /// The path of the `PATCH` or `PUT` request for a changed record. Placeholders are replaced by the values that the server has,
+  /// even if the app has changed them locally.
   public var update: String?
-  /// The path of the `DELETE` request for a record. Placeholders are replaced by the values that the server has, not by
-  /// changed values.
+  /// The path of the `DELETE` request for a record. Placeholders are replaced by the values that the server has, even if the app
+  /// has changed them locally.
   public var delete: String?
 
   /// Creates endpoints from paths that are relative to the base URL. If a path is `nil`, the path of the list is used,

@@ -13,7 +13,7 @@ public struct EntityMapper: Sendable {
   /// Determines who assigns the ids of records that are created locally.
   public enum IDs: String, Sendable, Hashable, CaseIterable {
     /// The server assigns ids. A new local record has a placeholder id, which is never sent. When the server has
-    /// assigned an id, it replaces the placeholder in all rows.
+    /// assigned an id, that id replaces the placeholder in all rows.
     case server
     /// The app assigns ids and sends them. If the response contains a different id, that id replaces the app's id.
     case client
@@ -42,19 +42,19 @@ public struct EntityMapper: Sendable {
     /// A change is sent with `If-Match` if a strong ETag of the record is known, or else with `If-Unmodified-Since` if
     /// the modification time of the record is known. If neither is known, the record is first fetched and merged.
     case fetchFirst
-    /// Like `fetchFirst`, except that the record is not fetched first. If neither an ETag nor a modification time is
-    /// known, the change is sent without a condition.
+    /// A change is sent with the same conditions as for ``fetchFirst``, but the record is never fetched first. If
+    /// neither an ETag nor a modification time is known, the change is sent without a condition.
     case whenKnown
     /// Changes are always sent without a condition, so they can overwrite the changes of other clients.
     case none
   }
 
-  /// How a refresh treats a record in the server's list that the model cannot read.
+  /// How a refresh treats a record in the server's list that cannot be decoded as the model.
   public enum Invalid: String, Sendable, Hashable, CaseIterable {
     /// The refresh fails, and nothing is merged.
     case fail
-    /// The record is skipped and reported (``RemoteRefresh/invalid``), and the other records are merged. Because the
-    /// list then counts as incomplete, no missing records are deleted.
+    /// The record is skipped and reported (``RemoteRefresh/invalid``), and the other records are merged. The list is
+    /// then treated as incomplete, so no local records that are missing from it are deleted.
     case skip
   }
 
@@ -82,14 +82,14 @@ public struct EntityMapper: Sendable {
   /// The JSON path of the value that marks a record as deleted, or `nil` if the server does not mark records. Any value
   /// except `false` and null marks the record.
   public let deleted: ValuePath?
-  /// How a refresh treats a record in the server's list that the model cannot read.
+  /// How a refresh treats a record in the server's list that cannot be decoded as the model.
   public let invalid: Invalid
   /// The rule by which the next page of a list is found.
   public let pagination: RemotePagination
   /// The paths of the requests for one record.
   public let endpoints: EntityEndpoints
-  /// The JSON path of the id for each relation whose related record appears in JSON only as an id, by the key of the
-  /// relation. These paths replace the paths that the model declares.
+  /// The JSON paths of relations that appear in JSON only as the id of the related record, by the key of the relation.
+  /// These paths replace the paths that the model declares.
   public let references: [String: ValuePath]
 
   /// - Parameters:
@@ -100,7 +100,7 @@ public struct EntityMapper: Sendable {
   ///   - path: the path of the list; by default the lowercase name followed by `s`.
   ///   - name: the name of the entity in errors, events and tables; by default the model's name. The name must not
   ///     change between releases.
-  ///   - references: the JSON path of the id for each relation whose related record appears in JSON only as an id.
+  ///   - references: the JSON paths of relations that appear in JSON only as the id of the related record.
   ///   - ids: determines who assigns the ids of records that are created locally.
   ///   - missing: how a refresh treats local records that are missing from a complete list. By default, these records
   ///     are deleted if `pagination` determines when a list is complete, and kept if a list may be a single page.
@@ -109,7 +109,7 @@ public struct EntityMapper: Sendable {
   ///     meantime.
   ///   - traits: the traits of the server.
   ///   - deleted: the JSON path whose value marks a record as deleted, for example `deleted` or `deleted_at`.
-  ///   - onInvalid: how a refresh treats a record in the server's list that the model cannot read.
+  ///   - onInvalid: how a refresh treats a record in the server's list that cannot be decoded as the model.
   ///   - pagination: how the next page of the list is found.
   ///   - endpoints: the paths of requests for one record, if they differ from `path` followed by the id.
   public init<E: Entity>(

@@ -1,12 +1,12 @@
 internal import StrataCore
 internal import StrataStore
 
-/// The operations of a mapper that need its entity type, for code that does not know the type.
+/// A type-erased mapper. It provides the operations that need the entity's type to code that does not know this type.
 protocol EntityMapperBox: Sendable {
   /// Returns the number of the entity in the given catalog, or `nil` if the catalog does not contain the entity.
   func number(in catalog: EntityCatalog) -> Int?
-  /// Returns the JSON adapter of the entity. It also uses the mappings of the given other entities, for records nested
-  /// in this entity's records.
+  /// Returns the JSON adapter of the entity. For nested records of other entities, the adapter uses the mappings of
+  /// `others`.
   func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }

@@ -34,11 +34,11 @@ struct MappedEntity: Sendable {
   let number: Int
   let type: EntityType
   let table: EntityTable
-  /// The column of the primary key, as its index in the table's columns (slot), and as the index of its attribute in
-  /// the entity's attributes.
+  /// The primary key, as the index of its column in the table (`slot`) and the index of its attribute in the entity's
+  /// attributes.
   let key: (slot: Int, attribute: Int)
-  /// The column of the server's id, as its index in the table's columns (slot), and as the index of its attribute in
-  /// the entity's attributes.
+  /// The server's id, as the index of its column in the table (`slot`) and the index of its attribute in the entity's
+  /// attributes.
   let id: (slot: Int, attribute: Int)
   /// The columns that are read from or written to JSON, except the primary key and the server's id.
   let fields: [Field]
@@ -54,7 +54,7 @@ struct MappedEntity: Sendable {
   /// The key of the model's property that holds the server's id.
   var idKey: String { type.schema.fields[type.attributes[id.attribute].place].key }
 
-  /// Converts the value of an attribute to the form in which the attribute's column stores it.
+  /// Converts the value of an attribute to the database value that is stored in the attribute's column.
   func stored(_ value: ArchiveValue, _ attribute: Int) throws -> DatabaseValue {
     try type.stored(value, type.attributes[attribute], in: table)
   }

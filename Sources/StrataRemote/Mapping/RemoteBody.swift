@@ -12,10 +12,9 @@ struct RemoteBody: Sendable {
   /// Parses a body. The body is a list of records, an object that has the records under a key of the entity (`task` or
   /// `tasks`), or an object that is itself one record.
   ///
-  /// An object with a key of the entity is usually an envelope around the records, which may have an id of its own.
-  /// There are two exceptions. The object is itself a record if it has an id and the model has a property that is read
-  /// from this key. It is also itself a record if a single record was requested, and the object has an id and other
-  /// fields of the model.
+  /// An object with a key of the entity is usually an envelope around the records, even if the envelope has an id of
+  /// its own. In two cases, the object is itself a record: if it has an id and the model reads a property from this
+  /// key, or if a single record was requested and the object has an id and other properties of the model.
   ///
   /// - Parameter isOne: whether a single record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the body is empty, is not JSON, or is neither a list nor
@@ -75,7 +74,8 @@ extension MappedEntity {
   /// Returns the values in a record's JSON from which a property can be read. There can be several, because a property
   /// can have several JSON paths.
   fileprivate func values(of key: String, in json: ArchiveValue) -> [ArchiveValue] {
-    // `try?` ignores the error of a path whose values are not objects, because the property is then absent.
+    // `try?` ignores the error if a path leads through a value that is not an object, because the property is then
+    // absent.
     adapter.places(ofField: key)?.read.compactMap { try? $0.value(in: json) } ?? []
   }
 
@@ -86,10 +86,10 @@ extension MappedEntity {
     }
   }
 
-  /// Decodes the records of a response. Each id that refers to another record is treated like a nested record with
-  /// nothing but that id.
+  /// Decodes the records of a response. An id that refers to another record is decoded as a nested record that has only
+  /// this id.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` if the model cannot read one of the records.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` if one of the records cannot be decoded.
   func nodes(of records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> EntityNodes {
     do {
       return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
@@ -101,10 +101,10 @@ extension MappedEntity {
   }
 
   /// Decodes the records of a response, and separates them into existing records, records that the server marks as
-  /// deleted, and records that the model cannot read.
+  /// deleted, and records that cannot be decoded.
   ///
   /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, an error is thrown only for a
-  ///   deleted record that cannot be read.
+  ///   deleted record that cannot be decoded.
   func read(_ records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> ReadRecords {
     let deleted = mapper.deleted == nil ? [] : records.indices.filter { isDeleted(records[$0]) }
     let gone = Set(deleted)
@@ -134,8 +134,7 @@ extension MappedEntity {
 
   /// Whether a record in a response is marked as deleted.
   private func isDeleted(_ record: ArchiveValue) -> Bool {
-    // `try?` ignores the error of a path that does not exist in the record, because the record is then not marked as
-    // deleted.
+    // If the path does not exist in the record, the record is not marked as deleted, so `try?` ignores the error.
     guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
     return !found.isNull && found != false
   }
@@ -169,7 +168,7 @@ extension MappedEntity {
     return result
   }
 
-  /// Returns JSON for a record with nothing but the given id.
+  /// Returns the JSON of a record that contains only the given id.
   private func reference(_ id: ArchiveValue) -> ArchiveValue {
     guard let path = adapter.places(ofField: idKey)?.read.first else { return id }
     return path.components.reversed().reduce(id) { value, step in

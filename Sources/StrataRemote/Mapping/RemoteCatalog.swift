@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// The mappers of a configuration after they have been checked, and the store whose entities they map.
+/// The checked mappers of a configuration, and the store that contains the mapped entities.
 struct RemoteCatalog: Sendable {
   let configuration: RemoteConfiguration
   let entities: [MappedEntity]

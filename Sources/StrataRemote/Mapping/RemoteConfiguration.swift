@@ -26,14 +26,15 @@ public struct RemoteConfiguration: Sendable {
   public var sizeLimit = 64 << 20
   /// The timeout of one attempt to send a request and receive the response.
   public var timeout: Duration = .seconds(60)
-  /// The maximum number of pages that are fetched for one list, in case a server's links never end.
+  /// The maximum number of pages of one list. A refresh of a longer list fails with `tooLarge`, so that it ends even if
+  /// the server always links to a next page.
   public var pageLimit = 10_000
-  /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If it is greater than one,
-  /// changes are sent in their order only if their records refer to each other.
+  /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If the number is greater than 1,
+  /// only changes of records that refer to each other are sent in order.
   public var requestsAtOnce = 1
   /// The transport that sends the requests.
   public var transport: any HTTPTransport
-  /// The source of time and randomness, which tests can replace.
+  /// The source of the current time and of random numbers, which tests can replace.
   public var clock = RemoteClock.system
 
   /// Creates a configuration. All other settings are properties with default values.
@@ -61,7 +62,7 @@ public struct RemoteConfiguration: Sendable {
   /// including any slash in them.
   func url(_ components: [String], query: [(String, String)] = []) -> URL {
     var base = baseURL.absoluteString
-    // The query and the fragment of the base URL are removed, because the path is appended to the text.
+    // The query and the fragment of the base URL are removed, because the path is appended to the end of `base`.
     if let end = base.firstIndex(where: { $0 == "?" || $0 == "#" }) { base = String(base[..<end]) }
     while base.hasSuffix("/") { base.removeLast() }
     for component in components { base += "/" + Self.component(component) }

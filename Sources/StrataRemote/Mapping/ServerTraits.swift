@@ -9,12 +9,12 @@ public struct ServerTraits: Sendable, Hashable {
     case json = "application/json"
   }
 
-  /// Whether every response with a single record has a strong `ETag`. If such a response lacks it, changes of the
-  /// record are refused with the precondition ``EntityMapper/Precondition/fetchFirst``, instead of being sent without a
-  /// condition.
+  /// Whether every response with a single record has a strong `ETag`. If this is `true`, but the response for a record has no
+  /// strong `ETag`, changes of that record are refused instead of being sent without an `ETag`. This applies only with the
+  /// precondition ``EntityMapper/Precondition/fetchFirst``.
   public var sendsStrongETags: Bool
-  /// Whether the server executes only the first of several requests with the same `Idempotency-Key`, and repeats its
-  /// response for the others.
+  /// Whether the server executes only the first of several requests with the same `Idempotency-Key`, and answers the others with
+  /// the same response.
   public var honoursIdempotencyKeys: Bool
   /// The media type of the body of a `PATCH` request.
   public var patchType: PatchType

@@ -4,10 +4,10 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Finds a new local record that has the same unique key as the server's record. The key is neither the primary key
-  /// nor the server's id. The two records then share the row of the local record. If values of the local record have
-  /// been sent, the sent values become the merge base. Otherwise every value that differs counts as changed by both
-  /// sides.
+  /// Looks for a new local record with the same values in a unique key as a record in the response. Unique keys that
+  /// contain the primary key or the server's id are ignored. If such a local record exists, the record in the response
+  /// is merged into its row. If values of the local record have already been sent, these values become the merge base.
+  /// Otherwise every value that differs is treated as changed both locally and on the server.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -67,7 +67,7 @@ extension AnswerWriter {
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
   /// Returns whether the value in the response replaces a foreign key that was changed locally. Also updates the merge
-  /// base of the foreign key, and records a conflict if both sides have changed it.
+  /// base of the foreign key, and records a conflict if both the app and the server have changed it.
   mutating func acceptForeignKey(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
@@ -81,7 +81,8 @@ extension AnswerWriter {
     }
     if incoming.isExactly(base) { return false }
     if incoming.isExactly(sent.values[field.column]) {
-      // The server has received the sent value, so there is no conflict. The local value was changed again after that.
+      // The server has the value that was sent, and the local value was changed again after that, so there is no
+      // conflict.
       try changes.setBase(entity, record, field.column, incoming)
       return false
     }
@@ -121,8 +122,8 @@ extension AnswerWriter {
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // If the server now has a sent value, that value is the merge base, even if the response to the sending request has
-    // not arrived yet.
+    // If the server already has a value that was sent, this value is the merge base, even if the response to the
+    // request that sent it has not arrived yet.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)
@@ -131,7 +132,7 @@ extension AnswerWriter {
     }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
-    // The server's complete values: the values in the response, merged into the last known values. As in the merge
+    // The server's complete values: its last known values, updated with the values in the response. As in the merge
     // above, keys that are missing from the response are removed.
     let completed = try merging.merged(server, into: known, base: known).record
     for attribute in said {

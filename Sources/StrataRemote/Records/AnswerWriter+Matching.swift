@@ -31,7 +31,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Whether a node is a reference to another record, which has an id but no other values.
+  /// Whether a node only refers to a record: it is nested in another node, and has an id but no other values.
   func isReference(_ number: Int) -> Bool {
     let node = nodes.nodes[number]
     guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
@@ -65,8 +65,8 @@ extension AnswerWriter {
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// Gives a record a new primary key if it is a new local record, because the server uses the same key for another
-  /// record.
+  /// Gives a new local record a different primary key, because the server uses its key for another record. Records that
+  /// are not new are not changed.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
@@ -81,8 +81,8 @@ extension AnswerWriter {
       [entity.name, record])
   }
 
-  /// Drops records of the response that are older than a response that has already been merged, and records that were
-  /// deleted locally.
+  /// Drops records of the response if a newer response has already been merged into them, or if they were deleted
+  /// locally.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {
@@ -105,8 +105,8 @@ extension AnswerWriter {
   mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }
-    // The remaining nodes keep their order. Sometimes the removal also removes nodes to which no remaining node refers.
-    // Then the indices no longer match, and the records of all nodes are looked up again.
+    // The remaining nodes keep their order. If nodes to which no remaining node refers were removed as well, the
+    // indices no longer match, and the records of all nodes are looked up again.
     if nodes.nodes.count == kept.count {
       (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
     } else {

@@ -4,15 +4,15 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Takes references to records that are not stored yet out of the nodes, and keeps them as pending references, which
-  /// are set when the records arrive.
+  /// Removes references to records that are not stored yet from the nodes. They are kept as pending references, which
+  /// are set when the referenced records arrive.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()
     for place in nodes.nodes.indices where records[place] == nil && ids[place] != nil && isReference(place) {
       unknown.insert(place)
     }
-    // A record to which a node only refers is not missing if another node of the same response contains it in full.
+    // A referenced record is not missing if the same response also contains the complete record.
     guard !unknown.isEmpty else { return }
     var known = Set<[ExactValue]>()
     for place in nodes.nodes.indices where !unknown.contains(place) {
@@ -51,8 +51,8 @@ extension AnswerWriter {
     }
   }
 
-  /// Takes foreign keys that refer to records that are not stored yet out of the nodes, if the columns may be null, and
-  /// keeps them as pending references.
+  /// Replaces foreign keys that refer to records that are not stored yet by null, if the columns may be null, and keeps
+  /// them as pending references.
   mutating func resolveForeignKeys() throws {
     for type in Set(nodes.nodes.map(\.type)).sorted() {
       guard let entity = catalog.entity(ofType: type) else { continue }

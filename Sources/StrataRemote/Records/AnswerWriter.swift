@@ -5,7 +5,7 @@ internal import StrataStore
 
 /// The result of merging a response into the database.
 struct AppliedAnswer: Sendable {
-  /// The ids of the records in the response, in its order, without nested records.
+  /// The ids of the records in the response, in the order of the response. Nested records are not included.
   var ids: [String] = []
   var report = EntityReport()
   /// The number of records that were skipped, either because a newer response had already been merged, or because the
@@ -16,10 +16,10 @@ struct AppliedAnswer: Sendable {
   /// The number of rows that were kept although the server no longer has their records. Such rows have unsent changes,
   /// or other rows refer to them.
   var kept = 0
-  /// The number of ids in lists that were left out, because their records are not stored yet.
+  /// The number of ids that were left out of lists of related records, because the records with these ids are not
+  /// stored yet.
   var awaited = 0
-  /// The reason why the sent change counts as refused although the server reported success, or `nil` if the server has
-  /// applied the change.
+  /// The error if the server reported success but did not apply the sent change; otherwise `nil`.
   var notApplied: RemoteError?
 
   /// Adds the result of another part of the same response.
@@ -107,9 +107,9 @@ struct AnswerWriter {
   ///
   /// - Parameters:
   ///   - entity: the entity of the root records.
-  ///   - copy: the header fields of the response with its ETag, if the response contains a single record.
-  ///   - isWhole: whether records that are missing from the response no longer exist on the server, so that they are
-  ///     deleted.
+  ///   - copy: the header fields of the response, such as its ETag, if the response contains a single record.
+  ///   - isWhole: whether local records that are missing from the response are deleted, because they no longer exist on
+  ///     the server.
   ///   - condition: the primary keys of the records that `isWhole` applies to, or `nil` for all records of the entity.
   ///   - deleted: the records that the response marks as deleted.
   mutating func run(
@@ -186,8 +186,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Marks records as records that the server has sent. A statement inserts up to a hundred records, because a
-  /// statement for each record would take a fifth of the time that is needed for a response.
+  /// Stores that the server has sent the given records. A statement inserts up to a hundred records. With a separate
+  /// statement for each record, these statements would take a fifth of the time for merging a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

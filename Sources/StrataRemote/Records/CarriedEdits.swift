@@ -117,7 +117,8 @@ struct CarriedEdits {
     }
   }
 
-  /// Converts all stored values of a column: the bases of edits, the sent values, and both sides of conflicts.
+  /// Converts all stored values of a column: the merge bases of edits, the sent values, and the base and server values
+  /// of conflicts.
   private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
     guard case .attribute(let place) = field.source else { return }
     func converted(_ stored: DatabaseValue) throws -> DatabaseValue {
@@ -134,8 +135,8 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // All values are read before the first value is written, because a converted value can equal an original value,
-      // which would then be converted twice.
+      // A single statement replaces all values. With one statement for each value, a converted value that equals
+      // another original value would be converted again.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")

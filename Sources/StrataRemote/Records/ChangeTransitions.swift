@@ -88,8 +88,7 @@ extension UnsentChange {
 
   // MARK: sending → uncertain
 
-  /// Marks the change, which creates a record, as uncertain, because it is unknown whether the server has created the
-  /// record.
+  /// Marks the creation of a record as uncertain, because it is unknown whether the server has created the record.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, status = ?, not_before = NULL WHERE number = ?",
@@ -113,7 +112,7 @@ extension UnsentChange {
 
   // MARK: refused, uncertain → waiting
 
-  /// Returns the change to the queue of changes to be sent. For an uncertain change, a new request is created.
+  /// Sets the change back to `waiting`, so that it is sent again. An uncertain change is sent with a new request.
   func retry(_ db: Database) throws {
     if state == .uncertain { try discardRequest(db) }
     try db.execute(
@@ -148,7 +147,7 @@ extension UnsentChange {
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
   }
 
-  /// Moves the change to a different row, if the record's row was replaced by another row for the same record.
+  /// Assigns the change to a different row, which now stores the same record.
   func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
@@ -167,7 +166,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Deletes the change of a record if nothing of it remains to be sent.
+  /// Deletes the update of a record if no unsent edits and no stored request remain.
   static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: """

@@ -8,7 +8,7 @@ internal import StrataStore
 /// modify the app's schema, and disappear when the database is closed. They ignore writes that merge a response of the
 /// server.
 enum ChangeTriggers {
-  /// Creates the triggers on the writing connection, which `db` must be.
+  /// Creates the triggers. `db` must be the writing connection.
   static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
     try db.execute(
       sql: """
@@ -23,7 +23,7 @@ enum ChangeTriggers {
     }
   }
 
-  /// Calls `body` while the triggers record nothing, for writes that are not changes by the app.
+  /// Calls `body` while the triggers are switched off, for writes that are not changes by the app.
   static func withoutRecording<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
     // If `body` throws, the caller rolls back the transaction, including this update.
@@ -98,15 +98,16 @@ enum ChangeTriggers {
 
     /// Returns an SQL condition that is true if the record of a row has unsent changes.
     ///
-    /// No trigger statement has a conflict clause, because SQLite replaces it with the conflict clause of the statement
-    /// that fired the trigger (see the documentation of `CREATE TRIGGER`).
+    /// The triggers check this condition instead of using a conflict clause such as `INSERT OR IGNORE`. SQLite replaces
+    /// a conflict clause in a trigger with that of the statement that fired the trigger (see the documentation of
+    /// `CREATE TRIGGER`).
     private func isKnown(_ row: String, kind: String? = nil) -> String {
       let extra = kind.map { " AND kind = '\($0)'" } ?? ""
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Returns SQL that deletes leftover edits of a record without unsent changes. They were recorded before an
-    /// `INSERT` that then had no effect on the row.
+    /// Returns SQL that deletes leftover edits of a record that has no unsent changes. Such edits are recorded before
+    /// an `INSERT`, and are left over if the `INSERT` then has no effect.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
@@ -121,7 +122,8 @@ enum ChangeTriggers {
     }
 
     /// Returns an SQL condition that is true if the value of a column has changed. Any change of the stored bytes or of
-    /// their type counts, although SQLite compares by collation by default, and treats 1 and 1.0 as equal.
+    /// their type is detected. A plain comparison in SQLite would use the column's collation, and treat 1 and 1.0 as
+    /// equal.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"

@@ -4,7 +4,7 @@ internal import StrataStore
 /// Reads and updates the unsent changes of records while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether no record has unsent changes. The methods then return without querying the database.
+  /// Whether no record has unsent changes. Most methods then return without querying the database.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -26,7 +26,7 @@ struct LocalChanges {
     return try db.exists("SELECT 1 FROM strata_remote_changes WHERE entity = ?", [entity.name])
   }
 
-  /// Returns the primary keys of all records of an entity that have unsent changes, so that one query is enough for a
+  /// Returns the primary keys of all records of an entity that have unsent changes. One such query is enough for a
   /// whole response.
   func records(_ entity: MappedEntity) throws -> Set<ExactValue> {
     guard !isEmpty else { return [] }
@@ -43,14 +43,14 @@ struct LocalChanges {
     return Set(ids.map { ExactValue($0) })
   }
 
-  /// Returns the merge base of each edited column of a record, by column name. The base is the value before the first
-  /// unsent edit.
+  /// Returns the merge base of each edited column of a record, by column name. The base is the last known value of the
+  /// server, which at first is the value before the first unsent edit.
   func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
     try db.pairs("SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, record])
   }
 
-  /// Sets the merge base of an edited column, which is the value before the first unsent edit. If `base` is `nil`, the
-  /// column no longer counts as edited, and its conflicts are deleted.
+  /// Sets the merge base of an edited column, which is the last known value of the server. If `base` is `nil`, the
+  /// column is no longer treated as edited, and its conflicts are deleted.
   func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
     guard let base else {
       try db.execute(
@@ -66,7 +66,7 @@ struct LocalChanges {
   }
 
   /// Sets the merge bases of the sent columns to the sent values, because the server now has these values. A column
-  /// that still has its sent value no longer counts as edited.
+  /// that still has its sent value is no longer treated as edited.
   func rebase(
     _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue], to sent: [String: DatabaseValue]
   ) throws {
@@ -79,11 +79,11 @@ struct LocalChanges {
   struct Conflict {
     /// The name of the column that has the conflict.
     let field: String
-    /// The part of the column's value that both sides have changed.
+    /// The part of the column's value that both the app and the server have changed.
     let part: ValuePart
     /// The path of the value in the record, for display.
     let path: String
-    /// The merge base of the whole column, not only of the part.
+    /// The merge base of the column's whole value, not only of `part`.
     let base: DatabaseValue
     let server: DatabaseValue
   }
@@ -98,8 +98,8 @@ struct LocalChanges {
     }
   }
 
-  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if both sides now have the
-  /// same value.
+  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if the local value now
+  /// equals the server's value.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue
@@ -124,8 +124,8 @@ struct LocalChanges {
         cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ? AND field = ?",
         [entity.name, record, field])
     }
-    // If the same conflict is already stored, it keeps its base, because that is the last value on which both sides
-    // agreed.
+    // A conflict that is already stored keeps its base, which is the last value that the app and the server had in
+    // common.
     try db.execute(
       cached: """
         INSERT INTO strata_remote_conflicts (account, entity, record, field, part, path, base, server)
@@ -135,7 +135,7 @@ struct LocalChanges {
       [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
-  /// Deletes the change of a record if nothing of it remains to be sent.
+  /// Deletes the update of a record if no unsent edits and no stored request remain.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     try UnsentChange.settle(entity, record, db)
   }

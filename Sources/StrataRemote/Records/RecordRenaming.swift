@@ -10,7 +10,7 @@ struct RecordRenaming {
   private let entity: MappedEntity
   private let db: Database
 
-  /// A column that contains primary keys of the entity whose record is renamed.
+  /// A column that contains primary keys of the entity, and that is updated if such a key changes.
   private struct Reference: Hashable {
     let table: String
     let column: String
@@ -39,7 +39,7 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Replaces outdated local keys in objects that the app is saving by the current keys. The local key of a record is
+  /// Replaces outdated local keys by the current keys in objects that the app is saving. The local key of a record is
   /// outdated once the server's id has replaced it. Both primary keys and foreign keys are replaced.
   ///
   /// Numeric keys are not replaced, because the same number may now be the key of a different record.
@@ -61,7 +61,8 @@ struct RecordRenaming {
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
         nodes.nodes[place].values[number] = try entity.value(new, number)
-        // The object may still have no server's id. Its null must not overwrite the server's id in the row.
+        // The object may have been created before the server assigned an id. Its null must not overwrite the server's
+        // id in the row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
         }
@@ -69,8 +70,8 @@ struct RecordRenaming {
     }
   }
 
-  /// Deletes a row if another row for the same record already exists, and changes all references to the deleted row
-  /// into references to the other row.
+  /// Deletes a row that duplicates another row of the same record, and redirects all references from the deleted row to
+  /// the other row.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")

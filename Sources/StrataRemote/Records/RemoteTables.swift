@@ -33,15 +33,15 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Deletes the entries about deletions that are more than a day older than `time`. Such an entry prevents a late
-  /// response from restoring the record, and no request takes a day.
+  /// Deletes the rows of `strata_remote_deleted` that are more than a day older than `time`. Such a row only prevents a
+  /// late response from restoring a deleted record, and no response is a day late.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Stores the number of a reset, which has removed all rows. Responses to requests with smaller numbers are dropped,
-  /// so that they do not restore the rows.
+  /// Stores the number of a reset, which removes all rows and is numbered like a request. Responses to requests with
+  /// smaller numbers are dropped, so that they do not restore the rows.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
@@ -53,8 +53,8 @@ enum RemoteTables {
     return reset.map { number < $0 } ?? false
   }
 
-  /// Stores that the response to the request with this number was merged for an entity. If no later response has been
-  /// merged, the records of a response need not be checked one by one for newer values.
+  /// Stores that the response to the request with this number was merged for an entity. If no response to a later
+  /// request has been merged, the records of a response need not be checked one by one for newer values.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """

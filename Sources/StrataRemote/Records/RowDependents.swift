@@ -55,8 +55,8 @@ struct RowDependents {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }
 
-  /// Whether a record with unsent changes refers to a row. If the row were deleted, that record could be deleted with
-  /// it.
+  /// Whether a record with unsent changes refers to a row. If the row were deleted, a foreign key could also delete
+  /// that record.
   private func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard !changes.isEmpty else { return false }
     for other in catalog.entities {
@@ -72,8 +72,8 @@ struct RowDependents {
     return false
   }
 
-  /// Whether deleting a row would be refused, either immediately or at the end of the transaction, or whether it would
-  /// delete or change a record with unsent changes.
+  /// Whether the database would refuse to delete a row, immediately or at the end of the transaction, or whether
+  /// deleting the row would also delete or change a record with unsent changes.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"

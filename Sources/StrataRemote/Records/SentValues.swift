@@ -21,8 +21,8 @@ struct SentValues {
       """, [entity.name, record])
   }
 
-  /// Replaces the sent value of a column by the server's value, which is now also the value in the row. Nothing of the
-  /// column remains to be sent then.
+  /// Replaces the sent value of a column by the server's value. This is done when the row gets the server's value too,
+  /// so that the column has nothing left to send.
   func replace(_ column: String, by value: DatabaseValue) throws {
     guard let known = values[column], !known.isExactly(value) else { return }
     try db.execute(
@@ -42,8 +42,8 @@ struct SentValues {
       == server.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Returns the latest value that both sides are known to have had: the sent value if the server has received it,
-  /// otherwise the value before the edit. Objects are compared key by key.
+  /// Returns the latest value that the app and the server are known to have had in common: the sent value if the server
+  /// has received it, otherwise the value before the edit. Objects are compared key by key.
   static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
     if hasArrived(sent, server) { return sent }
     guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {

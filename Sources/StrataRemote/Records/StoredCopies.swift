@@ -3,19 +3,20 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Stores copies of responses (``HTTPCopy``), by account and URL. With a copy, the server can answer a later request
-/// with a 304, which means that nothing has changed. A copy is therefore deleted as soon as the rows no longer
-/// correspond to it.
+/// Stores the header fields of responses (``HTTPCopy``), by account and URL. They make a later request conditional, so
+/// that the server can answer it with 304 (Not Modified). A 304 does not update the rows, so the header fields are
+/// deleted as soon as the rows no longer match the response.
 enum StoredCopies {
   static func fetch(account: String, url: String, _ db: Database) throws -> HTTPCopy? {
     let data = try Data.fetchOne(
       db.cachedStatement(sql: "SELECT copy FROM strata_remote_copies WHERE account = ? AND url = ?"),
       arguments: [account, url])
-    // `try?` ignores a copy that this version of the library cannot decode. A full request is then sent.
+    // `try?` ignores cached headers that this version of the library cannot decode. An unconditional request is then
+    // sent.
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Saves the copy of a response, unless the stored copy belongs to a later request.
+  /// Caches the header fields of a response, unless the cached header fields belong to a later request.
   ///
   /// - Parameter number: the number of the request.
   static func save(
@@ -28,7 +29,7 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Deletes the copy for a URL, unless the stored copy belongs to a later request.
+  /// Deletes the cached response headers for a URL, unless they belong to a later request.
   ///
   /// - Parameter number: the number of the request.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
@@ -36,7 +37,8 @@ enum StoredCopies {
       cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ? AND applied <= ?", [account, url, number])
   }
 
-  /// Deletes the copies for a URL in all accounts, after a change was sent to that URL (RFC 9111, section 4.4).
+  /// Deletes the cached response headers for a URL in all accounts, after a change was sent to that URL (RFC 9111,
+  /// section 4.4).
   static func forget(url: String, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE url = ?", [url])
   }
@@ -46,9 +48,9 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Returns how often the copies of an entity have been deleted. If this number changes while a request runs, rows
-  /// have been changed in the meantime. The copy of its response is then not saved, because a later 304 would wrongly
-  /// confirm these rows.
+  /// Returns how often the cached response headers of an entity have been deleted. If this number changes while a
+  /// request runs, rows have been changed in the meantime. The headers of its response are then not cached, because a
+  /// later 304 would wrongly confirm the changed rows.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
@@ -61,9 +63,9 @@ enum StoredCopies {
       ["forgotten/" + entity.name])
   }
 
-  /// Deletes the copies of an entity, and of entities that refer to it, after a record was deleted. The record may have
-  /// been part of other responses. Its deletion may also have deleted or changed rows of other entities through foreign
-  /// keys.
+  /// Deletes the cached response headers of an entity, and of entities that refer to it, after a record was deleted.
+  /// The record may have been part of other responses. Its deletion may also have deleted or changed rows of other
+  /// entities through foreign keys.
   static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
     var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
     while let next = waiting.popLast() {
@@ -74,8 +76,8 @@ enum StoredCopies {
     }
   }
 
-  /// Deletes the copies of an entity for all URLs except the given one, after a response from that URL has changed rows
-  /// of the entity.
+  /// Deletes the cached response headers of an entity for all URLs except the given one, after a response from that URL
+  /// has changed rows of the entity.
   static func forget(_ entity: MappedEntity, except url: String, account: String, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND NOT (url = ? AND account = ?)",
@@ -83,15 +85,15 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Deletes the copies of an entity that belong to requests after the given one, because the late response to the
-  /// given request has changed rows that these copies describe.
+  /// Deletes the cached response headers of an entity that belong to requests after the given one. The response to the
+  /// given request arrived late, and has changed rows that those later responses describe.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
   }
 
-  /// Deletes all copies if the mapping of entities to JSON has changed. Otherwise a 304 would prevent the new
-  /// properties from being received.
+  /// Deletes all cached response headers if the mapping of entities to JSON has changed. Otherwise a 304 would prevent
+  /// the new properties from being received.
   static func checkMapping(_ catalog: RemoteCatalog, _ db: Database) throws {
     let mapping = catalog.entities.map { entity in
       let fields = entity.type.schema.fields.map { field in
@@ -106,8 +108,8 @@ enum StoredCopies {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('mapping', ?)", arguments: [mapping])
   }
 
-  /// Deletes the copies of an entity if some of its rows are missing although no deletion was recorded. A 304 would not
-  /// restore these rows.
+  /// Deletes the cached response headers of an entity if some of its rows are missing although no deletion was
+  /// recorded. Otherwise the server could respond with 304 (Not Modified), and the rows would not be restored.
   static func checkRows(_ entity: MappedEntity, _ db: Database) throws {
     let isMissing = try db.exists(
       """

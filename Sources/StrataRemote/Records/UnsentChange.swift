@@ -25,8 +25,7 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The number that the request had in its first attempt, because a late response may be the response to that
-    /// attempt.
+    /// The number of the request's first attempt. A late response may belong to that attempt.
     let number: Int64
 
     /// Whether the request has `If-Match`. The server then executes the request only if the record is unchanged, so the
@@ -47,7 +46,8 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // If this code is stored, the outcome of a `POST` is unknown, and the server cannot be asked about it.
+    // This code means that the outcome of a `POST` is unknown, and that the library has no means to ask the server
+    // about it.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }

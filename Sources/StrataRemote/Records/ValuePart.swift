@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A part of a column's value, identified by a path of keys. Without keys, it is the whole value.
+/// A part of a column's value, identified by a path of keys. An empty path identifies the whole value.
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
@@ -36,8 +36,8 @@ struct ValuePart: Sendable, Hashable {
     steps.reduce(whole as ArchiveValue?) { value, step in value?[step] }
   }
 
-  /// Returns the value `whole` with this part replaced by the same part of `other`. If `other` does not have the part,
-  /// it is removed.
+  /// Returns `whole` with this part replaced by the same part of `other`. If `other` does not have the part, the part
+  /// is removed.
   func replaced(in whole: ArchiveValue, by other: ArchiveValue) throws -> ArchiveValue {
     try replaced(in: whole, with: value(of: other))
   }

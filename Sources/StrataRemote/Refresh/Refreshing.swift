@@ -9,8 +9,9 @@ struct Refreshing: Sendable {
   let entity: MappedEntity
   let request: RemoteRequest
   let account: String
-  /// For a list that contains only a subset of the records: returns the primary keys of the rows in that subset. Rows
-  /// outside of it are not deleted if they are missing from the list. `nil` if the list contains all records.
+  /// Returns the primary keys of the rows to which the requested list corresponds, for example the tasks of one
+  /// project. Only these rows are deleted if they are missing from the list. If the closure is `nil`, missing rows are
+  /// deleted only if the list contains all records.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
   private struct Pages: Sendable {
@@ -24,8 +25,8 @@ struct Refreshing: Sendable {
 
   private enum Answer: Sendable {
     case fresh
-    /// The server responded with 304. The value is the updated copy to save, or `nil` if the stored copy must be
-    /// deleted.
+    /// The server responded with 304 (Not Modified). The value contains the updated headers to cache, or is `nil` if
+    /// the cached headers must be deleted.
     case notModified(HTTPCopy?)
     case pages(Pages)
     case gone(RemoteError)
@@ -93,8 +94,8 @@ struct Refreshing: Sendable {
     let applied = try AnswerWriter.write(
       pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
       isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
-    // The copy of a response is saved only if the whole response was merged. Otherwise a later 304 would hide the parts
-    // that were skipped.
+    // The headers of a response are cached only if the whole response was merged. Otherwise a later 304 would hide the
+    // parts that were skipped.
     let isInFull = isCurrent && isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
     for other in session.catalog.entities {
@@ -148,10 +149,10 @@ struct Refreshing: Sendable {
     return answer
   }
 
-  /// Sends a request, with the conditions of the stored copy if there is one.
+  /// Sends a request, which is conditional if there are cached headers of an earlier response.
   ///
-  /// - Returns: `nil` if the response is a 304 that does not confirm the stored copy. A full request is needed in that
-  ///   case.
+  /// - Returns: `nil` if the response is a 304 that does not confirm the cached headers. An unconditional request is
+  ///   needed in that case.
   private func answer(to request: HTTPRequest, since known: HTTPCopy?) async throws -> Answer? {
     var conditional = request
     for field in known?.conditions.fields ?? [] { conditional.headers[field.name] = field.value }
@@ -211,11 +212,11 @@ struct Refreshing: Sendable {
     }
     var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
     if count == 1 {
-      // A copy is kept only for a list with a single page, because a 304 does not cover further pages.
+      // The headers are cached only for a list with a single page, because a 304 does not cover further pages.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }
-    // The list is incomplete if the response links a next page that was not fetched, even if the mapper declares no
+    // The list is incomplete if the response links to a next page that was not fetched, even if the mapper declares no
     // pagination.
     pages.isComplete = !RemotePagination.hasNext(response)
     return pages
@@ -228,7 +229,7 @@ struct Refreshing: Sendable {
 
   // MARK: Stored copies
 
-  /// Saves the copy of the response, or deletes the stored copy if `copy` is `nil`.
+  /// Caches the headers of the response, or deletes the cached headers if `copy` is `nil`.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account changed during the request, so the response was discarded")

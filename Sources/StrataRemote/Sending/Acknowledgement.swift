@@ -15,7 +15,7 @@ struct Acknowledgement {
 
   /// - Parameters:
   ///   - answer: the record in the response, or `nil` if the response has no content.
-  ///   - id: the id in the response's content or in its `Location`.
+  ///   - id: the id in the response's content or in its `Location` header.
   ///   - number: the number of the request's first attempt, because the response may belong to that attempt.
   ///   - answered: a request number that was assigned after the response arrived. Responses to requests with smaller
   ///     numbers are not reliable for this record, because the server may have created them before it applied the
@@ -64,8 +64,8 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // All stored copies of the entity are deleted, because none of them describes the rows after this change. A copy
-    // can be from before the change, or, for example after a deletion, newer than this response.
+    // The rows no longer match any cached response after this change, so all cached response headers of the entity are
+    // deleted. They can belong to a response from before the change, or to one that is newer than this response.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -84,8 +84,8 @@ struct Acknowledgement {
     return applied
   }
 
-  /// Returns the columns that the server has ignored: the response still has the previous value instead of the sent
-  /// value.
+  /// Returns the sent columns that the server has ignored: the response still contains the previous value instead of
+  /// the sent value.
   private func ignoredColumns(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ answer: EntityNodes
   ) throws -> Set<String> {
@@ -102,8 +102,8 @@ struct Acknowledgement {
     return columns
   }
 
-  /// Sets the merge bases of the sent columns to the sent values. A column that still has its sent value no longer
-  /// counts as edited.
+  /// Sets the merge bases of the sent columns to the sent values. A column that still has its sent value is no longer
+  /// treated as edited.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
     try LocalChanges(db).rebase(entity, record, row, to: values)
@@ -124,7 +124,7 @@ struct Acknowledgement {
 
   /// Applies the response to a new record: the record gets the server's id.
   ///
-  /// - Returns: the record's primary key after that, which can be the server's id.
+  /// - Returns: the current primary key of the record, which can be the server's id.
   private func acknowledgeInsert(_ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue) throws
     -> DatabaseValue
   {
@@ -136,8 +136,8 @@ struct Acknowledgement {
     let renaming = RecordRenaming(catalog, entity, db)
     var existing = try entity.record(withID: id, db)
     if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
-      // The row with the server's id is a different new local record. It gets another primary key, because the server
-      // has just used its key for the sent record.
+      // The row with this id is a different new local record. It gets another primary key, because the server has just
+      // assigned this id to the sent record.
       try renaming.moveAside(other)
       existing = nil
     }
@@ -182,8 +182,8 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves local edits to another row. A refresh stored this row for the same record before the response to the new
-  /// record arrived.
+  /// Moves the local edits of a new record to a second row of the same record, which a refresh stored before the
+  /// response to the new record arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {

@@ -22,10 +22,11 @@ struct ChangeRequest {
     /// The record is one of several new records that require references to each other, so none of them can be sent
     /// first.
     case stuck
-    /// The change is a deletion that waits for changes of other records, which still have to remove their references to
-    /// the deleted record on the server.
+    /// The change is a deletion that waits until changes of other records have removed their references to the deleted
+    /// record on the server.
     case behind
-    /// The kind of the change has changed, for example to an insertion, so its request must be created again.
+    /// The update was turned into an insertion, because the server does not have the record. The request must be
+    /// prepared again.
     case again
     /// The server's record must be fetched first, because a conditional request needs an ETag or modification time that
     /// is not known, or because a `PUT` request needs the whole record.
@@ -49,7 +50,7 @@ struct ChangeRequest {
   let change: UnsentChange
   /// The server's record as JSON, if it was fetched for this request; otherwise `nil`.
   let fetched: ArchiveValue?
-  /// The number that a newly created request gets.
+  /// The number that is assigned to the request if a new one is created.
   let number: Int64
   let db: Database
 
@@ -144,7 +145,7 @@ struct ChangeRequest {
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
     var changed: [MappedEntity.Field] = []
-    // The values to send. In a column with a conflict, this is the merge base instead of the local value.
+    // The values to send. A local value that is in conflict is replaced by the merge base, so that it is not sent.
     var row = row
     for field in entity.fields where field.isSent {
       guard let base = bases[field.column] else { continue }
@@ -170,7 +171,7 @@ struct ChangeRequest {
     } else {
       try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed)
       if body == [:] {
-        // The old and the new values have the same JSON, so these edits need not be sent.
+        // The old and the new values are encoded as the same JSON, so these edits need not be sent.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
           try LocalChanges(db).setBase(entity, change.record, field.column, nil)
         }
@@ -326,7 +327,7 @@ extension MappedEntity {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }
 
-  /// Returns JSON for a record with nothing but the given id.
+  /// Returns the JSON of a record that contains only the given id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
     values[type.attributes[id.attribute].place] = try value(stored, id.attribute)

@@ -55,7 +55,7 @@ extension ChangeSender {
     }
   }
 
-  /// Whether the `Content-Type` of a response is JSON. A response without `Content-Type` counts as JSON too.
+  /// Whether the `Content-Type` of a response is JSON. A response without `Content-Type` is treated as JSON too.
   private static func isJSON(_ response: HTTPResponse) -> Bool {
     response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
   }
@@ -76,7 +76,7 @@ extension ChangeSender {
 }
 
 extension MappedEntity {
-  /// Converts an id from a URL path to the form in which the column for the server's id stores it.
+  /// Converts an id from a URL path to the database value that is stored in the column for the server's id.
   ///
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the column cannot store the id.
   func stored(idText text: String) throws -> DatabaseValue {

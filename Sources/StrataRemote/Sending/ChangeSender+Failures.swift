@@ -28,7 +28,7 @@ extension ChangeSender {
       sending.sent += 1
       post(.didSend(shown), shown)
       return .settled
-    // A 409 counts as a change by another client only if the record was not fetched just before. Otherwise it has a
+    // A 409 is treated as a change by another client only if the record was not fetched just before. Otherwise it has a
     // different cause, such as a duplicate value, and the change is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
@@ -121,7 +121,7 @@ extension RemoteError {
   fileprivate var hadNoEffect: Bool {
     switch code {
     case .unauthorized: true
-    // For any other underlying error, the request may have reached the server.
+    // Unless the error occurred before sending, the request may have reached the server.
     case .notConnected: underlyingError.map(Self.isBeforeSending) ?? true
     case .unavailable: status == 429
     default: false

@@ -52,8 +52,8 @@ extension ChangeSender {
 
   /// Fetches the record of a change and merges it into the row.
   ///
-  /// - Returns: the server's record if the change can be sent, or `nil` if the change was postponed, refused or
-  ///   settled.
+  /// - Returns: the server's record if the change can be sent, or `nil` if the change was postponed or refused, or
+  ///   needs no request.
   func fetch(
     _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
   ) async throws -> ArchiveValue? {
@@ -64,8 +64,8 @@ extension ChangeSender {
       session: session, entity: entity, request: .one(id).with(.reload), account: account)
     do {
       if change.kind == .delete {
-        // The row was deleted locally, so nothing can be merged. The fetched record only shows whether it has been
-        // changed on the server since the deletion.
+        // The row was deleted locally, so nothing can be merged. The fetched record only shows whether another client
+        // has changed it since its values were last received.
         let changed = try await fetchDeleted(change, entity, refreshing.url)
         guard changed.isEmpty else {
           let error = RemoteError(
@@ -90,8 +90,8 @@ extension ChangeSender {
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
-        // If the request is a different one, the record may have been created again in the meantime, and the error does
-        // not apply to it.
+        // If the stored request has changed, the record may have been created again in the meantime, and the error does
+        // not apply to the new record.
         guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
           return
         }
@@ -118,8 +118,8 @@ extension ChangeSender {
 
   /// Fetches a record that was deleted locally, and stores its ETag and modification time for the deletion request.
   ///
-  /// - Returns: the keys of the fields that have been changed on the server since the deletion. A field whose value was
-  ///   sent by this client is not included.
+  /// - Returns: the keys of the fields that other clients have changed on the server since their values were last
+  ///   received.
   func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
     let asked = session.clock.now()
     let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])

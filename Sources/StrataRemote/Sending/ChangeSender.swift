@@ -15,17 +15,17 @@ struct ChangeSender: Sendable {
     /// The change waits for the resolution of a conflict, so it is not tried again in this run, even after other
     /// changes have been sent.
     case held
-    /// The change is a deletion that waits for changes of other records, which still have to remove their references to
-    /// the deleted record on the server.
+    /// The change is a deletion that waits until changes of other records have removed their references to the deleted
+    /// record on the server.
     case behind
-    /// The change was handled, so that changes which waited for it can be sent now. Skipped changes are tried again.
+    /// The change was handled, and other changes may have waited for it. All skipped changes are therefore tried again.
     case freed
   }
 
-  /// The number of consecutive failed requests after which a run ends, because the server probably does not work.
+  /// The number of consecutive failed requests after which a run ends, because the server is probably unavailable.
   private static let failuresInRow = 3
 
-  /// The result of one change, as a task of the run returns it.
+  /// The result that a task returns for one change.
   private struct Finished: Sendable {
     let number: Int64
     let result: Result<Step, any Error>
@@ -182,7 +182,7 @@ struct ChangeSender: Sendable {
         }
       }
     }
-    // Other clients change the record faster than this change can be sent. A later call of `send()` tries again.
+    // The record changed on the server before each attempt to send the change. A later call of `send()` tries again.
     try await postpone(
       number, attempts: 1,
       because: RemoteError(
@@ -193,7 +193,7 @@ struct ChangeSender: Sendable {
 
   /// The result of one request.
   enum Sent: Sendable {
-    /// Nothing more is to be sent for this change at the moment.
+    /// For now, nothing more is sent for this change.
     case settled
     /// Another client has changed the record. The server's record was fetched and merged, and the remaining edits are
     /// sent next.
@@ -251,7 +251,7 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, stored.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      // If the request is a repeated one, it is kept, because the server may have received an earlier attempt.
+      // A repeated request is kept, because the server may have received an earlier attempt.
       try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
@@ -329,7 +329,7 @@ struct ChangeSender: Sendable {
     session.post(kind, entity: change.entity, account: account)
   }
 
-  /// The number of unreadable responses after which a change counts as refused.
+  /// The number of unreadable responses after which a change is marked as refused.
   private static let unreadableAnswers = 5
 
   func shown(_ change: UnsentChange) async throws -> RemoteChange {

@@ -12,7 +12,7 @@ internal import StrataCore
 /// database.
 ///
 /// A store holds the lease of a change until the request has ended. The lease becomes invalid if the store is released
-/// or its process ends. The outcome of a request that was sent under an invalid lease is unknown.
+/// or its process ends. The outcome of a request is unknown if its lease became invalid before the request ended.
 final class SendingLease: Sendable {
   /// The maximum lifetime of a lease in seconds. The lifetime is limited, because the identifier of an ended process
   /// can be reused by another process, which would then seem to hold the lease.

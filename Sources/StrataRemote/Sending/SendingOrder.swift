@@ -15,9 +15,9 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether the deletion of a record must wait, because the unsent change of another record may still have to remove a
-  /// reference to it on the server. An update that was refused with `notFound` is ignored, because the server no longer
-  /// has its record.
+  /// Whether the deletion of a record must wait, because another record may still refer to it on the server until the
+  /// unsent change of that record has been sent. An update that was refused with `notFound` is ignored, because the
+  /// server no longer has the record of that update.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     var found: Set<QueuedRecord> = []
