@@ -222,14 +222,36 @@ struct SchemaProof<M: VersionedModel> {
     var fields: [(key: String, value: ArchiveValue)] = []
     for (key, field) in version.fields.sorted(by: { $0.key < $1.key }) where field.isArchived {
       let value = ([key] + (field.formerly ?? [])).lazy.compactMap { record[$0] }.first
-      guard let value = value ?? field.absentValue else { return nil }
-      fields.append((key, value))
+      guard let value = value ?? field.absentValue, let complete = completed(value) else { return nil }
+      fields.append((key, complete))
     }
     if version.keepsUnknownFields == true {
       let known = Set(version.fields.flatMap { [$0.key] + ($0.value.formerly ?? []) })
       fields += record.fields.filter { !known.contains($0.key) }
     }
     return ModelRecord(typeName: version.name, modelVersion: version.version, fields: fields)
+  }
+
+  /// Adds the keys that nested records lack, as a program does when it decodes and archives them. A step can create such
+  /// records. Returns `nil` if a nested model has no constant default for a key.
+  private func completed(_ value: ArchiveValue) -> ArchiveValue? {
+    // `try?`, because the only error is a missing default.
+    try? completing(value)
+  }
+
+  private func completing(_ value: ArchiveValue) throws -> ArchiveValue {
+    let value = try value.mapLocated { try completing($0) }
+    guard case .record(var record) = value, let nested = try schema.inside.schema(named: record.typeName),
+      record.modelVersion == nested.modelVersion, !nested.isEnumeration, nested.hook == nil
+    else { return value }
+    for field in nested.fields
+    where field.archive == .always && ([field.key] + field.formerly).allSatisfy({ record[$0] == nil }) {
+      guard let initial = try field.absentValue(), try field.absentValue() == initial else {
+        throw ArchiveError(.missingValue, "no constant default")
+      }
+      record[field.key] = initial
+    }
+    return .record(record)
   }
 
   // MARK: Opening

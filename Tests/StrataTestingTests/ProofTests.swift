@@ -4,6 +4,16 @@ import StrataTestSupport
 import StrataTesting
 import Testing
 
+/// A nested model with a key that new records of a step lack.
+struct Tip: DescribedModel {
+  var title: String?
+  var details: String?
+
+  static let fields = Fields(
+    Tip.self, version: 1, Field("title", \.title), Field("details", \.details),
+    make: { Tip(title: $0, details: $1) })
+}
+
 /// The versions of a model in successive releases of an app, with one migration step from each version to the next.
 struct History: Sendable, CustomTestStringConvertible {
   let name: String
@@ -95,10 +105,21 @@ struct History: Sendable, CustomTestStringConvertible {
       [[title], [FieldInfo("title", Int.self)]],
       [.convert("title", .toInteger)]),
     History(
-      "a move misspells the key of a nested record",
+      "a closure misspells the key of a nested record",
       fault: "the steps write the key titel, but the current version of Hint has no field with this key",
       [[note], [FieldInfo("hint", Hint?.self)]],
-      [.move("note", to: "hint.titel", creating: .init("Hint", version: 1))]),
+      [
+        .custom("make a hint", changes: ["note"]) { record in
+          let note = record.removeValue(forKey: "note") ?? .null
+          record["hint"] = note.isNull ? .null : .record("Hint", version: 1, ["titel": note])
+        }
+      ]),
+    History(
+      "a later step replaces a null that a new nested record lacks",
+      fault: "the value of tip is different when the record is opened after version 2 has opened and saved it",
+      [[note], [FieldInfo("tip", Tip?.self)], [FieldInfo("tip", Tip?.self)]],
+      [.move("note", to: "tip.title", creating: .init("Tip", version: 1))],
+      [.replaceNull("tip.details", with: "none")]),
     History(
       "a default replaces no null", fault: "a record cannot be opened", [[note], [FieldInfo("note", String.self)]],
       [.setDefault("note", "")]),
@@ -139,6 +160,11 @@ struct History: Sendable, CustomTestStringConvertible {
     History(
       "a value that moves", [[title], [FieldInfo("text", Text?.self)]],
       [.move("title", to: "text.title", creating: .init("Text", version: 1))]),
+    History(
+      "a later step replaces a null in a new nested record",
+      [[note], [FieldInfo("tip", Tip?.self)], [FieldInfo("tip", Tip?.self)]],
+      [.move("note", to: "tip.title", creating: .init("Tip", version: 1)), .setDefault("tip.details", .null)],
+      [.replaceNull("tip.details", with: "none")]),
     History(
       "enums, collections and a model inside",
       [

@@ -105,29 +105,6 @@ public struct MigrationPlan: Sendable {
     return nil
   }
 
-  /// Returns an error if an operation writes to a key that is neither a current field nor changed by a later operation.
-  /// Such a key is probably misspelled, and its value would be lost. Operations before a
-  /// ``MigrationOperation/custom(_:changes:_:)`` that does not declare its keys are not checked, because the closure
-  /// may use any key.
-  func problem(ofTargets keys: Set<String>, typeName: String) -> ArchiveError? {
-    let operations = steps.flatMap { step in step.operations.map { (step, $0) } }
-    var known = keys
-    for (step, operation) in operations.reversed() {
-      guard let effect = operation.effect else { return nil }
-      if let target = effect.targets.lazy.compactMap(\.firstKey).first(where: { !known.contains($0) }) {
-        return ArchiveError(
-          .invalidMigration,
-          "the step from version \(step.fromVersion) to \(step.toVersion) writes the key \(target), but no field has "
-            + "this key and no later step changes it; the keys of the fields are "
-            + "\(keys.sorted().joined(separator: ", "))"
-            + (target.contains(".") ? "; to change a key of a nested record, use .move instead of .rename" : ""),
-          typeName: typeName)
-      }
-      known.formUnion(effect.sources.compactMap(\.firstKey))
-    }
-    return nil
-  }
-
   /// Upgrades a record from its own version to the current version.
   ///
   /// - Parameters:

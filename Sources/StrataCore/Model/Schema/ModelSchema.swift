@@ -162,9 +162,6 @@ public final class ModelSchema: Sendable {
       ?? self.migration?.problem(upTo: version, typeName: name)
       ?? Self.problem(
         of: floors, name, version, self.migration, keepsUnknownFields: self.keepsUnknownFields && cases.isEmpty)
-      ?? (hook == nil && !keepsUnknownFields
-        ? self.migration?.problem(
-          ofTargets: Set(keys + cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
     guard cases.isEmpty, problem == nil else { return }
     archivedDefinition = LeadingDefinition(of: archivedShape, readBy: ObjectIdentifier(self))
     fullDefinition =
@@ -316,7 +313,9 @@ public final class ModelSchema: Sendable {
   /// - Complexity: constant after the first successful check.
   public func check() throws {
     if isChecked.load() != 0 { return }
-    if let problem = problem ?? problemOfCases ?? problemOfShapes ?? MergePolicyCheck.problem(of: self) {
+    if let problem = problem ?? problemOfCases ?? problemOfShapes ?? TargetCheck.problem(of: self)
+      ?? MergePolicyCheck.problem(of: self)
+    {
       throw problem
     }
     isChecked.store(1)
