@@ -4,7 +4,7 @@ package final class JSONPlan: Sendable {
   struct Entry: Sendable {
     let place: Int
     let field: FieldInfo
-    /// The mapping of the field. If the field has no path, its key is the path. An empty path refers to the entire object.
+    /// The mapping of the field. If the field declares no path, its key is used as the path. An empty path is replaced by `entireObject`.
     let json: JSONField
     let isNullable: Bool
     /// Whether the field uses the JSON value unchanged.
@@ -39,7 +39,7 @@ package final class JSONPlan: Sendable {
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
     }
 
-    /// Returns the part of a written value that belongs at `path`; `nil` if there is none.
+    /// Returns the part of the field's value that is written to `path`; `nil` if nothing is written there.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
