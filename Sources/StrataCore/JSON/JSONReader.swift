@@ -38,8 +38,8 @@ public struct JSONReader: Sendable {
   /// Creates a reader with the default limits.
   public init() {}
 
-  /// Returns a reader that rejects duplicate keys, as models always do. Otherwise, two readers of one text could use different values, and
-  /// a check could be bypassed.
+  /// Returns a reader that rejects duplicate keys. Otherwise, two readers of the same text could use different values, and a check by one
+  /// of them could be bypassed.
   package static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
     var reader = JSONReader()
     reader.limits = limits

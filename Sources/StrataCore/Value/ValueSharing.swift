@@ -23,6 +23,8 @@ struct ValueSharing {
   private var sizes: [StorageIdentity: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
+  /// Measures the size of a value.
+  ///
   /// - Complexity: linear in the size of the value, with parts that share storage counted once.
   init(of value: ArchiveValue) { written = size(of: value) }
 
@@ -53,7 +55,7 @@ struct ValueSharing {
   private mutating func size(ofObject number: Int) -> Int {
     guard objects.indices.contains(number), depth < Self.deepest else { return leaf(0, nil) }
     if let known = objectSizes[number] { return known }
-    // A placeholder size, used if the object contains itself. Writers reject such an object.
+    // A placeholder size in case the object contains itself. Writers reject an object that contains itself.
     objectSizes[number] = 8
     let size = size(of: objects[number])
     objectSizes[number] = size
@@ -97,7 +99,7 @@ package struct OutputLimit {
   static let ratio = 64
 
   private let most: Int
-  /// The output size, in bytes, above which ``check(_:of:)`` looks at the limits again.
+  /// The output size, in bytes, above which ``check(_:of:)`` checks the limits again.
   private var next: Int
 
   package init(_ limits: ArchiveLimits) {

@@ -15,7 +15,7 @@ public struct Discriminator: Sendable {
 
   /// The tag is the text at a path, such as `type` or `meta.kind`. In a cluster, integers and booleans are read as text. The tag is written
   /// as the first member of its object, unless the variant's own mapping has already written the tag. If that mapping has written a
-  /// different value at the path or along the path, even null, writing fails with the code `notEncodable`.
+  /// different value, including null, at the path or along the path, writing fails with the code `notEncodable`.
   public static func key(_ path: ValuePath) -> Discriminator { Discriminator(position: .inside(path)) }
 
   /// The tag is the string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
