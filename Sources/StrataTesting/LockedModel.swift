@@ -229,7 +229,7 @@ struct LockedModel {
       + "STRATA_RECORD=1"
   }
 
-  /// Returns a problem if the model differs from the shape recorded for the same version.
+  /// Returns a problem if the model differs from the schema that was recorded for its current version.
   private func problem(ofChange known: RecordedSchema) -> String? {
     let changes = SchemaChange.changes(from: known, to: today, names)
     guard !changes.isEmpty else { return nil }

@@ -196,7 +196,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether two types have the same shape. The cases of enums are compared only if both types list their cases.
+  /// Whether two types are the same. The cases of enums are compared only if both types list their cases.
   func isSame(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (.optional(let one), .optional(let other)), (.array(let one), .array(let other)),

@@ -3,7 +3,7 @@ internal import StrataCore
 /// A difference between two versions of a model.
 package struct SchemaChange {
   package let text: String
-  /// The key of the value that a migration step must change or remove; `nil` if data of the older version does not need a step.
+  /// The key that a migration step must set, change or remove; `nil` if data of the older version does not need a step.
   package let key: String?
   /// Whether an older program can still read data of the newer version, provided that the program keeps unknown keys.
   let isAddition: Bool
@@ -68,8 +68,7 @@ package struct SchemaChange {
               "the field \(key) of the type \(newType) was moved to a superclass",
               needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // No step of this class is required, because such a step would remove the value before a subclass could
-          // read it.
+          // No step of this class is required, because it would remove the value before a subclass could read it.
           changes.append(.init("the field \(key) was moved to a subclass"))
         } else {
           changes.append(.init("the field \(key) was removed", needsStepFor: field.isArchived ? key : nil))

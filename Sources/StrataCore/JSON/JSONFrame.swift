@@ -9,7 +9,7 @@ struct JSONFrame {
     case tagged([ArchiveObject.Entry], caseName: String)
   }
 
-  /// A member of the object that represents a model, or an element of an array in that object.
+  /// A member of the JSON object for a model, or an element of an array nested in that object.
   struct Member {
     enum Content {
       /// The value of a field, and the index of the field's leaf in `JSONLayout.leaves`.
@@ -76,7 +76,8 @@ extension JSONFrame.Contents {
   /// Inserts a tag as the first member. If the contents already have this tag under `key` and `mayHoldTag` is true, as for a field of a
   /// class, they are returned unchanged.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if `key` already has any other value, or if the contents are not an object.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents have any other member under `key`, or if they are not an
+  ///   object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

@@ -1,5 +1,5 @@
-/// Describes how the records of a type are written as JSON, for records with the same keys. Fields whose paths begin with the same steps
-/// share a nested object, which is at the position of the first of these fields.
+/// Describes how records of the same type and with the same keys are written as JSON. Fields whose paths begin with the same steps share a
+/// nested object, which is at the position of the first of these fields.
 final class JSONLayout: Sendable {
   /// A field of a record, with a JSON path at which the field is written. A field with several paths has several leaves.
   final class Leaf: Sendable {
@@ -9,7 +9,7 @@ final class JSONLayout: Sendable {
     /// The JSON mapping of the field; `nil` for a key without a mapping. The value of this key is written unchanged.
     let entry: JSONPlan.Entry?
     let path: ValuePath
-    /// Whether the value is written without a transformer, and with the adapter's setting for nulls.
+    /// Whether the whole value is written at `path`, without a transformer and with the adapter's setting for nulls.
     let isPlain: Bool
     /// Whether the field is read from this path only if its main path is absent. If the field has a value, the placeholder
     /// ``JSONLayout/mark`` is written at this path.

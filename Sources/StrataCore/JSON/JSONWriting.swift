@@ -1,6 +1,6 @@
 /// The options for writing models as JSON: the mappings, and how nulls and unknown keys are written.
 final class JSONWriting {
-  /// Mappings that replace the models' own mappings, by the identity of the schema.
+  /// Mappings that replace the models' own mappings, by the identity of the model's schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
