@@ -51,7 +51,7 @@ struct SchemaProof<M: VersionedModel> {
     }
   }
 
-  /// Returns the versions of the other models that were in use together with the version at index `place` of `versions`.
+  /// Returns the versions of all models that were in use together with the version at index `place` of `versions`.
   private func schemas(inside place: Int) -> [String: [RecordedSchema]] {
     let next = versions.dropFirst(place + 1).first
     return Dictionary(
@@ -289,7 +289,7 @@ extension RecordedSchema.Field {
   /// The value that the field has in a new object; `nil` if no default is recorded and the field is not optional.
   fileprivate var absentValue: ArchiveValue? {
     guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
-    // `try?`, because a default that differs in each run was recorded as the text `a value`, which is not JSON.
+    // `try?`, because some defaults, such as dates, were recorded as the text `a value`, which is not JSON.
     return try? JSONReader().read(Data(initial.utf8))
   }
 }

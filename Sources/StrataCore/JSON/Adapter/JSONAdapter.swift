@@ -30,7 +30,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// Creates an adapter from the declarations of the models, and a convention for the keys and transformers that fields do not declare
+  /// Creates an adapter from the declarations of the models and from a convention for the keys and transformers that fields do not declare
   /// themselves. The convention also applies to nested models.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all nested models.

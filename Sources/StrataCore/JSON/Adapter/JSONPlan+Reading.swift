@@ -168,7 +168,7 @@ extension JSONPlan {
     }
   }
 
-  /// Removes the elements that cannot be decoded from the array of a field.
+  /// Removes elements from the array of a field if they cannot be decoded.
   private func skipInvalid(
     _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
   ) throws {
