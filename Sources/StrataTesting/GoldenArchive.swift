@@ -12,6 +12,8 @@ struct GoldenArchive {
   /// - Parameter given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
+  /// Generates the records, and returns the encoded archive.
+  ///
   /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive cannot be decoded.
   func encoded() throws -> Data {
     func encode<M: VersionedModel>(_ model: M.Type) throws -> Data {
@@ -40,8 +42,8 @@ struct GoldenArchive {
     return records
   }
 
-  /// Returns the recorded schema of a model. If no values can be generated for a type, such as an enum that does not list its
-  /// cases, the type is replaced by a type with its own coding.
+  /// Returns the recorded schema of a model. If no values can be generated for a type, such as an enum that does not list its cases, the
+  /// type is recorded as ``RecordedType/coded(_:)`` instead.
   private static func sampled(_ schema: ModelSchema) -> RecordedSchema {
     var recorded = RecordedSchema(schema)
     for field in schema.fields where recorded.fields[field.key] != nil && refusesSamples(field.type) {
@@ -73,8 +75,8 @@ struct GoldenArchive {
 
   /// Opens an archive, and returns whether it contains the same values as an archive that is written today.
   ///
-  /// The values are not compared, and the result is true, if `isOfToday` is false, if the archive contains objects, or if a
-  /// model in it was upgraded or has a hook, a rule or a library field.
+  /// In the following cases, the values are not compared, and the result is true: `isOfToday` is false, the archive contains objects, or a
+  /// model in the archive was upgraded or has a hook, a rule or a library field.
   ///
   /// - Throws: any error thrown while decoding the archive.
   func opens(_ data: Data, isOfToday: Bool) throws -> Bool {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A model together with its recorded versions.
+/// A model that a ``SchemaLock`` checks, together with its recorded versions.
 struct LockedModel {
   private let model: any VersionedModel.Type
   private let schema: ModelSchema
@@ -12,8 +12,8 @@ struct LockedModel {
   private var name: String { schema.name }
 
   /// - Parameters:
-  ///   - modelNames: the current names of all locked models. The keys are the current and the former names.
-  ///   - subclasses: the locked subclasses of the model.
+  ///   - modelNames: the current name of each checked model, by its current and former names.
+  ///   - subclasses: the subclasses of the model that are also checked.
   ///   - given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(
     _ model: any VersionedModel.Type, in folder: SchemaFolder, _ modelNames: [String: String],
@@ -34,8 +34,8 @@ struct LockedModel {
     self.names = names
   }
 
-  /// Returns the recorded versions, oldest first, the numbers of the versions whose files were edited, and a problem for each
-  /// edited file.
+  /// Returns the recorded versions, oldest first. Also returns the version numbers of the files that were edited after they were recorded,
+  /// and a problem for each of these files.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
@@ -115,6 +115,9 @@ struct LockedModel {
     }
   }
 
+  /// Returns a hash of the golden archive of an older version, after the model's steps have upgraded its records to `version`. Returns
+  /// `nil` in the same cases as ``GoldenArchive/upgraded(_:by:isComplete:)``.
+  ///
   /// - Throws: ``ArchiveError`` if a step fails, or a Foundation error if a file cannot be read.
   private func upgraded(_ old: RecordedSchema, to version: Int) throws -> String? {
     let steps = (schema.migration?.steps ?? []).filter { (old.version..<version).contains($0.fromVersion) }
@@ -226,7 +229,7 @@ struct LockedModel {
       + "STRATA_RECORD=1"
   }
 
-  /// Returns a problem if the model differs from the shape recorded for the same version.
+  /// Returns a problem if the model differs from the schema that was recorded for its current version.
   private func problem(ofChange known: RecordedSchema) -> String? {
     let changes = SchemaChange.changes(from: known, to: today, names)
     guard !changes.isEmpty else { return nil }

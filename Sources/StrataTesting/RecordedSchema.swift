@@ -1,12 +1,12 @@
 package import Foundation
 internal import StrataCore
 
-/// The shape of one version of a model, as recorded in a JSON file.
+/// The fields, the enum cases and the migration step of one version of a model, as recorded in a JSON file.
 package struct RecordedSchema: Codable, Equatable {
   package enum Kind: String, Codable { case structure, object, enumeration }
 
   package struct Field: Codable, Equatable {
-    /// The type of the field, in the text form of ``RecordedType``.
+    /// The type of the field, as the text of a ``RecordedType``.
     package var type: String
     /// The default of the field as text; `nil` if there is none.
     package var initial: String?
@@ -14,7 +14,8 @@ package struct RecordedSchema: Codable, Equatable {
     package var formerly: [String]?
     /// The raw value of the field's `ArchiveBehavior`; `nil` if archives always contain the field.
     package var archive: String?
-    /// The paths of the field in JSON; `nil` if the only path is the field's key.
+    /// The paths of the field in JSON, with a note if the field has a transformer; `nil` if the only path is the field's key and there is
+    /// no transformer.
     package var json: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -96,11 +97,13 @@ package struct RecordedSchema: Codable, Equatable {
     schema.migration?.steps.first { $0.toVersion == version }?.operations.map(\.recordedText)
   }
 
+  /// Parses the contents of a schema's file.
+  ///
   /// - Throws: a `DecodingError` if the text is not a recorded schema.
   package init(json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
-  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, because a merge conflict
-  /// must show what each branch changed.
+  /// Returns the contents of the schema's file, including the checksum. Each key is on its own line, so that a merge conflict in version
+  /// control shows what each branch changed.
   package func json() throws -> Data {
     var schema = self
     schema.checksum = try contentChecksum()
@@ -156,8 +159,8 @@ extension RecordedSchema.Case {
 }
 
 extension ArchiveValue {
-  /// The value as text. The text is the same in each run. For data, it contains a checksum, because the description of data
-  /// contains only the first bytes.
+  /// A description of the value that is the same in each run. For data, it contains a checksum, because the description of data contains
+  /// only the first bytes.
   fileprivate var recordedText: String {
     guard isLiteral else { return "a value" }
     if case .data(let data) = self { return "\(self), \(RecordedSchema.checksum(data))" }

@@ -12,7 +12,7 @@ indirect enum RecordedType: Equatable {
   /// A type with raw values. `cases` contains the name of the case for each raw value, including former raw values;
   /// `nil` if the cases are unknown.
   case enumeration(raw: String, cases: [String: String]?)
-  /// A type with its own coding, such as one that is only `Codable`.
+  /// A type that encodes itself, such as a type that is only `Codable`. Its encoding is unknown.
   case coded(String)
   case named(String)
 
@@ -66,7 +66,7 @@ indirect enum RecordedType: Equatable {
   /// Returns the name of the first enum inside the given type that has raw values but is not `CaseIterable`; `nil` if
   /// there is none.
   ///
-  /// A type that accepts arbitrary raw values, such as a structure that wraps a string, does not count as an enum.
+  /// A type that accepts arbitrary raw values, such as a structure that wraps a string, is not treated as an enum.
   static func unlistedEnum(in type: Any.Type) -> String? {
     switch TypeShape(of: type).kind {
     case .optional(let inner), .array(let inner), .set(let inner): unlistedEnum(in: inner)
@@ -85,8 +85,8 @@ indirect enum RecordedType: Equatable {
     return (type as? any RawRepresentable.Type).map { isClosed($0) } ?? false
   }
 
-  /// Returns this type with the cases of its enums filled in. If the cases of an enum are unknown, they are taken from
-  /// the enum at the same place in `other`.
+  /// Returns this type with the cases of its enums filled in. If the cases of an enum are unknown, they are copied from the enum at the
+  /// same position in `other`.
   func listingCases(of other: RecordedType) -> RecordedType {
     switch (self, other) {
     case (.optional(let type), _): .optional(type.listingCases(of: other.wrapped))
@@ -196,7 +196,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether two types have the same shape. The cases of enums are compared only if both types list their cases.
+  /// Whether two types are the same. The cases of enums are compared only if both types list their cases.
   func isSame(as other: RecordedType) -> Bool {
     switch (self, other) {
     case (.optional(let one), .optional(let other)), (.array(let one), .array(let other)),
@@ -235,8 +235,7 @@ indirect enum RecordedType: Equatable {
     let oldNames = Set(cases.values), newNames = Set(others.values)
     return cases.allSatisfy { value, name in
       guard let newName = others[value] else { return false }
-      // A case that was only renamed keeps its raw value, and counts as the same case. Its old name no longer exists,
-      // and its new name did not exist before.
+      // A case is treated as renamed if its old name no longer exists and its new name did not exist before. It keeps its raw value.
       return name == newName || name.isEmpty || newName.isEmpty
         || !newNames.contains(name) && !oldNames.contains(newName)
     }

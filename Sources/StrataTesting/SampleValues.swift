@@ -43,13 +43,15 @@ struct SampleValues {
     random = SplitMix(state: seed)
   }
 
+  /// Generates a record of a recorded version of a model.
+  ///
   /// - Throws: ``ArchiveError`` if a field has no default and no value can be generated for its type.
   mutating func record(of schema: RecordedSchema, _ variety: Variety, deepest: Int = 3) throws -> ModelRecord {
     (self.variety, self.deepest) = (variety, deepest)
     return try record(of: schema, depth: 0)
   }
 
-  /// Returns the largest case count of all enums in a model and its nested models.
+  /// Returns the number of cases of the largest enum in a model and its nested models.
   func caseCount(of schema: RecordedSchema) -> Int {
     var most = 0
     for schema in reachable(from: schema) {
@@ -105,7 +107,7 @@ struct SampleValues {
     do {
       guard field.archive == ArchiveBehavior.conditional.rawValue else {
         let value = try value(of: type, depth)
-        // Only values of the same kind are used, because the type of a field can differ between versions.
+        // Given values of a different kind than the generated value are ignored, because the type of a field can differ between versions.
         let values = (given[name] ?? []).filter { value.isNull || $0.kind == value.kind }
         return values.isEmpty ? value : values[random.below(UInt64(values.count))]
       }
@@ -205,7 +207,7 @@ struct SampleValues {
     )
   }
 
-  /// - Returns: `nil` if the name does not belong to a scalar type.
+  /// Returns a value of the scalar type with this name; `nil` if the name does not belong to a scalar type.
   private mutating func scalar(_ name: String) -> ArchiveValue? {
     if let type = Self.integers[name] { return integer(type) }
     let isEmpty = if case .empty = variety { true } else { false }
@@ -290,7 +292,7 @@ extension RecordedType {
     }
   }
 
-  /// The number of cases of an enum. For a container, the largest case count of the enums inside.
+  /// The number of cases of an enum. For a container, the number of cases of the largest enum inside.
   fileprivate var caseCount: Int {
     switch self {
     case .enumeration(_, let cases): cases?.count ?? 0

@@ -3,10 +3,9 @@ internal import StrataCore
 /// A difference between two versions of a model.
 package struct SchemaChange {
   package let text: String
-  /// The key whose value a migration step must change or remove; `nil` if data of the older version does not need a
-  /// step.
+  /// The key that a migration step must set, change or remove; `nil` if data of the older version does not need a step.
   package let key: String?
-  /// Whether an older program can still read the newer version, provided that it keeps unknown keys.
+  /// Whether an older program can still read data of the newer version, provided that the program keeps unknown keys.
   let isAddition: Bool
 
   private init(_ text: String, needsStepFor key: String? = nil, isAddition: Bool = false) {
@@ -69,8 +68,7 @@ package struct SchemaChange {
               "the field \(key) of the type \(newType) was moved to a superclass",
               needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // No step of this class is required, because such a step would remove the value before a subclass could
-          // read it.
+          // No step of this class is required, because the step would remove the value before a subclass could read it.
           changes.append(.init("the field \(key) was moved to a subclass"))
         } else {
           changes.append(.init("the field \(key) was removed", needsStepFor: field.isArchived ? key : nil))
@@ -91,9 +89,8 @@ package struct SchemaChange {
     return changes
   }
 
-  /// Returns the name in `names` that corresponds to an older name: the same name, or a name with the same current
-  /// name. Only former names that are still declared are considered, because data of every version is read with these
-  /// names.
+  /// Returns the name in `names` of the field or the case that had an older name: the same name, or a name that was later changed to the
+  /// same current name. Only former names that are still declared are considered, because data of every version is read with these names.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }

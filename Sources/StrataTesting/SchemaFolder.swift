@@ -21,6 +21,8 @@ package struct SchemaFolder {
     }.sorted()
   }
 
+  /// Reads the recorded schema of a version of a model.
+  ///
   /// - Throws: a Foundation error if the file cannot be read, or a ``DecodingError`` if it is not a recorded schema.
   package func schema(of name: String, version: Int) throws -> RecordedSchema {
     try RecordedSchema(json: Data(contentsOf: file(of: name, version, "json")))
@@ -38,7 +40,7 @@ package struct SchemaFolder {
     try schema.json().write(to: file(of: schema.name, schema.version, "json"), options: .atomic)
   }
 
-  /// Returns the path of a schema for messages. The path starts with the name of this folder.
+  /// Returns the path of a recorded file for error messages. The path starts with the name of this folder.
   package func path(of name: String, version: Int, _ kind: String = "json") -> String {
     "\(path(of: name))/\(version).\(kind)"
   }

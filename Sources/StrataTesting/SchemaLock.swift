@@ -43,12 +43,12 @@ public struct SchemaLock: Sendable {
 
   /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
   ///
-  /// The golden archives of older versions must upgrade to the same values as at the time when the later versions were recorded.
+  /// Upgrading the golden archives of older versions must produce the same values as when the later versions were recorded.
   ///
   /// - Throws: ``SchemaLockError`` with all problems, or a Foundation error if the folder cannot be read or written.
   public func check() throws {
     let (locked, problems) = try locked(allowsMissing: records)
-    // Archives are opened only if there is no other problem. Such a problem would explain why an archive does not open.
+    // Archives are opened only if there is no other problem, because another problem would already explain why an archive cannot be opened.
     try fail(problems.isEmpty ? locked.flatMap { try $0.archiveProblems() } : problems)
     // Nothing is recorded if any model has a problem, because the golden archive of a model may contain records of other
     // models.
@@ -82,7 +82,7 @@ public struct SchemaLock: Sendable {
     guard problems.isEmpty else { throw SchemaLockError(problems: problems) }
   }
 
-  /// Returns the models, and the problems of their shapes.
+  /// Returns the models to check, and the problems found by comparing them with their recorded versions.
   private func locked(allowsMissing: Bool) throws -> (models: [LockedModel], problems: [String]) {
     var catalog = SchemaCatalog()
     for model in models { model._collectSchemas(into: &catalog) }

@@ -51,7 +51,7 @@ struct SchemaProof<M: VersionedModel> {
     }
   }
 
-  /// Returns the versions that other models had while the version at index `place` of `versions` was in use.
+  /// Returns the versions of all models that were in use together with the version at index `place` of `versions`.
   private func schemas(inside place: Int) -> [String: [RecordedSchema]] {
     let next = versions.dropFirst(place + 1).first
     return Dictionary(
@@ -104,7 +104,7 @@ struct SchemaProof<M: VersionedModel> {
         return "the value of \(key) is different when the record is opened \(opening.rawValue)"
       } catch { return "a record can be opened as an archive, but not \(opening.rawValue): \(Self.reason(error))" }
     }
-    // Keys that the record lacks are not compared any further, because an older program would set the defaults of its own version
+    // From here on, keys that the record lacks are not compared, because a program of an intermediate version would set its own defaults
     // for them.
     compared.removeAll { key in upgraded[key] == nil && !keys.contains { $0.value == key && upgraded[$0.key] != nil } }
     for later in versions.indices where later > place && later < versions.count - 1 {
@@ -134,8 +134,8 @@ struct SchemaProof<M: VersionedModel> {
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // The keys that closures change are not checked for enums, because a lost case is always an error, nor for models with a
-    // hook. Inherited keys are ignored, because superclasses have their own steps.
+    // The keys that closures change are not checked for models with a hook, and not for enums, because a lost case is always an error.
+    // Inherited keys are ignored, because superclasses have their own steps.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {
@@ -198,7 +198,8 @@ struct SchemaProof<M: VersionedModel> {
     for (key, field) in version.fields { read.formUnion((field.formerly ?? []).filter { _ in read.contains(key) }) }
     read.formUnion(keys.keys)
     read.formUnion((version.inherited ?? [:]).keys)
-    // Ignores inherited keys, which have the steps of the superclass, and keys that a later step uses and may remove.
+    // Ignores inherited keys, because the steps of the superclass handle them, and keys that a later step uses, because that step may
+    // remove them.
     let inherited = Set((old.inherited ?? [:]).keys)
     let removed = steps.filter { $0.fromVersion >= version.version }.flatMap(\.operations)
     let later = Set(removed.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
@@ -266,6 +267,8 @@ struct SchemaProof<M: VersionedModel> {
     case row = "as a row of a store"
   }
 
+  /// Opens a record in one of the ways, and returns the decoded model as a record.
+  ///
   /// - Throws: any error that decoding throws.
   private func open(_ record: ModelRecord, _ opening: Opening) throws -> ModelRecord {
     let decoder = ArchiveDecoder(validates: false)
@@ -308,7 +311,7 @@ extension RecordedSchema.Field {
   /// The value that the field has in a new object; `nil` if no default is recorded and the field is not optional.
   fileprivate var absentValue: ArchiveValue? {
     guard let initial else { return RecordedType(parsing: type).isOptional ? .null : nil }
-    // `try?`, because a default that is not JSON was recorded without its value.
+    // `try?`, because some defaults, such as dates, were recorded as the text `a value`, which is not JSON.
     return try? JSONReader().read(Data(initial.utf8))
   }
 }

@@ -83,8 +83,7 @@ struct StepStub {
     }
   }
 
-  /// Returns how alike two keys are, which is the length of their common prefix plus the length of their common
-  /// suffix, ignoring case.
+  /// Returns the similarity of two keys: the length of their common prefix plus the length of their common suffix, ignoring case.
   private static func likeness(_ one: String, _ other: String) -> Int {
     let one = one.lowercased(), other = other.lowercased()
     return zip(one, other).prefix { $0 == $1 }.count + zip(one.reversed(), other.reversed()).prefix { $0 == $1 }.count

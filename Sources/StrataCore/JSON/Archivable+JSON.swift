@@ -1,7 +1,7 @@
 public import Foundation
 
-// Each of these functions returns the same result as `decode(from:in:)` for the value of the element, but is faster. Tests compare both
-// functions. Types without such a function are decoded from the value.
+// The functions in this file decode values directly from JSON tokens. This is faster than creating an `ArchiveValue` first. The results are
+// the same as those of `decode(from:in:)`, and tests compare both. All other types are decoded from an `ArchiveValue`.
 
 extension Archivable where Self: FixedWidthInteger {
   public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
@@ -129,14 +129,14 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 }
 
 extension JSONElement {
-  /// The number of elements or members for which to reserve capacity, at most 65,536. Most elements and members take less memory than their
-  /// tokens, but some types take more.
+  /// The number of elements or members to reserve capacity for. The limit of 65,536 bounds the memory that is reserved for types that take
+  /// more memory than their JSON tokens.
   @usableFromInline
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }
 
 extension JSONElement {
-  /// Returns the members with these keys, as values.
+  /// Decodes the members that have one of the keys, in the order of the document. Throws an error if one of the keys occurs twice.
   func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
     var entries: [ArchiveObject.Entry] = []
     try forEachMember { key, member in
@@ -187,9 +187,10 @@ extension VersionedModel {
 }
 
 extension DecodingContext {
-  /// Returns the URL of a text, from a cache if possible. Documents repeat URLs, and parsing a URL takes far longer than a lookup.
+  /// Returns the URL in a JSON string, from a cache if possible. Documents repeat URLs, and parsing a URL takes far longer than a lookup.
   func url(_ element: JSONElement) -> URL? {
-    // Strings with escapes are not cached. Such URLs are rare, because only slashes can be escaped in a URL.
+    // A URL in a string with escape sequences is not cached. This is rare, because the slash is the only character in URLs that JSON
+    // writers usually escape.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
     let slot = Int(truncatingIfNeeded: bytes.sampledHash &>> 56)

@@ -1,16 +1,17 @@
 import Foundation
 
-/// Converts the bytes of an archive's body to JSON text, value by value, without creating most of the values.
+/// Converts the encoded body of an archive directly to JSON text. Most values are not decoded into an ``ArchiveValue``.
 ///
-/// The body must have just been written by this process, share no strings, and be nested no deeper than the writer's limit. Rare values are
-/// decoded and then written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers, and keys without text.
+/// The body must have just been written by this process, must not contain shared strings, and must not be nested more deeply than the
+/// writer's limit. Rare values are decoded and then written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers,
+/// and maps with keys that have no text form.
 struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var reader: ArchiveReader
   private var output: JSONOutput
   private let writing: JSONWriting
   private let limits: ArchiveLimits
   private let writesNulls: Bool
-  /// The layout for each of the reader's record definitions.
+  /// Cached JSON layouts, by the index of the record definition in `reader.definitions`.
   private var layouts: [(shape: RecordShape, layout: JSONLayout)?] = []
 
   static func text(
@@ -29,7 +30,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
 
   @_lifetime(copy body)
   private init(_ body: RawSpan, _ writing: JSONWriting, _ output: consuming JSONOutput, _ limits: ArchiveLimits) {
-    // This process has just written the body, so the sizes that the body declares need no limits.
+    // Only the depth is limited. The sizes in the body can be trusted, because this process has just written the body.
     var own = ArchiveLimits()
     own.depth = limits.depth
     own.count = .max
@@ -121,7 +122,9 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     output.close(isObject: false, isEmpty: count == 0)
   }
 
-  /// - Parameter start: the offset of the record in the body. The head of the record has already been read.
+  /// Writes a record as a JSON object. The head of the record has already been read.
+  ///
+  /// - Parameter start: the offset of the record in the body.
   private mutating func record(_ layout: JSONLayout, at start: Int) throws {
     if let problem = layout.problem { throw problem }
     guard layout.isPlain, writesNulls else {
@@ -172,7 +175,8 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     return layout
   }
 
-  /// Writes a map whose keys are all strings or all integers, so each key has a text. Any other map is decoded as a value and then written.
+  /// Writes a map as a JSON object if its keys are all strings or all integers. Any other map is decoded and then written by
+  /// ``JSONValueWriter``.
   private mutating func map(_ initial: UInt8) throws {
     let start = reader.position - 1
     let count = try reader.readCount(initial, bytesPerElement: 2)

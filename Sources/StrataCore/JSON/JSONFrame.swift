@@ -1,21 +1,21 @@
-/// An array or an object that is being written.
+/// The state of a JSON array or object that is being written.
 struct JSONFrame {
   enum Contents {
     case elements([ArchiveValue])
-    /// The members of an object. If they are the fields of a record, `typeName` is the type of the record.
+    /// The members of an object. If they are the fields of a record, `typeName` is the name of the record's type.
     case entries([ArchiveObject.Entry], typeName: String? = nil)
     case members([Member], JSONLayout)
-    /// The tag of an enum case, and the associated values under a separate key.
+    /// The members of an object that represents the enum case `caseName`: the tag, and the associated values under a separate key.
     case tagged([ArchiveObject.Entry], caseName: String)
   }
 
-  /// A member of the object that represents a model, or an element of an array in that object.
+  /// A member of the JSON object for a model, or an element of an array nested in that object.
   struct Member {
     enum Content {
-      /// The value of a field, and the index of the field's leaf in the layout.
+      /// The value of a field, and the index of the field's leaf in `JSONLayout.leaves`.
       case value(ArchiveValue, Int)
       case group([Member])
-      /// A value without a field: a tag, or null for a gap in an array.
+      /// A value that belongs to no field: a tag, or a null that fills a gap in an array.
       case constant(ArchiveValue)
     }
     let step: ValuePath.Component
@@ -27,9 +27,9 @@ struct JSONFrame {
   let contents: Contents
   let count: Int
   let isObject: Bool
-  /// The name of the enum case, if its tag is one of the members.
+  /// The name of the enum case that this object represents, if the tag of the case is one of the object's members; otherwise `nil`.
   let caseName: String?
-  /// The number of the graph object that this frame writes; `nil` if it writes any other value.
+  /// The index in the object graph of the object that is being written; `nil` for a value that is not in the graph.
   var reference: Int?
   /// The index of the next element or member to write.
   var next = 0
@@ -46,7 +46,7 @@ struct JSONFrame {
       }
   }
 
-  /// Returns the error with the key or the index of the current element inserted at the front of its path.
+  /// Prepends the key or the index of the current element to the path of an error.
   func located(_ error: ArchiveError) -> ArchiveError {
     guard next > 0 else { return error }
     var located = error
@@ -55,7 +55,7 @@ struct JSONFrame {
     case .entries(let entries, let typeName):
       located = error.prefixed(by: .key(entries[next - 1].key))
       if let typeName { located = located.inType(typeName) }
-    // In the path of the model, the name of the case replaces the member that holds the associated values.
+    // The path in the model contains the name of the case. The path in JSON contains the key of the member instead.
     case .tagged(let entries, let name): located = error.prefixed(by: .key(name), json: [.key(entries[next - 1].key)])
     case .members(let members, let layout):
       if case .value(_, let leaf) = members[next - 1].content { located = layout.located(error, layout.leaves[leaf]) }
@@ -73,9 +73,11 @@ extension JSONFrame.Contents {
     }
   }
 
-  /// Returns the contents with a tag as the first member. If a field of a class already holds the tag, the contents are unchanged.
+  /// Inserts a tag as the first member. If the contents already have this tag under `key` and `mayHoldTag` is true, as for a field of a
+  /// class, they are returned unchanged.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the key has a different value, or if the contents are not an object.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents have any other member under `key`, or if they are not an
+  ///   object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

@@ -1,17 +1,17 @@
-/// A lookup table for the JSON paths of a model's fields, with one table of keys for each object on these paths.
+/// A lookup table that finds a model's fields by their JSON paths. It has one hash table of keys for each object on these paths.
 ///
-/// Looking up a key takes one or two comparisons, regardless of the key order in the document.
+/// A lookup usually compares one or two keys, regardless of the order of the keys in the document.
 struct JSONKeys: Sendable {
   /// A key of a JSON object that is part of the path of one or more fields.
   private struct Entry {
     let path: [ValuePath.Component]
     let keyStart: Int
     let keyLength: Int
-    /// The index in `tables` of the table for the object under this key; -1 if no path leads further.
+    /// The index in `tables` of the table for the object under this key; -1 if no path continues below the key.
     var table = -1
     /// The index in `entries` after the last entry that is nested below this entry.
     var end = 0
-    /// The lowest index of a field whose path leads through this entry.
+    /// The lowest index of a field whose path continues below this key.
     var firstField = Int.max
   }
 
@@ -23,11 +23,11 @@ struct JSONKeys: Sendable {
   }
 
   private let entryOfField: [Int]
-  /// Whether each field has exactly one entry, at the same index. The token indices for entries are then also those for fields.
+  /// Whether the entries have the same indices as their fields. If so, the token indices of the entries are also those of the fields.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
-  /// The index of the entry in each slot of all tables; -1 for an empty slot.
+  /// The slots of all hash tables. A slot contains an index in `entries`, or -1 if the slot is empty.
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
@@ -46,7 +46,7 @@ struct JSONKeys: Sendable {
     keyBytes = builder.keyBytes
   }
 
-  /// Returns for each field the token index of its value in a JSON object; -1 for an absent value.
+  /// Returns the token index of each field's value in a JSON object; -1 if the value is absent.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` if a value along a
   ///   path is not an object.
@@ -89,17 +89,17 @@ struct JSONKeys: Sendable {
     }
   }
 
-  /// Finds the values of the fields whose paths continue inside the value of an entry.
+  /// Finds the values of the fields whose paths continue inside `element`, the value under the key of `entry`.
   private func descend(
     _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
     _ twice: inout (entry: Int, place: Int)?
   ) {
     switch element.token.kind {
     case .object: match(element, entries[entry].table, &places, &failure, &twice)
-    // A null on a path is the value of all fields whose paths continue after it.
+    // If the value is null, the null is the value of every field whose path continues below the key.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
-      // If several fields fail, the failure of the first field is reported.
+      // If several values have the wrong type, the error of the field with the lowest index is reported.
       if failure.map({ entries[entry].firstField < entries[$0.entry].firstField }) ?? true {
         failure = (entry, element.place)
       }
@@ -124,7 +124,7 @@ struct JSONKeys: Sendable {
     return key.withBytes { find($0, table) }
   }
 
-  /// Returns an error for the first field whose path contains the entry.
+  /// Creates an error for the first field whose path begins with the path of the entry.
   private func error(
     _ code: ArchiveError.Code, _ reason: String, _ place: (entry: Int, place: Int), _ object: JSONElement,
     _ plan: JSONPlan
@@ -143,7 +143,7 @@ struct JSONKeys: Sendable {
     var slots: [Int] = []
     var keyBytes: [UInt8] = []
 
-    /// Adds the table for the keys of one object.
+    /// Adds the hash table for the keys of one object, and returns the index of the table.
     mutating func addTable(_ nodes: [JSONPathTree], _ path: [ValuePath.Component]) -> Int {
       // At most half of the slots are used, which keeps searches short.
       var size = 2
@@ -187,7 +187,7 @@ extension ArchiveReader {
   @_lifetime(copy self)
   func jsonElement(at place: Int) -> JSONElement { JSONElement(bytes, jsonTokens, at: place) }
 
-  /// Returns the error with its position in the text.
+  /// Adds the position in the JSON text of the token at `place` to an error.
   @usableFromInline
   func jsonError(_ error: any Error, at place: Int) -> any Error { jsonElement(at: place).located(error) }
 }

@@ -1,19 +1,18 @@
-/// The JSON form of records with the same shape. Fields whose paths begin with the same steps share an object. The shared object has the
-/// position of the first of these fields.
+/// Describes how records of the same type and with the same keys are written as JSON. Fields whose paths begin with the same steps share a
+/// nested object, which is at the position of the first of these fields.
 final class JSONLayout: Sendable {
-  /// A value of a record that is written at a JSON path.
+  /// A field of a record, with a JSON path at which the field is written. A field with several paths has several leaves.
   final class Leaf: Sendable {
     /// The index of the field in the record.
     let index: Int
-    /// The key of the field.
     let key: String
-    /// The mapping of the field; `nil` for a key without a mapping, which is written unchanged.
+    /// The JSON mapping of the field; `nil` for a key without a mapping. The value of this key is written unchanged.
     let entry: JSONPlan.Entry?
     let path: ValuePath
-    /// Whether the value is written in its archived form. Null is then treated as the adapter specifies.
+    /// Whether the whole value is written at `path`, without a transformer and with the adapter's setting for nulls.
     let isPlain: Bool
-    /// Whether the path is a fallback from which the field can be read. If the field has a value, a mark (``JSONLayout/mark``) is written
-    /// at this path.
+    /// Whether the field is read from this path only if its main path is absent. If the field has a value, the placeholder
+    /// ``JSONLayout/mark`` is written at this path.
     let isFallbackPath: Bool
 
     init(index: Int, key: String, entry: JSONPlan.Entry?, path: ValuePath, isFallbackPath: Bool = false) {
@@ -23,20 +22,20 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The indices in `leaves` of the unknown keys under which fields are also written, by key. The value of such a leaf contains only
-  /// members that no field reads.
+  /// The unknown keys that are also the first key of a field's path, with the indices of their leaves in `leaves`. The values of these
+  /// leaves contain only members that no field reads.
   let rests: [ExactKey: Int]
-  /// The paths of `leaves` as a tree, without those in `rests`. Each node is a member of the object.
+  /// The paths of `leaves` as a tree, except those in `rests`. Each node in this array is a member of the JSON object.
   let nodes: [JSONPathTree]
-  /// The fields that represent the whole object.
+  /// The fields that are mapped to the whole JSON object instead of a path in it.
   let whole: [Leaf]
-  /// Whether the members are exactly the values of the record, in the same order.
+  /// Whether each value of the record is a direct member of the JSON object, in the same order.
   let isFlat: Bool
-  /// The keys of the members, in quotes, if the layout is flat.
+  /// The keys of the members, in quotes, if the layout is flat; otherwise empty.
   let flatKeys: [[UInt8]]
-  /// Whether all values are written in their archived form, at paths that consist only of keys.
+  /// Whether all values are written without transformers, at paths that consist only of keys.
   let isPlain: Bool
-  /// The enum cases or subclasses that a tag of the record distinguishes; `nil` for a record without a tag.
+  /// The enum cases or subclasses with their JSON tags; `nil` if the JSON object has no tag.
   let kinds: JSONKinds?
   /// The error that is thrown when a record with this layout is written; `nil` if the record can be written.
   let problem: ArchiveError?
@@ -48,9 +47,9 @@ final class JSONLayout: Sendable {
   ///
   /// - Parameters:
   ///   - plan: the mapping; `nil` to write every key as a member.
-  ///   - kinds: the enum cases or subclasses that a tag of the record distinguishes.
+  ///   - kinds: the enum cases or subclasses with their JSON tags; `nil` if the JSON object has no tag.
   ///   - writesUnknownKeys: whether keys without a mapping are written, after all other keys.
-  ///   - marksFallbackPaths: whether a mark (``mark``) is written at the fallback paths of each field that has a value.
+  ///   - marksFallbackPaths: whether the placeholder ``mark`` is written at the fallback paths of each field that has a value.
   convenience init(
     _ shape: RecordShape, _ plan: JSONPlan?, kinds: JSONKinds? = nil, writesUnknownKeys: Bool = true,
     marksFallbackPaths: Bool = false
@@ -60,8 +59,8 @@ final class JSONLayout: Sendable {
       marksFallbackPaths: marksFallbackPaths)
   }
 
-  /// The placeholder at the fallback paths of a field, in documents that are only compared and then discarded. No other document contains
-  /// this text, because U+E000 is in the private use area of Unicode.
+  /// The placeholder that is written at the fallback paths of a field in documents that are only compared and then discarded. Other
+  /// documents do not contain this text, because U+E000 is in the private use area of Unicode.
   static let mark = ArchiveValue.string("\u{E000}")
 
   init(
@@ -73,7 +72,7 @@ final class JSONLayout: Sendable {
     lazy var indices = Dictionary(
       keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
     for entry in entries where entry.json.isWritten {
-      // The keys are in the order of the schema, unless a model writes its record itself.
+      // Fast path: the keys of a record are in the order of the schema, unless the model writes its record with its own code.
       let isInPlace = entry.place < keys.count && keys[entry.place] == entry.field.key
       guard let index = isInPlace ? entry.place : indices[ExactKey(entry.field.key)] else { continue }
       if case .entireObject = entry.source {
@@ -85,7 +84,7 @@ final class JSONLayout: Sendable {
       guard marksFallbackPaths else { continue }
       for path in entry.furtherPaths {
         let leaf = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isFallbackPath: true)
-        // The path gets no mark if it conflicts with a path that is written, because that path takes precedence.
+        // No placeholder is written at a fallback path that conflicts with a path to which a field is written.
         let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
         guard Self.isLastPathFree(all) else { continue }
         leaves.append(leaf)
@@ -122,7 +121,7 @@ final class JSONLayout: Sendable {
     self.whole = whole
   }
 
-  /// Whether the last path conflicts with no other path.
+  /// Returns whether the last path does not conflict with any other path.
   private static func isLastPathFree(_ paths: [ValuePath]) -> Bool {
     let last = paths.count - 1
     return !JSONPathTree.conflicts(in: JSONPathTree.nodes(paths)).contains { $0.number == last || $0.other == last }
@@ -145,7 +144,7 @@ final class JSONLayout: Sendable {
       path: [.key(leaf.key)], typeName: typeName)
   }
 
-  /// Returns the error with the key of a field at the beginning of its path.
+  /// Prepends the key of a field to the path of an error.
   func located(_ error: any Error, _ leaf: Leaf) -> ArchiveError {
     ArchiveError.wrap(error).prefixed(by: .key(leaf.key), json: leaf.entry?.components).inType(typeName)
   }

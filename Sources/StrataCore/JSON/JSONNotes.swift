@@ -1,10 +1,9 @@
-/// The JSON form that follows from a model's own declarations.
+/// The JSON mapping that a model itself declares. It is computed once and stored with the schema.
 final class JSONNotes: SchemaNotes {
   static var slot: SchemaNotesSlot { .json }
 
-  /// The mapping of the fields.
   let plan: JSONPlan
-  /// The enum cases or subclasses that a tag distinguishes, or the error in the declaration of the tags.
+  /// The enum cases or subclasses with their JSON tags, or an error if the declaration of the tags is invalid.
   let kinds: Result<JSONKinds, ArchiveError>
 
   init(_ schema: ModelSchema) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The destination of JSON: text, or the value that reading the text would return.
+/// A destination for JSON: either JSON text, or the value that reading this text would return.
 protocol JSONSink: ~Copyable {
   /// The number of bytes written so far, which may be approximate.
   var count: Int { get }
@@ -13,14 +13,14 @@ protocol JSONSink: ~Copyable {
   mutating func write(scalar: ArchiveValue) throws(ArchiveError)
 }
 
-/// JSON text under construction. All formatting is in this type: strings, numbers and dates, indentation, sorted keys and the depth limit.
+/// Builds JSON text. This type formats strings, numbers and dates, indents lines, sorts keys, and checks the depth limit.
 struct JSONOutput: ~Copyable, JSONSink {
   private(set) var buffer: ByteBuffer
   private let isPretty: Bool
   private let sortsKeys: Bool
   private let depthLimit: Int
   private var level = 0
-  /// The members of each open object, recorded only if keys are sorted.
+  /// The members of each object that is not closed yet. They are recorded only if keys are sorted.
   private var openMembers: [[Member]] = []
 
   private struct Member {
@@ -129,7 +129,7 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   var mark: Mark { Mark(count: buffer.count, level: level, objects: openMembers.count) }
 
-  /// Removes the text written since a mark.
+  /// Removes the text after a position, and restores the state of the output at that position.
   mutating func goBack(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     level = mark.level
@@ -167,14 +167,14 @@ struct JSONOutput: ~Copyable, JSONSink {
   /// Writes the fewest digits that read back as the same number, always with a decimal point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
-    // From 2^53 up, and below 10^-4, the description has an exponent, so it is written unchanged.
+    // The description of a number below 10^-4, or of 2^53 and above, contains an exponent and is written unchanged.
     guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
     if number < 0 { buffer.append(UInt8(ascii: "-")) }
     buffer.append(WideInteger.Magnitude(digits.significand), power: digits.power)
     if digits.power >= 0 { buffer.append(".0" as StaticString) }
   }
 
-  /// Writes the same digits as `description`.
+  /// Writes the same digits as the `description` of the number.
   mutating func write(_ number: Decimal) throws(ArchiveError) {
     guard let parts = DecimalParts(number) else { throw Self.notFinite() }
     if parts.isNegative { buffer.append(UInt8(ascii: "-")) }
@@ -190,7 +190,7 @@ struct JSONOutput: ~Copyable, JSONSink {
     buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
   }
 
-  /// Returns the double with the fewest digits that read back as the float.
+  /// Returns the double with the same shortest decimal digits as the float.
   static func double(_ number: Float) -> Double { Double(number.description) ?? Double(number) }
 
   mutating func write(_ date: Date) throws(ArchiveError) {
@@ -208,8 +208,8 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Text
 
-  /// Returns the text of a value as an object key. Strings, integers, dates, URLs, UUIDs and data have such a text. Returns `nil` for any
-  /// other value. A map with a key without a text cannot become a JSON object.
+  /// Returns the text that represents a string, an integer, a date, a URL, a UUID or data as a key of a JSON object. Returns `nil` for any
+  /// other value. A map that has another value as a key cannot become a JSON object.
   static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()

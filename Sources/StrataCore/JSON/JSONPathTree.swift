@@ -1,12 +1,12 @@
-/// A tree of JSON paths. Nodes are in the order of their first paths.
+/// A node in a tree of JSON paths. Paths that begin with the same steps share nodes. Sibling nodes are in the order of their first paths.
 ///
-/// The tree is a class, because writing passes a node for each member and a reference is cheap to copy.
+/// Nodes are class instances, because the writer passes a node for each member that it writes, and a reference is cheap to copy.
 final class JSONPathTree: Sendable {
   /// The path step from the parent node.
   let step: ValuePath.Component
-  /// The key in JSON text, with its quotes; empty for an index.
+  /// The key of the step as a JSON string with quotes; empty if the step is an index.
   let quotedKey: [UInt8]
-  /// The indices of the paths that end at this node, in the list from which the tree was created.
+  /// The paths that end at this node, as indices in the list from which the tree was created.
   let leaves: [Int]
   let children: [JSONPathTree]
 
@@ -26,7 +26,7 @@ final class JSONPathTree: Sendable {
     quotedKey = text.array()
   }
 
-  /// Returns the nodes for the first components of the paths. The nodes refer to each path by its index in `paths`.
+  /// Creates a tree for the paths, and returns its top-level nodes. The nodes refer to each path by its index in `paths`.
   static func nodes(_ paths: [ValuePath]) -> [JSONPathTree] {
     nodes(paths.enumerated().map { ($0, $1.components[...]) })
   }
@@ -55,8 +55,8 @@ final class JSONPathTree: Sendable {
 
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 
-  /// Returns the paths that conflict with a path of a lower number, which is `other`. Two paths conflict if they are equal, if one is a
-  /// prefix of the other, or if one has an index where the other has a key.
+  /// Returns each path that conflicts with an earlier path. `number` is the index of the path, and `other` is the index of the earlier
+  /// path. Two paths conflict if they are equal, if one is a prefix of the other, or if one has an index where the other has a key.
   static func conflicts(in nodes: [JSONPathTree]) -> [(number: Int, other: Int)] {
     var conflicts: [(number: Int, other: Int)] = []
     let first = nodes.min { $0.firstLeaf < $1.firstLeaf }
@@ -77,7 +77,8 @@ final class JSONPathTree: Sendable {
     return conflicts
   }
 
-  /// Returns each array in which the paths skip an index, with the number of one of the paths into the array.
+  /// Returns each array in which the paths skip an index. `path` is the path of the array, and `number` is the index of one of the paths
+  /// into the array.
   static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

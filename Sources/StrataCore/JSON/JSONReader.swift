@@ -20,13 +20,13 @@ public struct JSONReader: Sendable {
   /// object, ``ArchiveLimits/stringLength`` bytes in a single string, key or number, and ``ArchiveLimits/values`` values and keys in total.
   /// For models, ``ArchiveLimits/steps`` also applies.
   ///
-  /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no effect here.
+  /// A depth above ``maximumDepth`` is reduced to ``maximumDepth``. The other limits have no effect here.
   public var limits = ArchiveLimits()
 
   /// How duplicate keys in an object of an ``ArchiveValue`` are handled; ``JSONDuplicateKeys/lastWins`` by default.
   ///
-  /// Models always reject a second value for a field, because a different reader of the same text may use the other value. Keys that no
-  /// field reads may occur more than once.
+  /// Models always reject a second value for a field, because another reader of the same text might use a different one of the two values.
+  /// Keys that no field reads may occur more than once.
   public var duplicateKeys = DuplicateKeys.lastWins
 
   /// The maximum depth that can be read, regardless of the limits.
@@ -38,8 +38,8 @@ public struct JSONReader: Sendable {
   /// Creates a reader with the default limits.
   public init() {}
 
-  /// Returns a reader that rejects duplicate keys, as models always do. Otherwise, two readers of one text could use different values, and
-  /// a check could be bypassed.
+  /// Returns a reader that rejects duplicate keys. Otherwise, two readers of the same text could use different values, and a check by one
+  /// of them could be bypassed.
   package static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
     var reader = JSONReader()
     reader.limits = limits
@@ -86,19 +86,19 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a text and calls `body` with its value. If `body` throws an error, the position in the text is added to the error. Errors that
-  /// were collected with that error get no position, because finding many positions would be slow.
+  /// Reads a JSON text and calls `body` with its value. If `body` throws an error, the position of the error in the text is added. If the
+  /// error contains several collected errors, those get no position, because finding many positions would be slow.
   func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try read(json)
     do { return try body(value) } catch { throw located(error, in: json) }
   }
 
-  /// Returns an error about the value of a text, with the position in the text added.
+  /// Adds the position in the JSON text to an error that is about the value of the text.
   func located(_ error: any Error, in data: Data) -> ArchiveError {
     let known = ArchiveError.wrap(error)
-    // A broken rule has no position in the text.
+    // The error for a broken validation rule gets no position in the text.
     guard known.code != .invalid, known.byteOffset == nil else { return known }
-    // Text that is not JSON has no positions.
+    // If the text is not valid JSON, no position can be found.
     let place = try? withRoot(of: data, depthLimit: Self.maximumDepth) { $0.located(known).located(in: data.bytes) }
     return place ?? known
   }

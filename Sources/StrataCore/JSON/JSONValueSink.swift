@@ -1,7 +1,7 @@
 import Foundation
 
-/// Creates the value that a reader of the JSON text would return: null, booleans, numbers, strings, arrays and objects. Only decimals
-/// differ: they stay decimals, although a reader would return most of them as doubles.
+/// Creates the value that reading the JSON text would return, without writing the text. The value consists of null, booleans, numbers,
+/// strings, arrays and objects. Only decimals differ: they stay decimals, although a reader would return most of them as doubles.
 struct JSONValueSink: JSONSink {
   private struct Container {
     let isObject: Bool

@@ -20,13 +20,13 @@ extension JSONValueWriter {
     // The leaves of a field with several paths are adjacent, so it is enough to keep the last transformed value.
     var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
-      // A key without a mapping may have the same name as a field in `fields`, but is not written.
+      // If only some fields are written, keys without a mapping are not written, even if one has the same name as a field in `fields`.
       guard fields.map({ leaf.entry != nil && $0.contains(leaf.key) }) ?? true else {
         values.append(nil)
         continue
       }
       if leaf.isFallbackPath {
-        // The preceding leaf has a value if the field is written. Only then does the fallback path get a mark.
+        // The preceding leaf has a value if the field is written. Only then is the placeholder written at the fallback path.
         values.append(values.last.flatMap(\.self) == nil ? nil : JSONLayout.mark)
         continue
       }
@@ -53,12 +53,12 @@ extension JSONValueWriter {
     return transform.isUntyped ? try write(json(value)) : try write(value)
   }
 
-  /// The part of a container that no field reads, with the index of its leaf.
+  /// The members or elements of a container that no field reads, with the index of their leaf in the layout.
   private typealias Rest = (value: ArchiveValue, leaf: Int)
 
-  /// Returns the members that have a value. A container is at the position of its first value.
+  /// Creates the members for all nodes that have a value. A nested object or array is at the position of the first value in it.
   ///
-  /// - Parameter restAt: returns the part of a node's value that no field reads.
+  /// - Parameter restAt: returns the members or elements at a node that no field reads.
   private func members(
     _ nodes: [JSONPathTree], _ values: [ArchiveValue?], _ layout: JSONLayout, restAt: (JSONPathTree) -> Rest?
   ) throws -> [JSONFrame.Member] {
@@ -80,7 +80,7 @@ extension JSONValueWriter {
     return members
   }
 
-  /// Returns the members of the container at a node, followed by the part that no field reads.
+  /// Creates the members of the object or array at a node. The members that no field reads are at the end.
   private func members(
     _ node: JSONPathTree, _ rest: Rest?, _ values: [ArchiveValue?], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -105,7 +105,7 @@ extension JSONValueWriter {
     return elements
   }
 
-  /// Returns the members that no field reads and for which there is no node.
+  /// Creates the members of a container that no field reads. Keys and indices with a node are excluded.
   private static func members(
     of rest: Rest, besides nodes: [JSONPathTree], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -119,7 +119,7 @@ extension JSONValueWriter {
       }
     case .array(let elements) where keys.isEmpty:
       return elements.enumerated().compactMap { index, element in
-        // A null is a placeholder for a field or a gap. Only a null at the end is an element.
+        // A null before the end is only a placeholder for a field or a gap, and not an element of its own.
         if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
         return JSONFrame.Member(step: .index(index), content: .value(element, rest.leaf))
       }
@@ -131,8 +131,8 @@ extension JSONValueWriter {
     layout.pathConflict(layout.leaves[rest.leaf])
   }
 
-  /// Returns the contents of a model with fields that represent the whole object. Those fields are written first, because all other fields
-  /// override them.
+  /// Returns the contents of a model that has fields mapped to the whole object. These fields are written first, because all other fields
+  /// override their members.
   private func contents(
     of record: ModelRecord, _ layout: JSONLayout, _ values: [ArchiveValue?], _ fields: Set<String>?
   ) throws -> JSONFrame.Contents {
@@ -147,7 +147,7 @@ extension JSONValueWriter {
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }
     }
-    // The part of an object that no field reads is added before the fields in that object.
+    // The members of an object that no field reads are added before the fields in the same object.
     let order = layout.rests.values.sorted() + layout.leaves.indices.dropLast(layout.rests.count)
     for (leaf, value) in order.map({ (layout.leaves[$0], values[$0]) }) {
       guard let value else {
@@ -173,7 +173,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Adds the missing objects along a path of keys, unless a value on the path is not an object.
+  /// Adds the missing objects along a path of keys. Stops at an index or at a value that is not an object.
   fileprivate mutating func addObjects(_ steps: ArraySlice<ValuePath.Component>) throws {
     var path: [ArchiveError.PathComponent] = []
     var current = self

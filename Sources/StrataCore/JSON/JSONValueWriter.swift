@@ -8,10 +8,10 @@ struct JSONValueWriter {
   private var root = ArchiveValue.null
   private(set) var frames: [JSONFrame] = []
   private var graph: ObjectGraph?
-  /// The numbers of the objects that are being written, outermost first. A reference to one of them forms a cycle.
+  /// The graph indices of the objects that are being written, outermost first. A reference to one of these objects forms a cycle.
   private var openReferences: [Int] = []
   private var expansions = 0
-  /// The fields of the outermost model to write; `nil` to write all fields.
+  /// The keys of the fields to write in the outermost model; `nil` to write all fields.
   private(set) var fields: Set<String>?
 
   init(_ writing: JSONWriting, limits: ArchiveLimits, fields: Set<String>? = nil) {
@@ -23,7 +23,7 @@ struct JSONValueWriter {
 
   /// Writes a value to `sink`.
   ///
-  /// - Throws: ``ArchiveError``. The path of the error is the path to the failing part of `value`.
+  /// - Throws: ``ArchiveError``. The path of the error is the path in `value` to the part that cannot be written.
   mutating func write<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, to sink: inout Sink) throws {
     root = value
     do {
@@ -43,7 +43,7 @@ struct JSONValueWriter {
     } catch { throw frames.reversed().reduce(ArchiveError.wrap(error)) { $1.located($0) } }
   }
 
-  /// Returns the JSON value that a reader of the written text would return.
+  /// Returns the value that reading the JSON text of `value` would return.
   func json(_ value: ArchiveValue) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph
@@ -118,7 +118,7 @@ struct JSONValueWriter {
     frames[depth].reference = number
   }
 
-  /// Returns the object that a reference refers to.
+  /// Returns the object with the given index in the graph. Throws an error if the object refers to itself through a cycle.
   private mutating func object(_ number: Int) throws -> ArchiveValue {
     guard let graph, graph.objects.indices.contains(number) else {
       throw ArchiveError(.notEncodable, "a reference names an object that is not in its graph")
@@ -152,8 +152,8 @@ struct JSONValueWriter {
     frames.append(frame)
   }
 
-  /// Returns the contents of an array or an object. For an enum case whose tag is written as a member of its JSON object, also returns the
-  /// name of the case.
+  /// Returns the contents of the JSON array or object for a value. Also returns the name of the enum case if the tag of an enum case is
+  /// written inside the object.
   private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)
@@ -172,7 +172,7 @@ struct JSONValueWriter {
     }
   }
 
-  /// Returns the members of an object if all keys can be written as text, otherwise the elements of an array of pairs.
+  /// Returns the contents of a map. The map becomes an object if all keys can be written as text. Otherwise, it becomes an array of pairs.
   private func contents(of pairs: [ArchiveValue.MapEntry]) throws -> JSONFrame.Contents {
     var texts = Set<ExactKey>(minimumCapacity: pairs.count)
     var entries: [ArchiveObject.Entry] = []
@@ -188,7 +188,7 @@ struct JSONValueWriter {
     return .entries(entries)
   }
 
-  /// Throws if two keys have the same text, such as the integer 1 and the decimal 1.
+  /// Throws an error if two keys have the same JSON text, such as the integer 1 and the decimal 1.
   private func checkKeys(_ pairs: [ArchiveValue.MapEntry]) throws {
     var texts = Set<[UInt8]>(minimumCapacity: pairs.count)
     for (index, pair) in pairs.enumerated() {
@@ -198,7 +198,7 @@ struct JSONValueWriter {
         throw ArchiveError.at(.index(index), ArchiveError.at(.index(0), error))
       }
       let bytes = text.buffer.array()
-      // Objects have an identity, so two different objects may have the same text.
+      // Keys that are written as JSON objects may have the same text, because two objects with equal contents can be different keys.
       guard bytes.first == UInt8(ascii: "{") || texts.insert(bytes).inserted else {
         throw ArchiveError.at(.index(index), JSONOutput.sameText())
       }

@@ -1,20 +1,20 @@
-/// The options for writing models: mappings, and the treatment of null and of keys that no field reads.
+/// The options for writing models as JSON: the mappings, and how nulls and unknown keys are written.
 final class JSONWriting {
-  /// Mappings that replace the models' own mappings, by the identity of the schema.
+  /// Mappings that replace the models' own mappings, by the identity of the model's schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object on the path of a field is written even if it contains no fields. A merge patch needs such objects, because the
-  /// patched document may have other members in them.
+  /// Whether an object on the path of a field is written even if it contains no fields. A merge patch needs these objects, because they may
+  /// have other members in the document that is patched.
   var keepsContainers = false
-  /// Whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
+  /// Whether the placeholder ``JSONLayout/mark`` is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false
-  /// Whether a reference back to an enclosing object is written as null. This is necessary for an archive that is read without its types: a
-  /// model's JSON may leave out such a reference, but the archive does not record which references are left out.
+  /// Whether a reference back to an enclosing object is written as null. This is necessary if an archive is converted to JSON without its
+  /// model types. A model may exclude such a reference from JSON, but the archive does not record which references are excluded.
   var nullsCycles = false
   /// The number of references that were written as null because they form a cycle.
   var cycleCount = 0
-  /// The models whose records were written, by shape.
+  /// The schemas of the models that wrote records, by the shape (the type and keys) of the records.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
@@ -32,7 +32,8 @@ final class JSONWriting {
     makeCatalog = catalog
   }
 
-  /// Returns the layout of records with a shape; `nil` if the records belong to no model and are written as objects of their fields.
+  /// Returns the JSON layout of records with the given shape; `nil` if the records belong to no model and are written as objects of their
+  /// fields.
   ///
   /// A record belongs to a model if it was just written by that model, or if it has the current keys of the model. For any other record,
   /// the current mapping would lose keys.

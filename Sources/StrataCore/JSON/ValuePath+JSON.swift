@@ -9,8 +9,8 @@ extension ValuePath {
   /// Whether the path can match several values.
   var readsEach: Bool { components.contains { $0.step == nil } }
 
-  /// Returns the value at the path; `nil` if the value is absent, and null if a value along the path is null. For a step into every
-  /// element, returns an array with the value from each element.
+  /// Returns the value at the path; `nil` if the value is absent, and null if a value along the path is null. For the step `[*]`, returns
+  /// an array with the value from each element.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value along the path does not support the next step, and `missingValue`
   ///   if only some of the elements have the value. The path of the error is the path in the document.
@@ -112,8 +112,8 @@ extension ArchiveValue {
 }
 
 extension ArchiveValue {
-  /// The text of the value in the description of a path: the JSON, or the kind of the value if JSON cannot represent it or the JSON is
-  /// long.
+  /// The text that represents this value in the description of a path: its JSON, or only the kind of the value if the JSON would be longer
+  /// than 200 bytes or cannot be written.
   var pathText: String {
     guard let data = try? JSONWriter().write(self), data.count <= 200 else { return "(\(kind))" }
     return String(decoding: data, as: UTF8.self)

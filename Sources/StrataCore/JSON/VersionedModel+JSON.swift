@@ -4,7 +4,7 @@ extension VersionedModel {
   /// Creates the model from the text of a JSON object. Each field is read at its JSON path. Dates are strings in ISO 8601, and URLs and
   /// UUIDs are also strings.
   ///
-  /// If there is no value at the path, the field takes its default. Numbers are exact, `true` is not read as 1, and strings and numbers are
+  /// If there is no value at the path, the field gets its default. Numbers are exact, `true` is not read as 1, and strings and numbers are
   /// not converted into each other.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that a field reads occurs more than once;
@@ -21,7 +21,7 @@ extension VersionedModel {
     self = try context.checked { try Self.decode(fromJSON: json, in: context) }
   }
 
-  /// Returns the model as a JSON object, in the form of ``JSONWriter``.
+  /// Returns the text of a JSON object that represents the model. ``JSONWriter`` describes the format.
   ///
   /// - Throws: the same errors as ``JSONWriter``, such as `notEncodable` for a number that is not finite.
   public func jsonData(isPretty: Bool = false, sortsKeys: Bool = false) throws -> Data {
@@ -50,16 +50,16 @@ extension VersionedModel {
     do { return try body() } catch { throw ArchiveError.wrap(error).inType(schema.name) }
   }
 
-  /// Creates an instance of exactly this class.
+  /// Decodes an instance of this class itself, not of a subclass.
   private static func decode(ofOwnClass json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
     guard context.collectsErrors else { return try decode(from: slots, plan, in: context) }
-    // Each field is decoded separately first, to find all errors. The model is decoded afterwards.
+    // To find all errors, each field is first decoded separately. Afterwards, the model is decoded.
     if let error = schema.errors(of: slots, plan, in: context) { throw error }
-    // The valid fields are decoded a second time, but errors are not collected at each level again.
+    // All fields are valid, so decoding them a second time as part of the model need not collect errors in nested models.
     context.collectsErrors = false
     defer { context.collectsErrors = true }
     return try decode(from: slots, plan, in: context)

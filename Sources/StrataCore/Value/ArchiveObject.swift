@@ -1,4 +1,4 @@
-/// Keys and values without a type name, in the order in which they were written.
+/// An ordered collection of unique keys and their values, without the name of a model type.
 ///
 /// Two objects are equal if they contain equal values under the same keys. The order does not matter.
 public struct ArchiveObject: Sendable {
@@ -79,8 +79,8 @@ public struct ArchiveObject: Sendable {
   private static let mostHashed = 4096
   private static let mostProbes = 16
 
-  /// Returns whether all keys have different hashes, which shows that the keys are unique. The result can be `false`
-  /// although the keys are unique: if two hashes are equal, or if the hash table has too many collisions.
+  /// Returns whether all keys have different hashes, which shows that the keys are unique. The result can also be `false` for unique keys,
+  /// if two hashes are equal or if the hash table has too many collisions.
   private static func hashesAreUnique(_ entries: [Entry]) -> Bool {
     let mask = (4 &<< (Int.bitWidth &- 1 &- entries.count.leadingZeroBitCount)) &- 1
     // The hash table. A slot contains the hash of a key, or 0 if it is empty.

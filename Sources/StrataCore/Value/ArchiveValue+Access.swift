@@ -14,7 +14,7 @@ extension ArchiveValue {
   /// an integer.
   public var intValue: Int? { integer(as: Int.self) }
 
-  /// The integer of any of the three integer cases; `nil` for any other kind of value.
+  /// The integer in `int`, `uint` or `wideInteger`; `nil` for any other kind of value.
   package var wideInteger: WideInteger? {
     switch self {
     case .int(let value): WideInteger(value)
@@ -57,13 +57,13 @@ extension ArchiveValue {
     }
   }
 
-  /// The untyped object, or `nil` for any other kind of value.
+  /// The object without a type name, or `nil` for any other kind of value. A record is a different kind of value.
   public var objectValue: ArchiveObject? { if case .object(let value) = self { value } else { nil } }
 
   /// The record, or `nil` for any other kind of value.
   public var recordValue: ModelRecord? { if case .record(let value) = self { value } else { nil } }
 
-  /// The value under a key of a record or an object; `nil` if the key is absent, or for any other kind of value.
+  /// The value under a key of a record or an object; `nil` if the key is absent, or if this value is neither a record nor an object.
   ///
   /// Setting `nil` removes the key. Setting a key of null turns null into an object. Setting a key of any other kind of
   /// value is a programming error and stops the program. To get an error instead, use ``set(_:at:)``.

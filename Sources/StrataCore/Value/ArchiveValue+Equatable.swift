@@ -12,8 +12,8 @@ extension ArchiveValue: Hashable {
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars)
   }
 
-  /// Compares two collections whose elements contain no other values, which is faster. Returns `nil` if the result is unknown, because both
-  /// values have a collection at the same position.
+  /// Fast path for collections without nested collections. Returns `nil` if both values have a nested collection at the same position,
+  /// because nested collections are not compared here.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -58,8 +58,8 @@ extension ArchiveValue {
   /// Returns whether two values have the same structure and equal values at each position.
   ///
   /// - Parameters:
-  ///   - areEqual: compares two values, of which at least one is of a kind that cannot contain other values.
-  ///   - hasOrder: whether the order of members matters in sets that contain references.
+  ///   - areEqual: compares two values. At least one of them is of a kind that cannot contain other values, such as a string.
+  ///   - hasOrder: whether the members of sets that contain references are compared in order.
   ///   - members: converts each member of a set before the members are compared without regard to order.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
@@ -129,8 +129,8 @@ extension ArchiveValue {
     return true
   }
 
-  /// The pairs of arrays that have already been compared or queued for comparison. With these pairs, the repeated parts of a value are
-  /// compared only once.
+  /// Stores pairs of arrays that have already been compared or queued for comparison, so that repeated parts of a value are compared only
+  /// once.
   private struct ComparedStorage {
     private struct Pair: Hashable {
       let left: StorageIdentity
@@ -138,15 +138,15 @@ extension ArchiveValue {
       var shapes: [ObjectIdentifier] = []
     }
 
-    /// The number of compared pairs after which further pairs are stored. Storing a pair costs more than comparing it, and few values need
-    /// this number of comparisons.
+    /// Pairs are stored only after this number of comparisons. Storing a pair costs more than comparing it, and few values need so many
+    /// comparisons.
     private static let remembers = 1 << 20
 
     private var count = 0
     private var pairs = Set<Pair>()
 
-    /// Returns whether a pair of arrays was stored before and does not need to be compared again. If the arrays were not equal, the whole
-    /// comparison would have ended, or will end when they are compared.
+    /// Returns whether a pair of arrays was already stored and does not need to be compared again. If the arrays are not equal, the earlier
+    /// comparison of the same pair makes the overall result false.
     ///
     /// The arrays are identified by address. The addresses are not reused, because the compared values retain the arrays.
     ///
@@ -171,7 +171,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether the value is or contains NaN. A set may contain several equal values with NaN, like a `Set` in Swift.
+  /// Whether the value is NaN or contains NaN. An archived set may contain several equal values with NaN, because a Swift `Set` can contain
+  /// several NaNs.
   var hasNaN: Bool {
     var waiting = [self]
     while let value = waiting.popLast() {

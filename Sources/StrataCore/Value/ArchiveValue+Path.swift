@@ -38,7 +38,8 @@ extension ArchiveValue {
     }
   }
 
-  /// The value to which one step from this value leads; `nil` if there is none, or if a value of this kind does not support the step.
+  /// The value under a key of an object or a record, or at an index of an array; `nil` if it is absent, or if this value is of any other
+  /// kind.
   package subscript(step: Step) -> ArchiveValue? {
     switch (step, self) {
     case (.key(let key), .object(let object)): object[key]
@@ -48,10 +49,11 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the value to which a list of steps leads. Returns `nil` if this value or a value along the way is absent, or if a value along
-  /// the way is null.
+  /// Returns the value at the end of a list of keys and indices. Returns `nil` if a key or an index is absent, or if a value along the way
+  /// is null.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to a value that does not support its step.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` if a value does not support the next key or index. The path of the error is
+  ///   the path to that value.
   package func value(at steps: some Collection<Step>) throws -> ArchiveValue? {
     var value = self
     for (place, step) in steps.enumerated() {
@@ -63,11 +65,11 @@ extension ArchiveValue {
     return value
   }
 
-  /// Sets the value to which a list of steps leads, or removes it if `newValue` is `nil`. If an index is beyond the end of an array, nulls
-  /// are added to reach it.
+  /// Sets the value at the end of a list of keys and indices, or removes the value if `newValue` is `nil`. If an index is beyond the end of
+  /// an array, nulls are added up to the index.
   ///
-  /// - Parameter make: returns the replacement for a value along the way that does not support the next step. An absent value is passed as
-  ///   null. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
+  /// - Parameter make: returns the replacement for a value along the way that does not support the next key or index. An absent value is
+  ///   passed as null. By default, null becomes an object or an array, and any other value throws `typeMismatch`.
   package mutating func set(
     _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
@@ -118,7 +120,7 @@ extension ArchiveValue {
     return ArchiveError.mismatch(expected: expected, found: kind)
   }
 
-  /// The value to which one step from this value leads. Setting `nil` removes the value.
+  /// The value under a key or at an index of this value. Setting `nil` removes it.
   ///
   /// - Precondition: the value supports the step.
   private subscript(existing step: Step) -> ArchiveValue? {
@@ -176,7 +178,7 @@ extension ModelRecord {
     making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
     var value = ArchiveValue.record(self)
-    // The record gives up its values, so that only `value` refers to their storage. A change would otherwise copy the storage.
+    // Releases the record's reference to its values. Only `value` then refers to their storage, so changing it does not copy the storage.
     values = []
     defer { if case .record(let record) = value { self = record } }
     try value.set(newValue, at: steps, making: make)

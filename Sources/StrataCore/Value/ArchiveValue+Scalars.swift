@@ -3,9 +3,9 @@ package import Foundation
 // Lossless conversions between kinds of scalars. Migrations, JSON and lenient fields use the same conversions.
 
 extension ArchiveValue {
-  /// A scalar as text from which the same scalar can be parsed: numbers as digits, booleans as `true` and `false`,
-  /// dates in ISO 8601 in UTC, and URLs and UUIDs in their usual form. `nil` for null, data, references and
-  /// collections, and for a date outside the years 0 to 9999.
+  /// The text of a scalar, from which the same scalar can be parsed: numbers as digits, booleans as `true` and `false`, dates in ISO 8601
+  /// in UTC, and URLs and UUIDs in their usual form. `nil` for null, data, references and collections, and for a date outside the years 0
+  /// to 9999.
   package var scalarText: String? {
     switch self {
     case .string(let text): text
@@ -88,8 +88,7 @@ extension Double {
 }
 
 extension URL {
-  /// Parses a URL whose text stays unchanged. Returns `nil` for a text with invalid characters, which Foundation would
-  /// accept and escape.
+  /// Parses a URL without changing its text. Returns `nil` for a text with invalid characters, which Foundation would accept and escape.
   package init?(exactly text: String) {
     self.init(string: text)
     if relativeString != text { return nil }

@@ -36,7 +36,7 @@ extension ArchiveValue {
 
   /// Returns the number of values in this value, at any depth, including the value itself.
   ///
-  /// - Parameter depth: the depth at which this value is located in the outermost value.
+  /// - Parameter depth: the depth of this value in the outermost value.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the value is deeper than `limit`.
   /// - Complexity: linear in the number of values. Does not use recursion.
   func size(atDepth depth: Int = 0, limit: Int) throws -> Int {
@@ -80,8 +80,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but if `replacement` throws an error for a contained value, the path step to this value is prepended to the
-  /// path of the error.
+  /// Replaces each directly contained value, as in ``mapInside(_:)``. If `replacement` throws an error, the key or the index of the
+  /// contained value is prepended to the path of the error.
   package func mapLocated(_ replacement: (ArchiveValue) throws -> ArchiveValue) throws -> ArchiveValue {
     try mapSteps { value, step in
       do { return try replacement(value) } catch {
@@ -91,8 +91,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``forEachInside(_:)``, but also passes to `body` the path step from this value to the contained value, which is `nil` for the
-  /// root of a graph.
+  /// Calls `body` with each value directly inside this value, as in ``forEachInside(_:)``, and with the key or the index of the contained
+  /// value. The key or index is `nil` for the root of a graph.
   package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
@@ -101,8 +101,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Like ``mapInside(_:)``, but also passes to `replacement` the path step from this value to the contained value, which is `nil` for the
-  /// root of a graph.
+  /// Replaces each directly contained value, as in ``mapInside(_:)``. `replacement` also receives the key or the index of the contained
+  /// value, or `nil` for the root of a graph.
   package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
     -> ArchiveValue
   {
@@ -113,7 +113,7 @@ extension ArchiveValue {
     }
   }
 
-  /// Returns the path step from this value to a directly contained value; `nil` for the root of a graph.
+  /// Returns the key or the index of a directly contained value; `nil` for the root of a graph.
   ///
   /// - Parameter place: the index of the contained value in the order of ``forEachInside(_:)``.
   private func step(to place: Int) -> Step? {
@@ -138,7 +138,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Calls `body` with the object number of each reference in this value, at any depth and in order. A number can occur more than once.
+  /// Calls `body` for each reference in this value, at any depth and in order, with the number of the referenced object. A number can occur
+  /// more than once.
   package func forEachReference(_ body: (Int) throws -> Void) rethrows {
     switch self {
     case .reference(let number): try body(number)
@@ -147,7 +148,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The object numbers of all references in this value, at any depth and in order. A number can occur more than once.
+  /// The numbers of the objects that the references in this value refer to, at any depth and in order. A number can occur more than once.
   package var references: [Int] {
     var numbers: [Int] = []
     forEachReference { numbers.append($0) }

@@ -47,7 +47,7 @@ public enum ArchiveValue: Sendable {
   case map([MapEntry])
   /// Named values with a type name and a model version.
   case record(ModelRecord)
-  /// A reference to an object of an ``ObjectGraph``. The associated value is the object's number.
+  /// A reference to an object of an ``ObjectGraph``. The associated value is the index of the object in ``ObjectGraph/objects``.
   case reference(Int)
   /// Objects with identity, and a value that refers to them.
   indirect case graph(ObjectGraph)

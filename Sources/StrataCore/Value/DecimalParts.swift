@@ -110,7 +110,7 @@ private struct DecimalMemory {
 
   init(_ decimal: Decimal) { self = unsafeBitCast(decimal, to: Self.self) }
 
-  /// Creates the memory of a decimal.
+  /// Creates the memory layout of a decimal from its parts.
   ///
   /// - Parameter parts: the parts of the decimal. The mantissa may end in zeros only if the exponent is 127, as in Foundation's compact
   ///   form.
@@ -140,7 +140,7 @@ private struct DecimalMemory {
   }
 }
 
-// Conversions through text, for a version of Foundation whose decimals have an unknown layout.
+// Conversions through text, which are used if the memory layout of Foundation's decimals is unknown.
 extension DecimalParts {
   /// Creates the parts of a finite decimal from its description, which contains every digit, has no exponent, and does not
   /// depend on the locale.

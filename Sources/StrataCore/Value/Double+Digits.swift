@@ -14,8 +14,8 @@ extension Double {
     } else {
       guard power.magnitude <= 27, significand > 0 else { return nil }
       let factor = powersOfFive[Int(power.magnitude)]
-      // At least 62 bits of the exact result. If any bit after them is set, the last bit is set, too, so that rounding to 53 bits gives the
-      // correct result.
+      // The leading bits of the exact result, at least 62. If any later bit of the result is set, the last bit of `bits` is also set, so
+      // that rounding to 53 bits is correct.
       let bits: UInt64
       let exponent: Int
       if power < 0 {

@@ -1,4 +1,4 @@
-/// The key, or the combination of keys, whose values identify models of one type.
+/// Specifies which values identify a model among the models of its type: the value of one key, or the values of a combination of keys.
 ///
 ///     static let mergeRules = MergeRules(identity: ["owner", "name"])
 ///
@@ -36,7 +36,7 @@ public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, Expre
 }
 
 extension IdentityKey {
-  /// Compares keys by their bytes, like the keys of records.
+  /// Compares keys by their bytes. The keys of records are compared in the same way.
   public static func == (left: Self, right: Self) -> Bool {
     left.keys.count == right.keys.count && zip(left.keys, right.keys).allSatisfy(ExactKey.isSame)
   }

@@ -18,7 +18,7 @@ public struct ModelRecord: Sendable {
       object: ArchiveObject(fields.map { ArchiveObject.Entry(key: $0.key, value: $0.value) }))
   }
 
-  /// Creates a record whose fields are the entries of an untyped object.
+  /// Creates a record with the entries of an object as its fields.
   public init(typeName: String, modelVersion: Int?, object: ArchiveObject) {
     shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: object.keys)
     values = object.entries.map(\.value)
@@ -62,7 +62,7 @@ public struct ModelRecord: Sendable {
   /// The keys and values in the order in which they were written.
   public var fields: [(key: String, value: ArchiveValue)] { Array(zip(shape.keys, values)) }
 
-  /// The fields as an untyped object.
+  /// The fields as an object without a type name and a version.
   public var object: ArchiveObject {
     ArchiveObject(uniqueEntries: zip(shape.keys, values).map { ArchiveObject.Entry(key: $0, value: $1) })
   }

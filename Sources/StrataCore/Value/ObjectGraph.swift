@@ -4,8 +4,8 @@
 /// An ``ArchiveValue/reference(_:)`` refers to an object by its number, so shared objects are stored once and cycles
 /// are possible.
 public struct ObjectGraph: Sendable, Hashable {
-  /// The objects. Each object's number, which references contain, is its index in this array. Objects are usually
-  /// records, but any value is allowed.
+  /// The objects. References contain the number of an object, which is its index in this array. Objects are usually records, but any value
+  /// is allowed.
   public var objects: [ArchiveValue]
   /// The archived value: a reference, or a value that contains references.
   public var root: ArchiveValue

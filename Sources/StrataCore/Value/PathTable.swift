@@ -18,8 +18,10 @@ final class PathTable: Sendable {
 
   private let entries: [Int: Entry]
 
-  /// - Parameter ways: the ways to all objects. The way to an object's owner must precede the way to the object. If an
-  ///   object has several ways, only the first one is used.
+  /// Creates a table of the paths to all objects.
+  ///
+  /// - Parameter ways: the last part of the path to each object. The entry for an object's owner must precede the entry for the object. If
+  ///   an object has several entries, only the first entry is used.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {

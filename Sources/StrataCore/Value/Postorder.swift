@@ -8,9 +8,10 @@ package struct Postorder {
     return try order.numbers(from: starts, next)
   }
 
+  /// Visits all nodes that are reachable from `starts` and that no earlier call of this method has visited.
+  ///
   /// - Parameter next: returns the successors of a node. Called once for each node.
-  /// - Returns: the nodes that are reachable from `starts`, in postorder. Nodes that an earlier call of this method
-  ///   returned are omitted.
+  /// - Returns: the visited nodes, in postorder.
   mutating func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var result: [Int] = []
     for start in starts where seen.insert(start).inserted {

@@ -10,12 +10,12 @@ package final class RecordShape: Sendable {
   /// For a record of a class model: the superclasses of the class, with their versions, starting with the direct
   /// superclass.
   package let levels: [ModelRecord.Superclass]
-  /// The oldest model versions that may read and write the records; `nil` if no older version may.
+  /// The oldest model versions that may read and write the records; `nil` if no older version may read them.
   package let floors: VersionFloors?
   /// The total size of all keys in bytes.
   package let keyBytes: Int
-  /// The cached ``mark``, or `nil` if it is computed when needed. It is not always cached, because most intermediate
-  /// shapes of a migration never need a mark.
+  /// The cached ``mark``, which is the type name and the version as text; `nil` if the mark is computed when needed. It is not always
+  /// cached, because most intermediate shapes of a migration never need a mark.
   private let knownMark: String?
   /// The index of each key in `keys`; `nil` if there are only a few keys, because a linear search is then faster.
   private let places: [ExactKey: Int]?
@@ -45,8 +45,8 @@ package final class RecordShape: Sendable {
       ? nil : Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameter isOfModel: whether the shape is the shape of a model's own records. The mark of such a shape is
-  ///   cached, because it is written into every archive that contains the model.
+  /// - Parameter isOfModel: whether this is the shape of the records that a model writes. The ``mark`` of this shape is cached, because it
+  ///   is written into every archive that contains the model.
   package convenience init(
     typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = [],
     floors: VersionFloors? = nil, isOfModel: Bool = false
@@ -56,15 +56,14 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors, knownMark: mark)
   }
 
-  /// Creates a shape by parsing its ``mark``.
+  /// Creates a shape by parsing its ``mark``, such as `Issue@3`.
   ///
   /// - Parameter floors: returns the oldest versions that may read and write the given version of a model.
   package convenience init(
     mark: String, keys: [String], floors: (_ typeName: String, _ version: Int?) -> VersionFloors? = { _, _ in nil }
   ) {
     let (typeName, version, levels) = Self.parse(mark)
-    // The version in the text may have leading zeros. Such a text is not cached as the mark, because marks are always
-    // written without leading zeros.
+    // If the version in `mark` has leading zeros, the text is not cached, because marks are always written without leading zeros.
     let hasZeros = version.map { mark.utf8.count != typeName.utf8.count + 1 + String($0).utf8.count } ?? false
     self.init(
       typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors(typeName, version),
@@ -97,8 +96,8 @@ package final class RecordShape: Sendable {
 
   private static let separator = " : "
 
-  /// Parses a mark. A mark that contains ` : ` lists a class and its superclasses only if each part has a version.
-  /// Otherwise the whole mark is one type name with an optional version.
+  /// Parses a mark. If the mark contains ` : ` and each part has a version, the parts are a class and its superclasses. Otherwise, the
+  /// whole mark is one type name with an optional version.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
   {
     // Fast path: most marks contain no superclasses, so they need not be split.
@@ -127,8 +126,8 @@ package final class RecordShape: Sendable {
     return (String(mark[..<at]), version)
   }
 
-  /// Whether parsing the mark returns the same type name, version and superclasses. False if the type name ends like a
-  /// version, or if the version is negative.
+  /// Whether parsing the mark returns the same type name, version and superclasses. False if the type name ends with text that is parsed as
+  /// a version, such as `@3`, or if the version is negative.
   package var hasPlainMark: Bool {
     let isSimple = !typeName.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ":") }
     if isSimple, levels.isEmpty { return modelVersion ?? 0 >= 0 }
@@ -174,8 +173,8 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
   }
 
-  /// Returns this shape with a newer version and the floors of that version, for records that were written by a newer
-  /// version of the model than this program has.
+  /// Returns this shape with a newer version, and with the oldest versions that may read and write its records. Used for records that a
+  /// newer version of the model than the version in this program has written.
   package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
     RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
   }
@@ -191,7 +190,7 @@ package final class RecordShape: Sendable {
     changes.withLock { changes in
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
-      // Floors apply to one version of one model, so they are dropped if the type name or the version changes.
+      // `floors` applies to one version of one model, so it is dropped if the type name or the version changes.
       let isSame = modelVersion == self.modelVersion && ExactKey.isSame(typeName, self.typeName)
       let shape = RecordShape(
         typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels,

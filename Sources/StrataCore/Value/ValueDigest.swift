@@ -12,7 +12,7 @@ package struct ValueDigest: Hashable {
 /// Computes digests of values. The digests of nested sets and maps are cached, because the content of a deeply nested set would
 /// otherwise be hashed again at each level.
 package final class ValueDigests {
-  /// An incremental hash. Two hashers, whose inputs differ in the first byte, yield 64 bits each.
+  /// An incremental 128-bit hash. It consists of two 64-bit hashers that start with different bytes and then receive the same input.
   private struct State {
     var first = Hasher()
     var second = Hasher()
@@ -57,7 +57,7 @@ package final class ValueDigests {
   /// The cached digests of sets and maps. Each collection is retained, because the address of its storage is the cache key.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
-  /// How many sets and map keys are being read, one inside another. Digests are cached while the depth is greater than 1.
+  /// The nesting depth of the sets and map keys that are being read. Digests are cached while the depth is greater than 1.
   private var depth = 0
   private var steps = 0
 
@@ -77,7 +77,7 @@ package final class ValueDigests {
   /// Begins a set or the keys of a map. Until the matching call of ``leave()``, the digests of nested sets and maps are cached.
   func enter() { depth += 1 }
 
-  /// Ends the set or the map keys of the latest call of ``enter()``. The outermost call clears the cache.
+  /// Ends the set or the map keys that the latest call of ``enter()`` began. The outermost call clears the cache.
   func leave() {
     depth -= 1
     guard depth <= 0 else { return }
@@ -96,7 +96,7 @@ package final class ValueDigests {
     return true
   }
 
-  /// Returns whether all keys have different encodings, like ``areUnique(_:)-([ArchiveValue])``.
+  /// Returns whether all keys have different encodings. The rules are the same as for ``areUnique(_:)-([ArchiveValue])``.
   func areUnique(_ entries: [ArchiveValue.MapEntry]) throws -> Bool {
     guard let keys = try uniqueDigests(of: entries.lazy.map(\.key)) else { return false }
     try remember(entries, keys)

@@ -110,8 +110,7 @@ extension ValuePath.Component {
 
   package var isKey: Bool { if case .key = self { true } else { false } }
 
-  /// Advice on what to write instead, for the message of an error that only keys and indices are allowed; `nil` for a key or an
-  /// index, which need no advice.
+  /// A suggested fix for the error message if this component is used where only keys and indices are allowed; `nil` for a key or an index.
   package var remedy: String? {
     switch self {
     case .key, .index: nil
@@ -315,7 +314,7 @@ extension ValuePath {
     }.joined()
   }
 
-  /// The components as the texts of a JSON pointer, before escaping. Indices are written as digits.
+  /// The reference tokens of the path as a JSON pointer (RFC 6901), before escaping. Indices are written as digits.
   var tokens: [String] {
     components.map { component in
       switch component {

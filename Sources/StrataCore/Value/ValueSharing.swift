@@ -1,13 +1,13 @@
 import Foundation
 
-/// Measures the encoded size of a value, and the size of its distinct parts. The encoded size can be far larger,
-/// because parts of a value can share storage: for example, if a patch copied a part, or if an archive contained
-/// several references to a long text.
+/// Measures the encoded size of a value, and its size with shared storage counted only once. The encoded size can be far larger, because
+/// the same storage can occur several times in a value: for example, if a patch copied a subtree, or if an archive contained several
+/// references to a long text.
 struct ValueSharing {
   /// The approximate encoded size in bytes: 8 bytes for each value, plus the sizes of text and data. `Int.max` if the
   /// size overflows.
   private(set) var written = 0
-  /// The approximate encoded size in bytes, with each shared part counted only once.
+  /// The approximate encoded size in bytes, with shared storage counted only once.
   private(set) var distinct = 0
 
   /// The minimum size, in bytes, of texts that are counted only once. Shorter texts are counted at each occurrence,
@@ -23,6 +23,8 @@ struct ValueSharing {
   private var sizes: [StorageIdentity: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
+  /// Measures the size of a value.
+  ///
   /// - Complexity: linear in the size of the value, with parts that share storage counted once.
   init(of value: ArchiveValue) { written = size(of: value) }
 
@@ -53,7 +55,7 @@ struct ValueSharing {
   private mutating func size(ofObject number: Int) -> Int {
     guard objects.indices.contains(number), depth < Self.deepest else { return leaf(0, nil) }
     if let known = objectSizes[number] { return known }
-    // A placeholder size, used if the object contains itself. Writers reject such an object.
+    // A placeholder size in case the object contains itself. Writers reject an object that contains itself.
     objectSizes[number] = 8
     let size = size(of: objects[number])
     objectSizes[number] = size
@@ -88,16 +90,16 @@ struct ValueSharing {
   }
 }
 
-/// Limits the number of bytes written for one value, so that a small value whose parts are shared many times cannot
-/// produce an enormous output.
+/// Limits the number of bytes written for one value, so that a small value in which the same storage occurs many times cannot produce an
+/// enormous output.
 package struct OutputLimit {
   /// The size, in bytes, up to which a value is written without checking how much of it is shared.
   static let free = 1 << 26
-  /// The maximum ratio of a value's encoded size to the size of its distinct parts.
+  /// The maximum ratio of a value's encoded size to its size with shared storage counted only once.
   static let ratio = 64
 
   private let most: Int
-  /// The output size, in bytes, above which ``check(_:of:)`` looks at the limits again.
+  /// The output size, in bytes, above which ``check(_:of:)`` checks the limits again.
   private var next: Int
 
   package init(_ limits: ArchiveLimits) {
@@ -110,8 +112,8 @@ package struct OutputLimit {
 
   /// Checks the output size, in bytes, while a value is written.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if `count` is beyond the limit, or if shared parts make
-  ///   the output too large compared with the distinct parts.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if `count` is beyond the limit, or if repeated shared storage makes the
+  ///   output too large compared with the size of the value in memory.
   @inline(__always)
   package mutating func check(_ count: Int, of value: @autoclosure () -> ArchiveValue?) throws(ArchiveError) {
     if count > next { try look(count, value()) }
@@ -123,7 +125,7 @@ package struct OutputLimit {
       throw Self.exceeded(
         "the output has more than \(most) bytes; write the value in parts, or raise the limit outputSize")
     }
-    // Shared parts are checked only once for each value, because the check already considers the complete encoded size.
+    // Shared storage is checked only once for each value, because the check already considers the complete encoded size.
     next = most
     guard let value else { return }
     let sharing = ValueSharing(of: value)

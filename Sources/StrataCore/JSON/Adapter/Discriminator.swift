@@ -15,7 +15,7 @@ public struct Discriminator: Sendable {
 
   /// The tag is the text at a path, such as `type` or `meta.kind`. In a cluster, integers and booleans are read as text. The tag is written
   /// as the first member of its object, unless the variant's own mapping has already written the tag. If that mapping has written a
-  /// different value at the path or along the path, even null, writing fails with the code `notEncodable`.
+  /// different value, including null, at the path or along the path, writing fails with the code `notEncodable`.
   public static func key(_ path: ValuePath) -> Discriminator { Discriminator(position: .inside(path)) }
 
   /// The tag is the string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
@@ -37,7 +37,8 @@ public struct Discriminator: Sendable {
     }
   }
 
-  /// The position of the tag for a variant that reads and writes the whole document. The tag is then a member of the content.
+  /// The discriminator for a variant that uses the whole document as its content. A tag next to the content then becomes a member of the
+  /// content.
   var besideAll: Discriminator { if case .beside(let key, _) = position { .key(ValuePath(key: key)) } else { self } }
 
   /// Whether the tag is the only key of the object.
@@ -95,7 +96,7 @@ public struct Discriminator: Sendable {
 
   /// Returns the text of a tag that must be a string.
   ///
-  /// - Parameter kind: the owner of the tag, for error messages.
+  /// - Parameter kind: what the tag belongs to, such as "an enum", for error messages.
   /// - Throws: ``ArchiveError`` with the code `missingValue` or `typeMismatch`.
   func text(_ tag: ArchiveValue?, of kind: String) throws -> String {
     guard let tag else { throw absent(kind) }
@@ -113,10 +114,10 @@ public struct Discriminator: Sendable {
 
   // MARK: Writing
 
-  /// Returns the JSON of an object with its tag. The tag, and each object on the path to it, precede the other members. Existing values are
-  /// never replaced.
+  /// Adds the tag to the JSON of an object. The tag, and each object on the path to the tag, is placed before the other members. Existing
+  /// values are never replaced.
   ///
-  /// - Parameter content: the content of the object; `nil` if its member is left out.
+  /// - Parameter content: the content of the object; `nil` to leave out the member for the content.
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the content has a different value at the path of the tag.
   func tagged(_ content: ArchiveValue?, _ tag: String) throws -> ArchiveValue {
     switch position {
@@ -129,7 +130,7 @@ public struct Discriminator: Sendable {
       var known: ArchiveValue?
       do { known = try path.value(in: value) } catch { known = .null }
       guard let known else { return try Self.tagged(value, tag, at: path.errorPath[...]) }
-      // The variant's own mapping may have written the tag, possibly not as a string.
+      // The variant's own mapping may already have written the tag, possibly as an integer or a boolean instead of a string.
       guard known.tagText == tag else {
         throw ArchiveError(
           .notEncodable,
@@ -148,7 +149,7 @@ public struct Discriminator: Sendable {
     guard let step = steps.first else { return .string(tag) }
     var result = value.accepts(step) ? value : try ArchiveValue.container(value, for: step)
     if case .key(let key) = step, case .object(let object) = result {
-      // The key is inserted at the front. If it occurs twice, the object keeps the position of the first entry and the value of the second.
+      // Inserts the key at the front. If the object already has the key, `ArchiveObject` moves it to the front and keeps its value.
       result = .object(ArchiveObject([.init(key: key, value: .null)] + object.entries))
     }
     try result.set(tagged(result[step] ?? .null, tag, at: steps.dropFirst()), at: [step])
@@ -157,7 +158,7 @@ public struct Discriminator: Sendable {
 }
 
 extension ArchiveValue {
-  /// The text of a tag, which need not be a string; `nil` for a value that cannot be a tag.
+  /// The text of this value as a tag, for a string, an integer or a boolean; `nil` for a value that cannot be a tag.
   var tagText: String? {
     switch self {
     case .string(let text): text

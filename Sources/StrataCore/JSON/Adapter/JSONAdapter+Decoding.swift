@@ -102,8 +102,8 @@ extension JSONAdapter {
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
-      // Duplicates of keys that no field reads are allowed, and cannot hide errors. All other duplicate keys were already rejected by the
-      // first attempt.
+      // For duplicate keys, the last value is used. This cannot hide errors, because the first attempt has already rejected duplicates of
+      // all keys that a field reads.
       let value = try element.lastValue().value
       do { _ = try decodeChecked(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first
@@ -127,7 +127,7 @@ extension JSONAdapter {
     try context.checked { try Root.decode(from: value, in: context) }
   }
 
-  /// Returns the value at a path, and the path as components, to be inserted at the front of the paths of errors.
+  /// Returns the value at a path, and the components of the path, which are prepended to the paths of errors.
   private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
@@ -139,7 +139,7 @@ extension JSONAdapter {
   }
 }
 
-/// Collects the errors of the elements of an array, until an error stops reading.
+/// Handles the errors of the elements of an array. An error is passed to `onInvalid`, collected, or thrown.
 private struct ElementFailures {
   /// Which errors to report for an element: only the first, or all.
   let errors: JSONErrors
@@ -173,8 +173,8 @@ private struct ElementFailures {
 extension Array {
   /// Returns the results of `make` for the elements, in order.
   ///
-  /// - Parameter failed: called with the error of an element, whose path begins with the index. If `failed` does not throw, the element is
-  ///   skipped.
+  /// - Parameter failed: called with the error of an element. The path of the error begins with the index of the element. If `failed` does
+  ///   not throw, the element is skipped.
   func results<Result>(
     of make: (Element) throws -> Result, failed: (ArchiveError) throws -> Void = { throw $0 }
   ) throws -> [Result] {

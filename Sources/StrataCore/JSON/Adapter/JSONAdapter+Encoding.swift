@@ -33,7 +33,7 @@ extension JSONAdapter {
 }
 
 extension JSONAdapter where Root: VersionedModel {
-  /// Returns the JSON of some of the fields of a model that is not in memory.
+  /// Returns the JSON of some fields of a model, from a record instead of an instance of the model.
   ///
   /// - Parameters:
   ///   - record: the values of all fields, in the order of the schema. Fields that are not written may have any value.

@@ -13,7 +13,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   public var nulls = JSONNulls.null
   /// The limits on a document; see ``JSONReader/limits``.
   public var limits = ArchiveLimits()
-  /// Whether decoded models must satisfy their rules (see ``Validating``).
+  /// Whether decoding checks the validation rules of the models (see ``Validating``). True by default.
   public var validates = true
   /// How keys that no field reads are handled, in this model and in all nested models.
   public let unknownKeys: JSONUnknownKeys
@@ -30,10 +30,11 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// Creates an adapter from the declarations of the models, with a convention for fields that declare no JSON form. The convention also
-  /// applies to nested models.
+  /// Creates an adapter from the declarations of the models and from a convention for the keys and transformers that fields do not declare
+  /// themselves. The convention also applies to nested models.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping`, like the initializer without a convention.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all nested models.
+  ///   ``ArchiveError/all`` contains all of these mistakes.
   public init(
     _ type: Root.Type = Root.self, convention: JSONConvention, unknownKeys: JSONUnknownKeys = .ignore
   ) throws {
@@ -45,7 +46,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// Creates an adapter from a separate mapping. The mapping applies wherever the model occurs, even inside itself.
+  /// Creates an adapter from a mapping that replaces the declarations of the model. The mapping applies wherever the model occurs, even
+  /// inside itself.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare, conflicting paths, and
   ///   transformers of the wrong type. ``ArchiveError/all`` contains all of these mistakes.
@@ -57,14 +59,14 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// Creates an adapter from a separate mapping.
+  /// Creates an adapter for a type from a mapping that replaces the declarations of the type.
   public init(
     _ type: Root.Type, _ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore
   ) throws where Root: VersionedModel {
     try self.init(mapping, unknownKeys: unknownKeys)
   }
 
-  /// Returns this adapter with the mapping of `nested`, which applies wherever the nested model occurs.
+  /// Returns a copy of this adapter that uses the mapping of `nested` wherever the nested model occurs.
   public func using<Nested>(_ nested: JSONAdapter<Nested>) -> JSONAdapter {
     var adapter = self
     adapter.plans.merge(nested.plans) { _, new in new }
@@ -117,9 +119,9 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     JSONWriting(plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture) { catalog }
   }
 
-  /// Returns the archived form of a value, with the options for writing it.
+  /// Converts a value to an ``ArchiveValue``, and returns it with the options for writing it as JSON.
   ///
-  /// - Parameter isInside: whether the value is part of a larger value.
+  /// - Parameter isInside: whether the JSON of the value becomes part of a larger document.
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
@@ -129,10 +131,12 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     return (try writer.value(), writing)
   }
 
+  /// Returns the JSON of a value as an ``ArchiveValue``.
+  ///
   /// - Parameters:
   ///   - keepsContainers: whether an object on the path of a field is written even if it contains no fields.
-  ///   - marksFallbackPaths: whether a mark (``JSONLayout/mark``) is written at the fallback paths of each field that has a value.
-  ///   - isInside: whether the value is part of a larger value.
+  ///   - marksFallbackPaths: whether the placeholder ``JSONLayout/mark`` is written at the fallback paths of each field that has a value.
+  ///   - isInside: whether the JSON of the value becomes part of a larger document.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,
     marksFallbackPaths: Bool = false, isInside: Bool = false

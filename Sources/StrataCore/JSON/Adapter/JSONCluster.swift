@@ -14,11 +14,11 @@ public struct JSONCluster<Result>: Sendable {
   public enum Unknown: Sendable {
     /// Reading throws ``ArchiveError`` with the code `unknownCase`.
     case fail
-    /// The variant with this tag reads the document. That variant also reads a document without a tag.
+    /// The document is read by the variant that has the given tag. The same variant reads documents without a tag.
     case fallback(String)
     /// Arrays skip the document. Outside of an array, reading throws.
     ///
-    /// If a nested cluster does not know its tag, arrays skip the document only if all enclosing clusters skip such documents.
+    /// If the tag is unknown to a nested cluster, arrays skip the document only if all enclosing clusters also use `skip`.
     case skip
   }
 
@@ -93,11 +93,13 @@ public struct JSONCluster<Result>: Sendable {
 
   private var reader: JSONReader { .refusingDuplicates() }
 
-  /// The result of reading a document. A failure contains the error for an unknown tag in a cluster that skips such documents. Any other
-  /// error is thrown.
+  /// The result of reading a document. A failure means that the tag is unknown and that the cluster skips unknown tags. All other errors
+  /// are thrown.
   typealias Decoded = Swift.Result<Result, ArchiveError>
 
-  /// - Parameter seen: the clusters that have already passed the document on, to detect cycles.
+  /// Reads a document with the variant for its tag.
+  ///
+  /// - Parameter seen: the outer clusters that have passed the document on to this cluster. They are used to detect cycles.
   func decode(_ json: ArchiveValue, _ seen: [ObjectIdentifier]) throws -> Decoded {
     guard let seen = adding(to: seen) else {
       throw ArchiveError(
@@ -130,8 +132,8 @@ public struct JSONCluster<Result>: Sendable {
     return decoded
   }
 
-  /// Returns the variant that has the tag, or the fallback variant if no variant has it; `nil` if there is no fallback variant. Throws if
-  /// both the tag and the fallback variant are missing.
+  /// Returns the variant that has the tag, or the fallback variant if no variant has it; `nil` if there is no fallback variant. Throws an
+  /// error if the document has no tag and the cluster has no fallback variant.
   private func variant(_ tag: String?) throws -> JSONVariant<Result>? {
     var names = [tag]
     if case .fallback(let name) = unknown { names.append(name) }
@@ -148,8 +150,8 @@ public struct JSONCluster<Result>: Sendable {
       jsonPath: discriminator.components, input: json)
   }
 
-  /// Returns `seen` followed by this cluster; `nil` if `seen` already contains this cluster. The number of clusters is limited, because a
-  /// cluster that is created for each document always has a new identity.
+  /// Returns `seen` followed by this cluster; `nil` if `seen` already contains this cluster. Also returns `nil` after 64 clusters, because
+  /// a variant may create a new cluster for each document, and a cycle of new clusters cannot be detected by their identity.
   private func adding(to seen: [ObjectIdentifier]) -> [ObjectIdentifier]? {
     seen.contains(ObjectIdentifier(identity)) || seen.count >= 64 ? nil : seen + [ObjectIdentifier(identity)]
   }

@@ -1,4 +1,4 @@
-/// The kinds of objects that a tag in JSON distinguishes: the cases of an enum, or a class and its known subclasses.
+/// The cases of an enum, or a class and its known subclasses, with the JSON tags that identify them.
 struct JSONKinds: Sendable {
   let discriminator: Discriminator
   /// The name of the case or class for each tag.
@@ -10,13 +10,13 @@ struct JSONKinds: Sendable {
 
   var isHierarchy: Bool { classes != nil }
 
-  /// Whether JSON contains the cases of an enum in their archived form.
+  /// Whether enum cases have the same structure in JSON as in archives: an object with the name of the case as its only key.
   let isPlain: Bool
 
-  /// Creates the kinds from the declarations of an enum or a class.
+  /// Creates the tags from the declarations of an enum or a class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a form of tags that classes do not support, for names of unknown kinds,
-  ///   and for a tag that belongs to two kinds.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` if a class uses external or adjacent tags, if a tag is declared for an
+  ///   unknown case or class, if two cases or classes have the same tag, or if the position of the tag is invalid.
   init(_ schema: ModelSchema) throws {
     let type = schema.type as? any JSONTagged.Type
     let tagging = type?.jsonTagging ?? .external
@@ -30,11 +30,11 @@ struct JSONKinds: Sendable {
       }
     }
     let known = classes?.keys.sorted() ?? schema.cases.map(\.name)
-    // A former name refers to the same kind as the current name.
+    // Returns the current name of a case or a class, given its current name or a former name.
     func kind(_ name: String) -> String? {
       if let classes { classes[name]?.schema.name } else { schema.caseName(name) }
     }
-    // A subclass inherits the names that its superclass declares. Inherited names may belong to other subclasses, so they are not checked.
+    // A subclass inherits the `jsonTagging` of its superclass. The inherited names may belong to other subclasses, so they are not checked.
     for (_, name) in tagging.names where kind(name) == nil && schema.superclasses.isEmpty {
       problems.append(
         classes == nil
@@ -65,8 +65,8 @@ struct JSONKinds: Sendable {
 
   // MARK: Classes
 
-  /// Returns the class of an object, and the object in the form that the class reads: without the tag, unless a field holds the tag.
-  /// Returns `nil` if the object has no tag.
+  /// Returns the class that the tag of a JSON object identifies, and the object to decode as this class. The tag is removed from the object
+  /// unless a field of the class is mapped to the tag. Returns `nil` if the object has no tag.
   ///
   /// - Throws: ``ArchiveError`` with the code `unknownCase` if no class has the tag, and `typeMismatch` if the tag is not a string.
   func tagged(_ object: ArchiveObject, in reading: JSONReading) throws -> (any VersionedModel.Type, ArchiveObject)? {
@@ -84,12 +84,14 @@ struct JSONKinds: Sendable {
     return (type, rest)
   }
 
-  /// Throws if JSON cannot distinguish an object from an object of its superclass, because reading the JSON would lose properties.
+  /// Throws an error if the JSON of an object would have no tag that distinguishes its class from the declared superclass. Reading this
+  /// JSON would lose the properties of the subclass.
   ///
   /// - Parameters:
   ///   - own: the class of the object.
   ///   - declared: the class that the field, the list or the caller declares.
-  ///   - isInside: whether the object is part of a document. The reader of a whole document knows the object's class.
+  ///   - isInside: whether the object is nested in a document. A whole document needs no tag, because the code that reads it specifies the
+  ///     class.
   static func check(
     _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
   ) throws(ArchiveError) {
@@ -113,9 +115,9 @@ struct JSONKinds: Sendable {
 
   // MARK: Cases
 
-  /// A case of an enum in JSON.
+  /// An enum case that was found in a JSON object.
   struct Case {
-    /// The record of the case, in the form that archives use.
+    /// The record of the case, with the same structure as in archives.
     let record: ModelRecord
     /// The path from the object to the associated values.
     let path: [ArchiveError.PathComponent]
@@ -128,7 +130,8 @@ struct JSONKinds: Sendable {
     let tag = try discriminator.text(parts.tag, of: "an enum")
     var payload = parts.content ?? [:]
     if let key = discriminator.key { try payload.set(nil, at: [.key(key)]) }
-    // A value without a label is the content itself, unless the content has a member for the value.
+    // The content may itself be an associated value without a label, unless it has a member `_0`. The whole content is therefore added
+    // under `_0`.
     let isWhole = !discriminator.isKey && payload["_0"] == nil
     if isWhole, parts.content != nil {
       let labelled = payload.objectValue?.entries ?? []
@@ -148,12 +151,12 @@ struct JSONKinds: Sendable {
 }
 
 extension ModelSchema {
-  /// Returns the enum cases or subclasses that a tag in JSON distinguishes.
+  /// Returns the enum cases or subclasses with their JSON tags.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for a mistake in the declaration of the tags.
   func jsonKinds() throws(ArchiveError) -> JSONKinds { try notes(JSONNotes.self).kinds.get() }
 
-  /// Returns the kinds of a class whose JSON has a class tag; `nil` for any other model.
+  /// Returns a class and its known subclasses, with their JSON tags; `nil` if the model is not a class that conforms to ``JSONTagged``.
   func jsonHierarchy() throws(ArchiveError) -> JSONKinds? {
     guard isObject else { return nil }
     let kinds = try jsonKinds()

@@ -73,7 +73,7 @@ extension JSONMapping where M: DescribedModel {
 }
 
 extension ModelSchema {
-  /// Returns the results of `json` for the fields, by the keys of the fields.
+  /// Calls `json` with each field, and returns the results by the keys of the fields.
   func mapping(_ json: (FieldInfo) -> JSONField) -> [String: JSONField] {
     Dictionary(fields.map { ($0.key, json($0)) }, uniquingKeysWith: { first, _ in first })
   }
@@ -88,8 +88,8 @@ enum SnakeCase {
       if character.isUppercase, place > 0 {
         let follows = characters[place - 1]
         let next = place + 1 < characters.count ? characters[place + 1] : nil
-        // A word begins after a lowercase letter or a digit. In a series of capitals, a word begins at the last one if a lowercase letter
-        // follows it.
+        // A capital begins a word if it follows a lowercase letter or a digit. In a series of capitals, the last one begins a word if a
+        // lowercase letter follows it.
         if follows.isLowercase || follows.isNumber || follows.isUppercase && next?.isLowercase == true {
           result.append("_")
         }

@@ -1,8 +1,9 @@
-/// The parts of a document that the paths of a mapping cover. All other parts are the rest of the document.
+/// The parts of a document that belong to the fields of a mapping, because paths of the mapping lead to them. All other parts are called
+/// the rest of the document.
 final class JSONPathCover: Sendable {
   private let keys: [ExactKey: JSONPathCover]
   private let indices: [Int: JSONPathCover]
-  /// Whether the whole value belongs to a field, because a path ends at the value or continues into every element.
+  /// Whether the whole value belongs to a field, because a path ends at the value or continues with `[*]`.
   private let isWhole: Bool
 
   convenience init(_ paths: [ValuePath]) {
@@ -40,8 +41,8 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // A null is never left over, because it counts as the value of every field below it. Any other value causes an error when these fields
-    // are read or the value is captured.
+    // A null is not part of the rest, because it is the value of every field whose path continues below it. Any other value causes an error
+    // when these fields are read or unknown keys are captured.
     default: return nil
     }
   }

@@ -15,8 +15,8 @@ struct JSONSlots {
 extension JSONPlan {
   /// Finds the values of the fields in a document, and applies the mapping of each field.
   ///
-  /// - Parameter suppliesMissing: whether absent fields get the values that the mapping declares for them; `false` if an absent field
-  ///   leaves the model's field unchanged.
+  /// - Parameter suppliesMissing: whether an absent field gets the value that the mapping declares for this case. It is `false` if absent
+  ///   fields leave an existing model unchanged.
   func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
@@ -80,8 +80,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// Returns an error for each value that is on the path of a write-only field, but is not an object or an array, as the path requires.
-  /// Such a value cannot be captured, because writing the field would replace it.
+  /// Returns an error for each value on the path of a write-only field that does not fit the path, such as a string where the path requires
+  /// an object. The value cannot be captured as an unknown key, because writing the field would replace it.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in
@@ -97,7 +97,8 @@ extension JSONPlan {
     }
   }
 
-  /// Returns the reason and a suggested fix for a key that no field reads. A key of a subclass is not a mistake in the mapping.
+  /// Returns the error message for a key that no field reads, with a suggested fix. If a known subclass reads the key, the message suggests
+  /// reading the document as the subclass.
   private func reason(
     ofUnknown path: [ArchiveError.PathComponent], _ json: ArchiveValue, in context: DecodingContext
   ) -> String {
@@ -141,7 +142,7 @@ extension JSONPlan {
     }
   }
 
-  /// Converts a value to the form that the field reads. Returns `nil` if the field takes its default.
+  /// Applies the coercions, the null policy and the transformer of a field to a value. Returns `nil` if the field gets its default.
   private func processed(_ value: ArchiveValue, _ entry: Entry, in context: DecodingContext) throws -> ArchiveValue? {
     let json = entry.json
     do {
@@ -167,7 +168,7 @@ extension JSONPlan {
     }
   }
 
-  /// Removes from an array the elements that the field cannot hold.
+  /// Removes elements from the array of a field if they cannot be decoded.
   private func skipInvalid(
     _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
   ) throws {

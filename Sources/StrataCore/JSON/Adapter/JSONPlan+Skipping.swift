@@ -1,6 +1,6 @@
 extension ArrayType {
   /// Returns the elements that can be decoded. If the context runs the hooks of models, the decoded elements are returned in `made` instead
-  /// of `values`, because no hook may run twice.
+  /// of `values`, so that they are not decoded again and no hook runs twice.
   ///
   /// - Throws: errors that concern a declaration or the whole document, not a single element; see ``ArchiveError/isOfElement``.
   static func valid(

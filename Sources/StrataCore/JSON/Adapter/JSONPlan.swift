@@ -4,7 +4,7 @@ package final class JSONPlan: Sendable {
   struct Entry: Sendable {
     let place: Int
     let field: FieldInfo
-    /// The mapping of the field. If the field has no path, its key is the path. An empty path refers to the entire object.
+    /// The mapping of the field. If the field declares no path, its key is used as the path. An empty path is replaced by `entireObject`.
     let json: JSONField
     let isNullable: Bool
     /// Whether the field uses the JSON value unchanged.
@@ -39,7 +39,7 @@ package final class JSONPlan: Sendable {
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
     }
 
-    /// Returns the part of a written value that belongs at `path`; `nil` if there is none.
+    /// Returns the part of the field's value that is written to `path`; `nil` if nothing is written there.
     ///
     /// - Throws: ``ArchiveError`` if the value of a field with several paths is not an object with these paths as keys.
     func part(of value: ArchiveValue, at path: ValuePath) throws -> ArchiveValue? {
@@ -65,14 +65,14 @@ package final class JSONPlan: Sendable {
       return error.changed { $0.reason = nullReason }
     }
 
-    /// The reason why the field cannot be null, with a suggested fix.
+    /// The error message for a null if the field is not optional, with a suggested fix.
     var nullReason: String {
       let remedy = field.makeDefault == nil ? ".null(.value(…))" : ".null(.useDefault) or .null(.value(…))"
       return "the value is null, but the field is not optional; make the field optional, or declare a replacement for "
         + "null with \(remedy) in @Field(json:)"
     }
 
-    /// The path of the field in JSON, for errors.
+    /// The path of the field in JSON, for the paths of errors. If the field has several paths, this is the first path.
     var components: [ArchiveError.PathComponent] {
       if case .absent = source { [.key(field.key)] } else { paths.first?.errorPath ?? [] }
     }
@@ -81,22 +81,23 @@ package final class JSONPlan: Sendable {
   package let typeName: String
   let type: Any.Type
   let entries: [Entry]
-  /// The parts of a document that are read.
+  /// The parts of a document from which fields are read.
   let read: JSONPathCover
-  /// The parts of a document that are read or written.
+  /// The parts of a document from which fields are read or to which fields are written.
   let held: JSONPathCover
-  /// The parts of a document that are written. All other parts are captured, because writing the model would lose them.
+  /// The parts of a document to which fields are written. With `unknownKeys: .capture`, all other parts are stored in the model, because
+  /// writing the model would otherwise lose them.
   private let written: JSONPathCover
   let readsWhole: Bool
   /// Whether the document must be an object.
   let needsObject: Bool
   /// The lookup table for fields that use their JSON values unchanged.
   let keys: JSONKeys
-  /// The first keys of the paths of all other fields that are read; `nil` if a path does not begin with a key.
+  /// The first keys of the paths of all fields that are read but are not in `keys`; `nil` if one of these paths does not begin with a key.
   let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?
-  /// The layout of records that have the model's current keys.
+  /// The JSON layout of records that have the model's current keys.
   let layout: JSONLayout
 
   /// Creates a plan from `mapping`, or from the declarations of the fields if `mapping` is `nil`.
@@ -125,8 +126,8 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a fallback path is not lost, because it is written to the first path. If a path cannot be followed,
-    // reading the field throws.
+    // A value that was read from a fallback path is not lost, because it is written to the first path. `try?`, because a path that does not
+    // fit the document causes an error when the field is read.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -159,13 +160,13 @@ package final class JSONPlan: Sendable {
     return keys
   }
 
-  /// Returns the error of a field, with the paths of the field in the model and in JSON.
+  /// Adds the paths of a field in the model and in JSON to an error.
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
     let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
-    // If a transformer is used, the path of the error does not refer to the input. Otherwise, the rejected value is the part of the input
-    // at that path.
+    // With a transformer, the path of the error is not a path in the input, so the whole input is reported. Otherwise, the part of the
+    // input at that path is reported.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
       by: .key(entry.field.key), json: entry.components

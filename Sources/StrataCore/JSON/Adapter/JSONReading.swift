@@ -1,6 +1,6 @@
-/// An adapter's options for reading, which are passed on to nested models.
+/// The options of an adapter for reading JSON. They also apply to nested models.
 final class JSONReading: Sendable {
-  /// Mappings that replace the models' own mappings, by the identity of the schema.
+  /// Mappings that replace the models' own mappings, by the identity of the model's schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let unknownKeys: JSONUnknownKeys
   /// The limits on a JSON text.
@@ -37,8 +37,8 @@ extension DecodingContext {
 public enum JSONUnknownKeys: String, Sendable, Hashable {
   /// The keys are skipped.
   case ignore
-  /// If the model has ``UnknownFields``, that property stores the keys, and they are archived and written again. The same applies to unread
-  /// members and elements of the objects and arrays on the paths of fields.
+  /// If the model has ``UnknownFields``, that property stores the keys, and they are archived and written again. Members and elements that
+  /// no field reads are stored in the same way if they are in an object or an array on the path of a field.
   case capture
   /// Reading throws an error with the code `unknownKey`.
   case refuse

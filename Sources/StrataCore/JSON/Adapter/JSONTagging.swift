@@ -20,19 +20,20 @@ public struct JSONTagging: Sendable {
   /// The tag is the only key, and its value contains the associated values: `{"card": {"number": "1"}}`. This is the default for enums.
   public static var external: JSONTagging { external(names: [:]) }
 
-  /// Like ``external``, but the tags may differ from the names of the cases. `names` maps tags to the names of cases.
+  /// The tag is the only key, as in ``external``, but tags may differ from the names of their cases. `names` maps each tag to the name of a
+  /// case.
   public static func external(names: KeyValuePairs<String, String>) -> JSONTagging { JSONTagging(.onlyKey, names) }
 
   /// The tag is a member next to the associated values: `{"type": "card", "number": "1"}`. A single associated value without a label must
-  /// be a model, and its keys are next to the tag. For an object of a class, the tag precedes the fields. A field with the same key as the
-  /// tag must hold the tag.
+  /// be a model, and the keys of the model are next to the tag. For an object of a class, the tag precedes the fields. If a field has the
+  /// same key as the tag, the value of the field must be the tag.
   public static func `internal`(_ key: String, names: KeyValuePairs<String, String> = [:]) -> JSONTagging {
     JSONTagging(.inside(ValuePath(key: key)), names)
   }
 
   /// The tag is next to a member with the associated values: `{"type": "card", "value": {"number": "1"}}`. A single associated value
-  /// without a label is itself the value of that member. A field whose JSON is ``JSONField/entireObject`` reads both members from the
-  /// object of the model that declares the field.
+  /// without a label is itself the value of that member. If a field with ``JSONField/entireObject`` has the enum as its type, both members
+  /// are read from the JSON object of the model that declares the field.
   public static func adjacent(
     _ key: String, _ content: String, names: KeyValuePairs<String, String> = [:]
   ) -> JSONTagging { JSONTagging(.beside(key, content: content), names) }
@@ -45,10 +46,11 @@ public struct JSONTagging: Sendable {
 ///       static var subclasses: [any VersionedModel.Type] { [Dog.self] }
 ///     }
 ///
-/// A list of `Animal` then keeps the class of each object in both directions. Every object of the hierarchy has a tag.
+/// Writing and reading an array of `Animal` then preserves the class of each object. In JSON, every object of the hierarchy has a tag.
 public protocol JSONTagged: VersionedModel {
-  /// The form of the tags. An enum that does not conform uses `external`. A class that does not conform has no tag, so an object of a
-  /// subclass can be written only as a whole document, not where a nested object of the class is expected.
+  /// Specifies how the tags are written. An enum that does not conform to ``JSONTagged`` uses `external`. Objects of a class that does not
+  /// conform have no tag, so an object of a subclass can be written only as a whole document, and not as a nested object where the
+  /// superclass is expected.
   static var jsonTagging: JSONTagging { get }
 }
 

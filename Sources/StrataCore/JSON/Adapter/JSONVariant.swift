@@ -3,12 +3,14 @@ public struct JSONVariant<Result>: Sendable {
   let tag: String
   /// Whether the variant reads the whole document instead of only its content.
   var readsDocument = false
-  /// Reads a document. The second argument lists the clusters that have already passed the document on, to detect cycles.
+  /// Reads a document. The second argument lists the outer clusters that have passed the document on to this variant. They are used to
+  /// detect cycles.
   let decode: @Sendable (ArchiveValue, [ObjectIdentifier]) throws -> JSONCluster<Result>.Decoded
   /// Writes an object. Returns `nil` if the object belongs to a different variant. The second argument has the same meaning as in `decode`.
   let encode: @Sendable (Result, [ObjectIdentifier]) throws -> ArchiveValue?
 
-  /// Returns a variant for a model with a tag, if the result type is a protocol or a superclass.
+  /// Returns a variant that reads and writes a model under a tag. Use this method if the result type is a protocol or a superclass of the
+  /// model.
   ///
   ///     .model("circle", JSONAdapter<Circle>()) { $0 }
   ///
@@ -26,7 +28,7 @@ public struct JSONVariant<Result>: Sendable {
     }
   }
 
-  /// Returns a variant for a model with a tag, for any result type, such as an enum.
+  /// Returns a variant that reads and writes a model under a tag. Use this method for any other result type, such as an enum.
   ///
   /// - Parameters:
   ///   - tag: the tag of the variant.
@@ -42,7 +44,7 @@ public struct JSONVariant<Result>: Sendable {
       encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 
-  /// Returns a variant that consists of the variants of another cluster. That cluster reads and writes the same document.
+  /// Returns a variant that passes documents with a tag on to another cluster. The other cluster reads and writes the whole document.
   public static func cluster(
     _ tag: String, _ cluster: @autoclosure @escaping @Sendable () throws -> JSONCluster<Result>
   )
