@@ -1,6 +1,6 @@
-/// The options of a single merge, which override the declarations of the models.
+/// The options of a single merge. Policies in the options override the policies that the models declare.
 public struct MergeOptions: Sendable {
-  /// How to handle a value that both sides changed, if no rule decides the result.
+  /// How to handle a conflict: both sides changed the same value, and no merge policy decides the result.
   public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
     /// The local value is kept, so no edit is lost. The report contains the base, local and incoming values.
     case keepLocal
@@ -10,7 +10,7 @@ public struct MergeOptions: Sendable {
     case fail
   }
 
-  /// The policy of every field; `nil` if each field has its own policy.
+  /// A policy that replaces the policies of all fields; `nil` to use the policy that each field declares.
   public var policy: MergePolicy?
   /// Policies for paths and path patterns, which override all other policies. If several match a path, the last one wins. A path that
   /// contains an index causes an error with the code `invalidSchema`.

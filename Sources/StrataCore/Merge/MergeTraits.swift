@@ -11,9 +11,9 @@ final class MergeTraits: SchemaNotes {
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields that hold a ``MergeState``.
   let stateKeys: Set<String>
-  /// The keys of fields that no merge changes, including ``stateKeys``.
+  /// The keys of the fields whose own policy always keeps the local value, and ``stateKeys``.
   let keptKeys: Set<String>
-  /// Whether all fields of an object are constants. A merge then replaces the object.
+  /// Whether every field is a `let` constant. A merge cannot change an object of such a class, and replaces it by a new object instead.
   let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {

@@ -80,7 +80,7 @@ public struct Merger: Sendable {
 }
 
 extension ArchiveValue {
-  /// Returns the value with each reference of a graph replaced by its object.
+  /// Returns the value with each reference of a graph replaced by the object that it refers to.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if an object is referenced twice, or if a reference is outside of a graph;
   ///   `limitExceeded` if more than 256 objects are nested in each other.
@@ -116,7 +116,7 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// Returns the document with the incoming values of the keys to merge, and the local values of all other keys.
+  /// Returns the incoming value limited to the option ``keys``: all other keys of the root get their local values.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {
