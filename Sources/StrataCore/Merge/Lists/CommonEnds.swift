@@ -2,7 +2,7 @@
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
-  /// The indices in each list between the common prefix and the common suffix.
+  /// The indices in the old and in the new list of the elements between the common prefix and the common suffix.
   let old: Range<Int>
   let new: Range<Int>
 
