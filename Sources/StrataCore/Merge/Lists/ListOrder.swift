@@ -9,7 +9,7 @@ struct ListOrder {
   let local: [Int]
   let server: [Int]
 
-  /// Returns the elements that the merged list contains, in the merged order.
+  /// Returns the elements of `surviving`, which are those that the merged list contains, in the merged order.
   ///
   /// - Complexity: O(n log n).
   func merged(_ surviving: Set<Int>) -> [Int] {

@@ -1,4 +1,5 @@
-/// All objects that take part in a merge, by number. Existing objects are numbered from 0 up, parts of a document from -1 down.
+/// All objects that take part in a merge, by number. Existing objects are numbered 0, 1, 2 and so on. Objects that exist only in the
+/// incoming document are called parts, and are numbered -1, -2 and so on.
 ///
 /// The fields of each object are read once, before the merge changes anything.
 final class MergeGraph {
@@ -56,17 +57,17 @@ final class MergeGraph {
     return (key, value)
   }
 
-  /// Stores the keys that records of a shape lack because of unknown enumeration cases.
+  /// Stores the keys that records with this shape lack because their values were unknown enumeration cases.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
     if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
   }
 
-  /// Returns the keys that a record lacks because of unknown enumeration cases.
+  /// Returns the keys that a record lacks because their values were unknown enumeration cases.
   func unknownCases(of record: ModelRecord) -> [String] {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
 
-  /// Returns the fields of an object.
+  /// Returns the fields of the object with a number. The fields of an existing object are read on first use.
   func record(_ number: Int) throws -> ModelRecord {
     guard number >= 0 else { return parts[-1 - number].record }
     if records.count <= number {
@@ -127,7 +128,7 @@ final class MergeGraph {
     }
   }
 
-  /// Adds an object that the document describes.
+  /// Adds an object that the incoming document describes, and returns its number.
   ///
   /// - Parameter refine: reads the document again if the object turns out to be an instance of a subclass.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
@@ -246,14 +247,15 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether an array can be an ordered dictionary in which this key is looked up. If the key is itself an array, returns `true` only if
-  /// the dictionary contains the key, because a list of arrays can look like a dictionary.
+  /// Whether this array can be treated as an ordered dictionary in which a key is looked up. If the key is itself an array, the dictionary
+  /// must contain it. Otherwise, this value may be a list of arrays that only looks like a dictionary.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }
   }
 
-  /// Returns a dictionary of this value's form with the given members. An object becomes a map if a key is not a string.
+  /// Returns a dictionary with the given members, encoded as an object, a map or an array of pairs, like this value. An object becomes a
+  /// map if a key is not a string.
   func with(_ members: [Member]) -> ArchiveValue {
     let entries = members.compactMap { step, value -> MapEntry? in
       switch step {

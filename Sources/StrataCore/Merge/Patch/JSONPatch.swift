@@ -53,7 +53,8 @@ public struct JSONPatch: Sendable, Hashable {
   /// Applies the patch to a document. Either all operations succeed, or an error is thrown.
   ///
   /// Keys of records are treated like keys of objects. Numbers are compared by all of their digits: a test accepts 1.0 for 1 and `10e399`
-  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. A floating-point number has the digits of its shortest text, as in JSON.
+  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. The digits of a floating-point number are those of its shortest decimal
+  /// text, as in JSON.
   ///
   /// - Parameters:
   ///   - document: the document to patch; it is not changed.
