@@ -126,7 +126,7 @@ extension MergeState: Archivable {
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
   /// Returns the element that a path step refers to in a container of the base. If a list has no element with the identity, returns the
-  /// first model of the list, because only the type of the element is needed.
+  /// first model of the list, which shows the type of the elements.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {
@@ -146,7 +146,8 @@ extension MergeState: Archivable {
     }
   }
 
-  /// Returns the separately stored object that a record of the type `strata.reference` refers to. Any other value is returned unchanged.
+  /// Returns the separately stored object that a record of the type `strata.reference` refers to. Number 0 refers to the base itself. Any
+  /// other value is returned unchanged.
   private func opened(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let record = value?.recordValue, record.typeName == Self.referenceName else { return value }
     guard let number = record["number"]?.intValue, number > 0 else { return base.map { .record($0) } }

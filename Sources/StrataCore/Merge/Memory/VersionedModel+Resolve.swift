@@ -4,7 +4,7 @@ public enum MergeResolution: Sendable, Hashable {
   case base, server
   /// The current local value, even if it was edited after the conflict.
   case local
-  /// This value.
+  /// A value that the caller specifies.
   case value(ArchiveValue)
 }
 

@@ -1,5 +1,5 @@
-/// All objects that take part in a merge, by number. Existing objects are numbered 0, 1, 2 and so on. Objects that exist only in the
-/// incoming document are called parts, and are numbered -1, -2 and so on.
+/// All objects that take part in a merge, by number. Existing objects are numbered 0, 1, 2 and so on. Objects that only the incoming
+/// document or the base in a ``MergeState`` describes are called parts, and are numbered -1, -2 and so on.
 ///
 /// The fields of each object are read once, before the merge changes anything.
 final class MergeGraph {

@@ -30,15 +30,16 @@ struct ValueMerger {
   /// contains the same numbers as a set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// For each entity number, the policies of the merge call whose paths pass through the entity, with the remaining path from the entity.
+  /// For each entity number, the policies of the merge call whose paths lead through the entity. The paths are shortened, so that they
+  /// begin at the entity.
   var selectorsByObject: [Int: [Selection]] = [:]
   /// The policies that the merge call specifies for paths. Like ``path``, their paths begin at the object that is being merged.
   var selectors: [Selection]
   /// The number of the entity whose fields are being merged; `nil` for a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
-  /// The number of list elements around the current value whose path is ambiguous, because another element has the same path. If it is not
-  /// 0, notes do not count as decisions.
+  /// The number of enclosing list elements whose path is ambiguous because another element has the same path. If it is greater than 0,
+  /// notes are not treated as decisions about earlier conflicts.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
@@ -57,8 +58,8 @@ struct ValueMerger {
   /// Whether the base comes from a ``MergeState``. Models in such a base may lack keys at any depth.
   var isBaseRemembered = false
 
-  /// While the next remembered base is prepared, the policy of the current value; otherwise `nil`. If the policy keeps elements and keys
-  /// that the source does not list, the next base must keep them, too.
+  /// The policy of the current value while the next remembered base is prepared; `nil` at any other time. If the policy keeps elements and
+  /// keys that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
   /// The form and the completeness of the incoming data, as far as they are known.
@@ -67,19 +68,19 @@ struct ValueMerger {
     var isWhole = false
     /// Whether models in the data may lack keys. Absent keys do not change the local values.
     var hasParts = false
-    /// Whether lists and dictionaries count as complete even without a base, as in a record for a database row. Elements that they lack are
-    /// then removed.
+    /// Whether elements and keys that the incoming lists and dictionaries lack are removed even if there is no base, as for a record that
+    /// is merged into a database row.
     var hasWholeLists = false
     /// Whether the data is JSON, in which a null always means that the field was cleared.
     var isJSON = false
-    /// Whether the source has removed those dictionary keys that the data lacks, as in a patch.
+    /// Whether a dictionary key that the data lacks was removed by the source, as in a patch.
     var removesAbsentKeys = false
     /// Whether the values have the form of archives, in which models lack their excluded fields.
     var isArchived = false
   }
 
-  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components
-  /// that precede to the object are removed.
+  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components that lead
+  /// to the object are removed.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
@@ -241,8 +242,8 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// Returns the local and the server's value of the time field with this key. The innermost enclosing value in which at least one side has
-  /// a time is used.
+  /// Returns the local and the server's value of the time field with this key, from the innermost enclosing value in which at least one
+  /// side has a time.
   private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -323,7 +324,7 @@ struct ValueMerger {
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
-  // MARK: Account
+  // MARK: Notes
 
   /// Adds the result of a policy to the report, unless the local, the server's and the merged value are all equal.
   mutating func note(_ sides: MergePolicy.Sides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
