@@ -38,7 +38,7 @@ struct MergeCommit {
 
   /// Changes all objects and the root, or throws an error and changes nothing.
   ///
-  /// - Returns: the changes made by the models' own code.
+  /// - Returns: the changes that the models' own code, such as decoding hooks, made to the merged fields.
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> [Finished] {

@@ -12,7 +12,7 @@ struct MergeSnapshot {
   let type: any Archivable.Type
   /// The schema of the model, or of the elements of the list.
   let schema: ModelSchema
-  /// The schemas of the type and of all types that it holds.
+  /// The schemas of the root's type and of all models that the type can contain.
   let catalog: SchemaCatalog
 
   /// Encodes a model or a list of models.

@@ -26,8 +26,8 @@ public struct MergeSource {
 
   /// A JSON document. Only keys that the document contains are changed, whether or not there is a base.
   ///
-  /// Merging throws `invalidJSON` if the text is not JSON or an object has a duplicate key, `typeMismatch` if a value
-  /// does not fit its field, and `missingValue` if an object that is new locally lacks a key without a default.
+  /// Merging throws `invalidJSON` if the text is not JSON or an object has a duplicate key, `typeMismatch` if a value does not fit its
+  /// field, and `missingValue` if an object that does not exist locally lacks a key without a default.
   public static func json(_ text: Data) -> MergeSource { MergeSource(form: .text(text)) }
 
   /// A parsed JSON document.

@@ -1,4 +1,5 @@
-/// The merge declarations of a model, cached for each type, because looking up a type's conformances is slow.
+/// What a model declares for merging, such as its merge rules and hooks. Cached for each type, because looking up a type's conformances is
+/// slow.
 final class MergeTraits: SchemaNotes {
   static var slot: SchemaNotesSlot { .merging }
 
@@ -34,7 +35,7 @@ extension ModelSchema {
   /// The key that identifies models of the type; `nil` if there is none.
   var identityKey: IdentityKey? { mergeTraits.identityKey }
 
-  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
+  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
   func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey, let value = try record()[key], !value.isNull else { return nil }
     return (key, value)

@@ -34,8 +34,8 @@ extension VersionedModel {
     try fold(.model(source), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a JSON document. At every depth, only the keys that the document contains are changed. An explicit null counts as a value and
-  /// clears an optional field.
+  /// Merges a JSON document. At every depth, only the keys that the document contains are changed. An explicit null clears an optional
+  /// field.
   ///
   /// - Throws: the errors that ``MergeSource`` documents for JSON, and the errors of `mergeValues(from:)`. If an error is thrown, all
   ///   objects are unchanged.

@@ -48,7 +48,7 @@ public struct ValueDifference: Sendable, Hashable {
   ///   - key: the key that identifies the elements of arrays.
   /// - Complexity: linear in the size of both values, except for arrays of different lengths without keys. Their common prefix and suffix
   ///   take linear time. Up to 4,000 elements between them take time proportional to their number times the number of differences. More
-  ///   elements take n log n, and an array that keeps less than half of its elements counts as a single changed value.
+  ///   elements take n log n, and an array that keeps less than half of its elements is treated as a single changed value.
   public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
     self.init(from: old, to: new, key: key)
   }

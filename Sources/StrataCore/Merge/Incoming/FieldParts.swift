@@ -121,8 +121,8 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null therefore does not mean that
-      // the reference was cleared, and counts as absent.
+      // An archive contains null for a conditional reference if it does not contain the referenced object. Null therefore does not mean
+      // that the reference was cleared, and is treated as absent.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -141,7 +141,7 @@ package final class FieldParts {
     }
     let slots: [ArchiveValue?] = type.schema.fields.enumerated().map { place, field in
       let value = record.shape === type.schema.fullShape ? record.values[place] : record[field.key]
-      // A null conditional reference counts as absent: without a base, it is unknown whether the reference was cleared.
+      // A null conditional reference is treated as absent, because without a base it is unknown whether the reference was cleared.
       return value.flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: type, slots: slots, number: number)

@@ -364,8 +364,8 @@ final class PartReader {
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
-      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null in a base therefore counts
-      // as absent.
+      // An archive contains null for a conditional reference if it does not contain the referenced object. A null in a base is therefore
+      // treated as absent.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try value(of: field, slot, nil) } catch {

@@ -11,7 +11,7 @@ struct ModelFinder {
     return key ?? graph.identityKey(of: schema)
   }
 
-  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
+  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
   func identity(of record: ModelRecord) -> (key: IdentityKey, value: ArchiveValue)? {
     key(of: record).flatMap { key in record[key].flatMap { $0.isNull ? nil : (key, $0) } }
   }

@@ -121,7 +121,7 @@ struct ListMerge {
 
   // MARK: The list
 
-  /// Merges elements that are at the same index on all sides, up to the first mismatch. In most lists, these are all elements, and no
+  /// Merges elements that are at the same index in all lists, up to the first mismatch. In most lists, these are all elements, and no
   /// lookup table is needed.
   private func mergeAligned(
     _ result: inout ListChanges, _ state: inout State, _ reader: inout ArchiveReader

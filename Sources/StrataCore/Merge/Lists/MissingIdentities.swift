@@ -151,8 +151,8 @@ extension IdentityKey {
 }
 
 extension ModelSchema {
-  /// Whether a record lacks all keys of an identity, and the default of the identity is different for each new model, as in `var id =
-  /// UUID()`. If the default is always the same, no identity is missing, because the default is the identity of the record.
+  /// Whether a record lacks all keys of an identity, and each new model gets a different default identity, as in `var id = UUID()`. If the
+  /// default is always the same, no identity is missing, because the default is the identity of the record.
   func isIdentityMissing(_ key: IdentityKey, in record: ModelRecord) -> Bool {
     guard key.keys.allSatisfy({ record[$0] == nil }) else { return false }
     let defaults = key.keys.map { mergeTraits.fields[ExactKey($0)]?.makeDefault }

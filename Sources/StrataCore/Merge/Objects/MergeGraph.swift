@@ -3,25 +3,25 @@
 ///
 /// The fields of each object are read once, before the merge changes anything.
 final class MergeGraph {
-  /// An object that the incoming document describes. Its record may lack any key.
+  /// An object that the incoming document, or the base in a ``MergeState``, describes. Its record may lack any key.
   struct Part {
     var record: ModelRecord
     var type: any VersionedModel.Type
-    /// Reads the document again as a subclass; `nil` for an object that was not read from JSON.
+    /// Reads the JSON of the object again as a subclass; `nil` for an object that was not read from JSON.
     var refine: Refinement?
   }
 
   /// Reads the fields of an object again, as a subclass of the class for which it was first read.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
-  /// The error for a document that cannot be read as the class of the object that it was matched with.
+  /// The error for JSON that cannot be read as the class of the object with which it was matched.
   struct Unreadable: Error {
     let reason: ArchiveError
   }
 
   let referenced = ReferencedObjects()
-  /// The incoming lists in which models lacked their identity, and the same lists with identities. The next remembered base has these
-  /// identities, too.
+  /// The incoming lists in which models lacked their identity, and the same lists after identities were assigned, by location. The next
+  /// remembered base gets the same identities.
   var identifiedLists: [ValueMerger.Place: (incoming: ArchiveValue, identified: ArchiveValue)] = [:]
   private(set) var parts: [Part] = []
   private var records: [ModelRecord?] = []
@@ -51,7 +51,7 @@ final class MergeGraph {
     return isRead ? key : nil
   }
 
-  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
+  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
   func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)
@@ -67,7 +67,7 @@ final class MergeGraph {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
 
-  /// Returns the fields of the object with a number. The fields of an existing object are read on first use.
+  /// Returns the fields of the object with the given number. The fields of an existing object are read on first use.
   func record(_ number: Int) throws -> ModelRecord {
     guard number >= 0 else { return parts[-1 - number].record }
     if records.count <= number {
@@ -113,8 +113,8 @@ final class MergeGraph {
   /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// Returns a value for a report. Each reference becomes a record of its object. Inside that record, references become records with only
-  /// the identity keys.
+  /// Returns a value in the form in which a report shows it. Each reference becomes a record of its object. Inside that record, references
+  /// become records with only the identity keys.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -235,7 +235,7 @@ extension ArchiveValue {
 
   /// Returns the members of a dictionary; `nil` for any other value.
   ///
-  /// - Parameter arePairs: whether an array of pairs, the form of an ordered dictionary, counts as a dictionary.
+  /// - Parameter arePairs: whether an array of pairs is treated as a dictionary. Ordered dictionaries are encoded in this form.
   func members(arePairs: Bool = false) -> [Member]? {
     switch self {
     case .object(let object): return object.entries.map { (.key($0.key), $0.value) }

@@ -81,7 +81,8 @@ struct ObjectMatching {
     self.rootStructure = rootStructure
   }
 
-  /// The entity of an object; `nil` for an object that was created after the matching.
+  /// Returns the number of the entity (the group of matching objects) to which an object belongs; `nil` for an object that was created
+  /// after the matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
   /// Returns the number that represents an object in comparisons: its entity's number, or a unique number if the object has no entity.
@@ -242,8 +243,8 @@ struct ObjectMatching {
         try !differInConstants(left, right)
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
-        // Two objects of one side are normally different objects, so their entities are not united. The exception is the server's side,
-        // because several parts of one document may describe the same object.
+        // Two objects of one side are normally different objects, so their entities are not combined. The exception is the server's side,
+        // because a document may describe the same object several times.
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }

@@ -1,5 +1,5 @@
 extension MergePolicy {
-  /// The result of a policy that decides a value as a whole.
+  /// The result of a policy for a value that is not merged key by key: the merged value, or a conflict.
   enum Resolution {
     case value(ArchiveValue?)
     case conflict
@@ -24,8 +24,8 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // If both sides cleared the value, the result is also cleared. The formula would subtract the base for each side, and would return
-      // the negated base.
+      // If both sides cleared the value, the result is also cleared. The formula `local + server - base` would use 0 for both values, and
+      // return the negated base.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict

@@ -39,7 +39,7 @@ public struct MergeReport: Sendable, Hashable {
     public let server: ArchiveValue?
     /// The value after the merge.
     public let result: ArchiveValue?
-    /// Whether the entry is a conflict that an older version of the model recorded. If so, the path and the values have the form of that
+    /// Whether the entry is a conflict that an older version of the model recorded. If so, the path and the values are those of that
     /// version.
     public internal(set) var isOutdated = false
   }

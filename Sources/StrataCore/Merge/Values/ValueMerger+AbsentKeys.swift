@@ -53,7 +53,7 @@ extension ValueMerger {
     return try !areSame(overlaid(base, over: [local], fillsIn: false), local)
   }
 
-  /// Whether the server's value differs from the base. Keys that the server's value lacks count as unchanged.
+  /// Whether the server's value differs from the base. Keys that the server's value lacks are treated as unchanged.
   mutating func hasServerChange(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard !areSame(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {

@@ -66,7 +66,8 @@ extension ValueMerger {
     return lists
   }
 
-  /// Returns the content that identifies an element without a key. Objects that belong to the same entity count as equal content.
+  /// Returns the content that identifies an element without a key. References to objects of the same entity (matching objects) are equal in
+  /// this content.
   private func content(_ value: ArchiveValue) -> ArchiveValue {
     matching.map { value.canonical($0.canonical) } ?? value
   }

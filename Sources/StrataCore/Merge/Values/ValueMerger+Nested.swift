@@ -68,7 +68,7 @@ extension ValueMerger {
   ///
   /// - Parameters:
   ///   - base: the fields that both sides started from; `nil` if the model did not exist at that time.
-  ///   - isBaseKnown: whether the base is known. For keys that are absent from `base`, the base counts as unknown.
+  ///   - isBaseKnown: whether the base is known. A field that is absent from `base` is merged as if the base were not known.
   ///   - known: the schema of the local record; `nil` to look it up by the record's type name.
   ///   - wanted: the keys to merge; `nil` for all keys.
   ///   - models: the models from which the records were created; `nil` for nested models.

@@ -142,7 +142,8 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the numbers of the entities that local objects refer to in those fields for which `isHolder` returns true.
+  /// Returns the numbers of the entities (groups of matching objects) that local objects refer to in those fields for which `isHolder`
+  /// returns true.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -260,8 +261,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// Returns the numbers of the entities that one side has changed since the base. If an object without an identity has changed, the
-  /// entities that refer to it count as changed, too, because the object is considered a part of them.
+  /// Returns the numbers of the entities (groups of matching objects) that one side has changed since the base. If an object without an
+  /// identity has changed, the entities that refer to it count as changed, too, because the object is considered a part of them.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -284,8 +285,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the numbers of the entities whose fields on one side differ from the base, without regard to the fields of other objects to
-  /// which they refer.
+  /// Returns the numbers of the entities (groups of matching objects) that have different fields on one side than in the base. The fields
+  /// of other objects to which they refer are not compared.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -300,8 +301,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the fields of an object that the local side lacks. The fields come from the server. Fields that the server omits come from the
-  /// base, or else get their defaults.
+  /// Returns the fields of an object that does not exist locally. The fields come from the server. Fields that the server omits come from
+  /// the base, or else get their defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
