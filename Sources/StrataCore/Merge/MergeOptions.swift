@@ -15,7 +15,7 @@ public struct MergeOptions: Sendable {
   /// Policies for paths and path patterns, which override all other policies. If several match a path, the last one wins. A path that
   /// contains an index causes an error with the code `invalidSchema`.
   public var policies: [(path: ValuePath, policy: MergePolicy)] = []
-  /// How conflicts are handled.
+  /// How to handle values that both sides changed, if no policy decides the result.
   public var conflicts: ConflictHandling = .keepLocal
   /// How to treat elements with an identity and dictionary keys that the source does not list. By default, unlisted elements and keys are
   /// removed if the base has them and they were not edited locally. Without a base, they are kept if the source is a document, and removed

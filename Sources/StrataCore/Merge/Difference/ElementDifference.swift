@@ -55,7 +55,7 @@ struct ElementDifference {
     return (kept.map(\.old), kept.map(\.new))
   }
 
-  /// Returns the indices below `count` that are not among `places`.
+  /// Returns the indices below `count` that `places` does not contain.
   private static func others(than places: [Int], _ count: Int) -> [Int] {
     let kept = Set(places)
     return (0..<count).filter { !kept.contains($0) }

@@ -66,7 +66,8 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    // For a field with several paths or with a longer path, the whole value under the first key of each path is checked for duplicate keys.
+    // If a field has several JSON paths, or a path of more than one key, the whole value under the first key of each path is checked for
+    // duplicate keys.
     if !others.isEmpty { _ = try object.members(others) }
   }
 }

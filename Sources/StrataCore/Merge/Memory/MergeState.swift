@@ -52,7 +52,7 @@ public struct MergeState: Sendable, Hashable {
     to server: ServerState, _ report: MergeReport, decided: [ValuePath], _ result: ModelRecord
   ) throws {
     if !conflicts.isEmpty {
-      // A decision about a value also decides everything inside the value.
+      // A decision about a value also applies to the conflicts inside the value.
       let decided = PathTree(decided.map(\.components))
       // The path of an outdated conflict belongs to an older version of the model, so it cannot be used to check whether the conflict has
       // ended.
@@ -122,7 +122,7 @@ extension MergeState: Archivable {
     return false
   }
 
-  /// A cache of the elements of remembered lists, by list, identity key and identity.
+  /// A cache for finding elements in the lists of the base: by list, then by identity key, then by identity.
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
   /// Returns the element that a path step refers to in a container of the base. If a list has no element with the identity, returns the

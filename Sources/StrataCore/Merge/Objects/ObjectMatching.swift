@@ -277,8 +277,8 @@ struct ObjectMatching {
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
     try refine(entity)
     // Pairs the objects of the sides by their index in `members`. A side with fewer objects is represented by its first object in the
-    // remaining pairs. If a side had no objects at the last visit, all pairs are created again, because its first object must be paired
-    // with every object of the other sides.
+    // remaining pairs. If a side had no objects at the last visit, all pairs are created again, because the first object of this side must
+    // be paired with every object of the other sides.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {

@@ -16,7 +16,7 @@ public struct JSONPatch: Sendable, Hashable {
     case move(from: ValuePath, to: ValuePath)
     /// Adds a copy of a value at another location.
     case copy(from: ValuePath, to: ValuePath)
-    /// Fails if the value at the path is not equal to this one. Numbers are compared by value.
+    /// Fails if the value at the path is not equal to the given value. Numbers are compared by value.
     case test(ValuePath, ArchiveValue)
   }
 
