@@ -123,7 +123,7 @@ final class PartReader {
     }
   }
 
-  /// Decodes a value as a type. No key of the value may be absent.
+  /// Decodes a complete value as the field's type.
   func whole(_ type: Any.Type, _ value: ArchiveValue) throws -> ArchiveValue {
     if context.source == .merge, TypeShape.archivable(type) != nil { context.objects = graph.table }
     return try ValueCoding.typed(value, as: type, graph.referenced, in: context)
