@@ -1,13 +1,13 @@
 public import Foundation
 
 extension JSONAdapter where Root: VersionedModel {
-  /// Returns the changes between two models as a JSON Merge Patch (RFC 7396): only changed keys, null for removed values, nested objects
-  /// key by key, and arrays as a whole. If nothing changed, the patch is an empty object.
+  /// Returns the changes between two models as a JSON Merge Patch (RFC 7396). The patch contains only the changed keys, with null for each
+  /// removed value. Nested objects are compared key by key, and arrays as a whole. If nothing changed, the patch is an empty object.
   ///
-  /// Applied to a document from which `old` was read, the patch changes only the values of the fields. An object on the path to a field
-  /// keeps its other keys, and remains as an empty object if it has none. If a field has several alternative paths, removing the field
-  /// removes the values at all of them. A merge patch can express null only by removing a key. For a server that distinguishes null from an
-  /// absent key, write the changed fields with `encode(_:fields:)`.
+  /// If the patch is applied to the document from which `old` was read, only the values of the fields change. An object on the path to a
+  /// field keeps its other keys, and is not removed if it becomes empty. If a field has several alternative paths, removing the field
+  /// removes the values at all of them. In a merge patch, null always removes the key. If the server distinguishes null from an absent key,
+  /// write the changed fields with `encode(_:fields:)` instead.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path if the value of a dictionary key becomes null, and any error that
   ///   `encode(_:)` throws.
@@ -25,10 +25,12 @@ extension JSONAdapter where Root: VersionedModel {
     return patch
   }
 
-  /// Throws if the patched document lacks a null that the new document has.
+  /// Throws an error if a key is null in the new document and absent from the patched document, unless decoding the patched document
+  /// restores the null.
   private func checkNulls(of new: ArchiveValue, in patched: ArchiveValue) throws {
     guard let path = new.nullMissing(in: patched) else { return }
-    // An optional field with an absent key is read as nil, but an absent dictionary key is not.
+    // Decoding restores the null of an optional field, because the field is decoded as nil if its key is absent. It does not restore a
+    // dictionary key.
     let reread: Result<ArchiveValue, any Error> = Result { try value(of: decode(patched), .omit) }
     if case .success(let value) = reread, new.nullMissing(in: value) == nil { return }
     throw ArchiveError(
@@ -42,14 +44,14 @@ extension JSONAdapter where Root: VersionedModel {
     try writer(isPretty: false, sortsKeys: false).write(jsonMergePatch(from: old, to: new))
   }
 
-  /// Merges a source into a model, like the model's own `merge(_:base:options:)`, but reads JSON by this adapter's mappings.
+  /// Merges a source into a model, like the model's own `merge(_:base:options:)`, but reads JSON with this adapter's mappings.
   ///
   /// - Parameters:
-  ///   - source: a JSON document, a model, an archive or a record. JSON is read by this adapter's mappings.
+  ///   - source: a JSON document, a model, an archive or a record. JSON is read with this adapter's mappings.
   ///   - root: the model, which is unchanged if an error is thrown.
-  ///   - base: the server's state that the local edits started from; by default the base that the model remembers.
+  ///   - base: the server's state that the local edits started from; by default the base in the model's ``MergeState``, if it has one.
   ///   - options: the options of this merge.
-  /// - Throws: the same errors as `merge(_:base:options:)`, and `mergeFailed` for a patch, because an adapter does not read patches.
+  /// - Throws: the same errors as `merge(_:base:options:)`, and `mergeFailed` for a patch, because an adapter cannot merge a patch.
   @discardableResult
   public func merge(
     _ source: MergeSource, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
@@ -59,7 +61,8 @@ extension JSONAdapter where Root: VersionedModel {
 }
 
 extension ArchiveValue {
-  /// Returns the path of the first null in this value's objects that is absent from `other`. Arrays are not searched.
+  /// Returns the path of the first key that is null in this value and absent from `other`; `nil` if there is none. Nested objects are
+  /// searched, but arrays are not.
   package func nullMissing(in other: ArchiveValue) -> [ArchiveError.PathComponent]? {
     guard case .object(let own) = self, case .object(let others) = other else { return nil }
     var places = KeyPlaces(others.entries)
@@ -71,8 +74,8 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Returns this value with some of the objects and marks that only `other` contains: those for which `before` has an object or a mark at
-  /// the same path.
+  /// Returns this value with objects and placeholders (``JSONLayout/mark``) copied from `other`: those that this value lacks and for which
+  /// `before` has an object or a placeholder at the same path. Copied objects are empty, except for further copies inside them.
   ///
   /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

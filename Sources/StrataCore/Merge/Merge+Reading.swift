@@ -32,7 +32,7 @@ extension Merge {
     }
   }
 
-  /// Returns the classes of all objects in the local value and the base.
+  /// Returns the distinct classes of all objects that are reachable from the local model or the base.
   private func classes() throws -> [any VersionedModel.Type] {
     let roots = [snapshot.root, base].compactMap(\.self).flatMap(\.references)
     let numbers = try Postorder.numbers(from: roots) { ArchiveValue.record(try graph.record($0)).references }
@@ -72,7 +72,8 @@ extension Merge {
     server = try part(value, in: .mergedArchive)
   }
 
-  /// Reads a patch. In the result, unchanged values are absent, and removed values are null.
+  /// Applies a patch to the JSON of the base, or of the local model if there is no base, and reads the changes as the server's value.
+  /// Unchanged values are absent from it, and removed values are null.
   private mutating func read(
     patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
     in context: DecodingContext
@@ -95,7 +96,8 @@ extension Merge {
     server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
 
-  /// Returns the last known state of the server as a model. Keys that the server never sent have their local values.
+  /// Returns the base in the model's ``MergeState``, which is the server's last known state, as a model. Fields that the base lacks get
+  /// their local values.
   private func remembered() throws -> (any VersionedModel)? {
     guard let base, let type = TypeShape.model(snapshot.type),
       let before = try graph.fields(of: snapshot.root)

@@ -1,5 +1,6 @@
 extension Merge {
-  /// Returns the paths of the objects in the result, and of objects that the result no longer contains.
+  /// Returns the paths of the objects in the merge result and of the objects that the merge removed, and the entity numbers of the objects
+  /// in the result.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: PathTable, reachable: Set<Int>) {
@@ -16,8 +17,8 @@ extension Merge {
     return (PathTable(ways), reachable)
   }
 
-  /// Returns the path of an object that the result no longer contains. An object with an identity is located by its identity, because its
-  /// old path may now belong to a different object.
+  /// Returns a path for an object that the merge removed. If the object has an identity, the path consists of its class name and its
+  /// identity, because the old path may now lead to a different object.
   private func wayToRemovedObject(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
@@ -26,7 +27,8 @@ extension Merge {
     return PathTable.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
-  /// Adds a note for each edited object that nothing refers to any more, because its edits are lost.
+  /// Adds a note to the merge report for each object that was edited locally but is no longer referenced after the merge, because these
+  /// edits are lost.
   func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
@@ -34,7 +36,7 @@ extension Merge {
       let sides = MergePolicy.Sides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
-      // An object without an identity is part of the value at its path, and that value has its own note.
+      // An object without an identity is reported as part of the value that contains it, so it gets no note of its own.
       guard matching.entities[entity].hasIdentity else { continue }
       merger.notes.append(
         MergeNote(
@@ -56,7 +58,7 @@ extension Merge {
     return try graph.shown(value) { try isResult ? merger.mergedRecord($0) : graph.record($0) }
   }
 
-  /// Returns report entries for the changes that a model's own code made after the merge.
+  /// Returns report entries for the fields of a model that the model's own code, such as a decoding hook, changed after the merge.
   func entries(of change: MergeCommit.Finished, _ outcome: Outcome) -> [MergeReport.Entry] {
     let entity = change.number.flatMap { outcome.linking.entity(of: $0) }
     return change.entries(besides: snapshot.stateKey) { steps in
@@ -66,7 +68,7 @@ extension Merge {
 }
 
 extension MergeCommit.Finished {
-  /// Returns an entry for each field that the model's own code changed.
+  /// Returns a report entry for each field that the model's own code changed after the merge.
   func entries(
     besides stateKey: String? = nil, path: ([ValuePath.Component]) -> ValuePath = { ValuePath($0) }
   ) -> [MergeReport.Entry] {

@@ -8,16 +8,16 @@
 struct Merge {
   let snapshot: MergeSnapshot
   let options: MergeOptions
-  /// The policy for the elements if the root is a list.
+  /// The policy for merging the list if the root is a list of models; `nil` if the root is a single model.
   private let listPolicy: MergePolicy?
-  /// The local model, to whose JSON a patch is applied if the base is not known. Its fields alone would not be enough,
-  /// because it also has properties that are not fields.
+  /// The local model. If the base is not known, a patch is applied to the JSON of this model. Merge hooks also receive the model. The
+  /// fields in `snapshot` would not be enough, because the model may have properties that are not fields.
   let model: (any VersionedModel)?
   private let wanted: Set<String>?
   var server: ArchiveValue = .null
   var base: ArchiveValue?
   var incoming = ValueMerger.Incoming()
-  /// The source, if it is a complete model of the root's type.
+  /// The incoming model, if the source is a model of the root's type or of a subclass; otherwise `nil`.
   var source: (any VersionedModel)?
   var state: MergeState?
   var isBaseWhole = true
@@ -47,14 +47,14 @@ struct Merge {
 
   // MARK: Merging
 
-  /// Matches the objects of all sides and merges their values, without changing any object.
+  /// Matches the objects of the base, the local model and the server, and merges their values. No object is changed.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed`, `missingValue` or `limitExceeded`.
   func run() throws -> Outcome {
     do { return try outcome() } catch let error as MergeGraph.Unreadable { throw error.reason } catch {
       let known = error as? ArchiveError
       if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
-      // The cause is the original error that a policy threw, not the error that wraps it.
+      // Reports the error that a policy threw as the cause, instead of the `rejected` error that wraps it.
       let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
       throw ArchiveError(
         .mergeFailed,
@@ -105,13 +105,14 @@ struct Merge {
     return Outcome(linking: linking, report: report, places: places.all, catalog: catalog)
   }
 
-  /// Matches the objects of all sides, and adds the schemas of their classes to a catalog.
+  /// Matches the objects of the base, the local model and the server, and adds the schemas of their classes to a catalog. Returns `nil` if
+  /// there are no objects.
   func matched(_ catalog: inout SchemaCatalog) throws -> ObjectMatching? {
     guard !graph.isEmpty else { return nil }
     let isValue = !snapshot.isList && snapshot.rootNumber == nil
     var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)
-    // A policy in the options may merge a field even if the field's own policy keeps the local value. Objects in such a
-    // field must then be matched, too.
+    // A policy of the merge call may apply to a field even if the field's own policy keeps the local value. The objects in such a field
+    // must then be matched, too.
     let mergesKept = !options.policies.isEmpty || options.policy != nil
     try matching.match(.init(base: base, local: snapshot.root, server: server)) { [wanted, schema] owner in
       let traits = owner.mergeTraits
@@ -156,7 +157,6 @@ struct Merge {
       }
     }
     guard let says else { return .record(before) }
-    // The server's values of keys that are not merged are ignored.
     return .record(
       try merger.mergeFields(
         base.flatMap(graph.fields), isBaseKnown: base != nil, before, says, schema: schema, inherited: policy,
@@ -170,12 +170,12 @@ struct Merge {
     }.map(\.key)
   }
 
-  // MARK: Taking over
+  // MARK: Committing
 
-  /// Commits all changes of the outcome, or none.
+  /// Writes the merged values to the model and to its objects. If an error is thrown, nothing is changed.
   ///
   /// - Parameters:
-  ///   - make: creates a root that is a value. A root that is an object receives its fields like any other object.
+  ///   - make: creates the merged root if the root is a struct, an enum or a list. A root object is changed in place like any other object.
   ///   - adopt: assigns the created root to the model.
   func commit<Root: Archivable>(
     _ outcome: Outcome, into model: inout Root, make: MergeCommit.Make<Root>, adopt: (inout Root, Root) throws -> Void
@@ -199,7 +199,7 @@ struct Merge {
   ) throws -> MergeReport {
     var report = outcome.report
     for change in finished { report.entries += entries(of: change, outcome) }
-    // A key also counts as changed if it refers to an object whose fields have changed.
+    // The report also lists a field as changed if the fields of an object inside its value have changed.
     let changedInside = report.entries.filter { $0.outcome != .local && $0.result != $0.local }
     let holdsUpdates = outcome.linking.updates.contains { $0.number != snapshot.rootNumber }
     guard let before = try graph.fields(of: snapshot.root), let after = commit.rootFields(finished) else {
@@ -213,13 +213,13 @@ struct Merge {
       return old.isEqual(to: new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
-    // The remaining keys are not fields: each is an enum case, or a key that the model does not declare.
+    // `changes` lists only fields. All other keys are compared here: enum cases, and keys that the model does not declare.
     let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
     report.isChangedInside = others.contains { !before[$0].isEqual(to: after[$0]) }
     return report
   }
 
-  /// Returns weak references to the created objects.
+  /// Returns weak references to the objects that the merge created, with their paths.
   func additions(_ outcome: Outcome) -> [NewObject] {
     let count = graph.referenced.objects.count
     return outcome.linking.additions.compactMap { addition in

@@ -6,29 +6,30 @@
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
-  /// The root before the merge.
+  /// The encoded root before the merge.
   let root: ArchiveValue
-  /// The number of the root object; `nil` if the root is not an object.
+  /// The object number of the root; `nil` if the root is a struct, an enum or a list.
   let rootNumber: Int?
   let validates: Bool
   let runsHooks: Bool
   /// Whether the root's fields are replaced even if the new fields compare as equal to the old ones.
   let mustAdopt: Bool
 
-  /// The fields of a model before and after its own code ran.
+  /// The fields of a model before and after its own code, such as a decoding hook, ran.
   struct Finished {
-    /// The number of an object; `nil` for a value.
+    /// The object number of a class instance; `nil` for a struct or an enum.
     let number: Int?
-    /// The path from the root to a value that is not an object.
+    /// The path from the root to a struct or an enum in a list. Empty for the root and for objects.
     var steps: [ValuePath.Component] = []
     let before: ModelRecord
     let after: ModelRecord
   }
 
-  /// Creates a root that is a value. Its hooks and rules run if the context finishes models.
+  /// Creates the merged root if the root is a struct, an enum or a list. Hooks and rules run only if `finishesModels` is true in the
+  /// context.
   typealias Make<Root> = (ArchiveValue, MergeCommit, DecodingContext) throws -> (root: Root, finished: [Finished])
 
-  /// The current fields of the root; `nil` for a list.
+  /// Returns the fields of the root after the merge and after the changes in `finished`; `nil` for a list.
   func rootFields(_ finished: [Finished]) -> ModelRecord? {
     if let last = finished.last(where: { $0.number == rootNumber && $0.steps.isEmpty }) { return last.after }
     if let rootNumber { return linking.updates.first { $0.number == rootNumber }?.record }
@@ -37,7 +38,7 @@ struct MergeCommit {
 
   /// Changes all objects and the root, or throws an error and changes nothing.
   ///
-  /// - Returns: the changes made by the models' own code.
+  /// - Returns: the changes that the models' own code, such as decoding hooks, made to the merged fields.
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> [Finished] {
@@ -55,7 +56,8 @@ struct MergeCommit {
           throw located(error, update.number, model)
         }
       }
-      // All values are decoded as the types of their fields before any model's own code runs.
+      // If there are changed or new objects, the root is first created without hooks. A value that does not fit its field then throws an
+      // error before any hook runs.
       let hasObjects = !linking.updates.isEmpty || !linking.additions.isEmpty
       if rootNumber == nil, !runsHooks || hasObjects { result = try make(linking.root, self, .unfinishedMerge).root }
       if runsHooks {
@@ -67,7 +69,7 @@ struct MergeCommit {
           if update.number == rootNumber { undo.append((update.number, update.before)) }
           do {
             let after = try finish(update, in: context)
-            // A new object has no earlier fields with which the result could be compared, so it causes no entry in the report.
+            // The report lists only changes to objects that existed before the merge, so new objects are skipped.
             if !after.isEqual(to: update.record), linking.isLocal(update.number) {
               finished.append(Finished(number: update.number, before: update.record, after: after))
             }
@@ -85,7 +87,8 @@ struct MergeCommit {
     } catch {
       // Restores the old fields of all changed objects.
       for step in undo.reversed() {
-        // An object whose fields cannot be replaced has not changed. The original error is thrown below.
+        // An error is ignored: if the fields of an object cannot be replaced, the merge has not changed them, either. The original error is
+        // thrown below.
         try? graph.set(step.record, of: step.number, in: .unfinishedMerge)
       }
       throw error
@@ -94,7 +97,7 @@ struct MergeCommit {
 
   // MARK: Objects
 
-  /// Updates for the new objects, with all of their fields.
+  /// The objects that the merge creates, as updates with all of their fields.
   private var newObjects: [ObjectLinking.Update] {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
@@ -106,7 +109,8 @@ struct MergeCommit {
     try graph.set(fields, of: update.number, in: context)
   }
 
-  /// Decodes the object again, which runs the model's own code, and copies the resulting fields to the existing object.
+  /// Decodes the merged fields as a new object, which runs the model's hooks and rules, and copies the resulting fields to the existing
+  /// object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       let made = try graph.decode(M.self, from: update.record, in: context)
@@ -120,7 +124,8 @@ struct MergeCommit {
     return try finish(graph.referenced.objects[update.number].dynamicModel)
   }
 
-  /// Returns the objects in commit order: an object follows the objects that it refers to, as far as cycles allow. The root is last.
+  /// Returns the numbers of the objects in the order in which their hooks run: each object after the objects that it refers to, unless they
+  /// form a cycle, and the root last.
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {
@@ -132,7 +137,8 @@ struct MergeCommit {
 
   private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
     for field in schema.fields where field.isConstant {
-      // A constant that refers to another local object of the same entity counts as unchanged, because it cannot be set.
+      // References to two local objects with the same identity count as equal, because a constant that refers to one cannot be changed to
+      // refer to the other.
       if !(before[field.key] ?? .null).isEqual(to: after[field.key] ?? .null, linking.canonical) {
         throw ArchiveError(
           .mergeFailed,
@@ -145,7 +151,7 @@ struct MergeCommit {
 
   // MARK: Values
 
-  /// Creates a root that is a value, not an object.
+  /// Creates the merged root if the root is a struct or an enum.
   func made<M: VersionedModel>(
     _ type: M.Type, _ value: ArchiveValue, in context: DecodingContext
   ) throws -> (root: M, finished: [Finished]) {
@@ -169,7 +175,7 @@ struct MergeCommit {
       typeName: schema.name, underlying: error)
   }
 
-  /// Adds the path of an object to the beginning of an error's path.
+  /// Returns the error with the path from the root to an object prepended to its own path.
   private func located(_ error: any Error, _ number: Int, _ root: some Archivable) -> ArchiveError {
     let failure = Self.failure(error, graph.schema(number))
     guard number != rootNumber else { return failure }
@@ -180,8 +186,8 @@ struct MergeCommit {
 }
 
 extension SchemaCatalog {
-  /// Whether a model has a hook or rules that run on the result of a merge.
+  /// Whether any model in the catalog has a decoding hook or validation rules.
   ///
-  /// The library's own code for ``MergeState`` does not count, because it runs only for archives and JSON.
+  /// The library's own code for ``MergeState`` is not included, because it runs only when archives and JSON are decoded.
   var finishesMerged: Bool { schemas.contains { $0.decodingHook != nil || $0.validationHook != nil } }
 }

@@ -1,16 +1,17 @@
-/// The decision that a merge made at one path.
+/// The decision of a merge about the value at one path. Report entries are created from these notes.
 struct MergeNote {
-  /// The number of the entity (the matched objects) in which the path begins; `nil` for a root that is not an object.
+  /// The number of the entity (a group of matching objects) at which ``path`` begins; `nil` if the path begins at a root that is not an
+  /// object.
   let object: Int?
   let path: [ValuePath.Component]
   let outcome: MergeReport.Outcome
   let rule: String
   let sides: MergePolicy.Sides
   let result: ArchiveValue?
-  /// Whether this note decides the value at the path and everything inside that value.
+  /// Whether this decision supersedes conflicts that earlier merges recorded at this path or below it.
   var decides = true
 
-  /// The corresponding report entry, for values that contain no objects.
+  /// The report entry for this decision. Used only if the values contain no references to objects.
   var entry: MergeReport.Entry {
     MergeReport.Entry(
       path: ValuePath(path), outcome: outcome, rule: rule, base: sides.base, local: sides.local, server: sides.server,

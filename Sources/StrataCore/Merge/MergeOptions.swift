@@ -1,6 +1,6 @@
-/// The options of a single merge, which override the declarations of the models.
+/// The options of a single merge. Policies in the options override the policies that the models declare.
 public struct MergeOptions: Sendable {
-  /// How to handle a value that both sides changed, if no rule decides the result.
+  /// How to handle a conflict: both sides changed the same value, and no merge policy decides the result.
   public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
     /// The local value is kept, so no edit is lost. The report contains the base, local and incoming values.
     case keepLocal
@@ -10,12 +10,12 @@ public struct MergeOptions: Sendable {
     case fail
   }
 
-  /// The policy of every field; `nil` if each field has its own policy.
+  /// A policy that replaces the policies of all fields; `nil` to use the policy that each field declares.
   public var policy: MergePolicy?
   /// Policies for paths and path patterns, which override all other policies. If several match a path, the last one wins. A path that
   /// contains an index causes an error with the code `invalidSchema`.
   public var policies: [(path: ValuePath, policy: MergePolicy)] = []
-  /// How conflicts are handled.
+  /// How to handle values that both sides changed, if no policy decides the result.
   public var conflicts: ConflictHandling = .keepLocal
   /// How to treat elements with an identity and dictionary keys that the source does not list. By default, unlisted elements and keys are
   /// removed if the base has them and they were not edited locally. Without a base, they are kept if the source is a document, and removed

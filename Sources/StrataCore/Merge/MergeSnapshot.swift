@@ -1,25 +1,26 @@
-/// The state at the start of a merge: a model, or a list of models, encoded once.
+/// The local model or list of models at the start of a merge, encoded once.
 ///
-/// The graph contains the objects of all sides. It reads the fields of each object on first use, which is always before the merge changes
-/// anything.
+/// The graph contains the objects of the base, the local model and the server. It reads the fields of each object on first use, which is
+/// always before the merge changes anything.
 struct MergeSnapshot {
   let graph = MergeGraph()
   /// The root value: a reference for an object, a record for any other model, or an array for a list.
   let root: ArchiveValue
-  /// The number of the root object; `nil` if the root is not an object.
+  /// The object number of the root; `nil` if the root is a struct, an enum or a list.
   let rootNumber: Int?
-  /// The type of the root. For an object, this is the class of the instance.
+  /// The type of the root. For a class instance, this is its dynamic type, which may be a subclass of the declared type.
   let type: any Archivable.Type
   /// The schema of the model, or of the elements of the list.
   let schema: ModelSchema
-  /// The schemas of the type and of all types that it holds.
+  /// The schemas of the root's type and of all models that the type can contain.
   let catalog: SchemaCatalog
 
   /// Encodes a model or a list of models.
   ///
   /// - Parameter schema: the schema of the declared type of the model or of the elements.
   init(_ model: some Archivable, _ schema: ModelSchema) throws {
-    // The local model is encoded before all other sides, so the numbers of local objects begin at 0.
+    // Objects are numbered in the order in which they are encoded. The local model is encoded first, so the numbers of its objects begin at
+    // 0.
     root = try graph.value(of: model)
     if case .reference(let number) = root {
       let own = graph.type(number)
@@ -34,10 +35,10 @@ struct MergeSnapshot {
 
   var isList: Bool { if case .array = root { true } else { false } }
 
-  /// The key of the model's merge state; `nil` if it has none.
+  /// The key of the field that holds the model's ``MergeState``; `nil` for a list, or for a model without such a field.
   var stateKey: String? { isList ? nil : schema.mergeStateKey }
 
-  /// The model's merge state; `nil` if it has none.
+  /// The model's ``MergeState``; `nil` for a list, or for a model without a merge state.
   var state: MergeState? {
     get throws {
       guard let stateKey else { return nil }
@@ -45,7 +46,7 @@ struct MergeSnapshot {
     }
   }
 
-  /// Sets the merge state of the model without changing any other field.
+  /// Stores a new ``MergeState`` in the model without changing any other field.
   func set(_ state: MergeState, of model: inout some VersionedModel) throws {
     guard let stateKey, var fields = try graph.fields(of: root) else { return }
     fields[stateKey] = state.value
@@ -58,11 +59,11 @@ struct MergeSnapshot {
 }
 
 extension DecodingContext {
-  /// The context for the intermediate models of a merge. The models' own code does not run.
+  /// The context for decoding intermediate models during a merge. Their hooks and rules do not run.
   static var unfinishedMerge: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishing: .never)
   }
 
-  /// The context for archives and records in a merge.
+  /// The context for reading archives and records as the source or the base of a merge.
   static var mergedArchive: DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The source of a merge. Every form is read as a tree in which any key may be absent. At every depth, an absent key leaves the local value
-/// unchanged, null clears it, and any other value replaces it.
+/// The source of a merge. Every kind of source is read as a tree in which any key may be absent. At every depth, an absent key leaves the
+/// local value unchanged, null clears it, and any other value replaces it.
 public struct MergeSource {
   enum Form {
     case model(any VersionedModel)
@@ -26,8 +26,8 @@ public struct MergeSource {
 
   /// A JSON document. Only keys that the document contains are changed, whether or not there is a base.
   ///
-  /// Merging throws `invalidJSON` if the text is not JSON or an object has a duplicate key, `typeMismatch` if a value
-  /// does not fit its field, and `missingValue` if an object that is new locally lacks a key without a default.
+  /// Merging throws `invalidJSON` if the text is not JSON or an object has a duplicate key, `typeMismatch` if a value does not fit its
+  /// field, and `missingValue` if an object that does not exist locally lacks a key without a default.
   public static func json(_ text: Data) -> MergeSource { MergeSource(form: .text(text)) }
 
   /// A parsed JSON document.
@@ -49,9 +49,9 @@ public struct MergeSource {
 
   /// An archive of this model, written by this or an older version.
   ///
-  /// The archive is upgraded first. Keys that are absent after the upgrade are unchanged, at every depth. Null is a value. For a
-  /// conditional reference, however, archives write null if they leave out the object, so null clears such a reference only if the base is
-  /// known. Merging also throws any error that ``ArchiveDecoder`` throws.
+  /// The archive is upgraded first. Keys that are absent after the upgrade are unchanged, at every depth. A null in the archive clears the
+  /// local value. A conditional reference is an exception: archives also write null if they leave out the referenced object, so null clears
+  /// the local reference only if the base is known. Merging also throws any error that ``ArchiveDecoder`` throws.
   public static func archive(_ data: Data) -> MergeSource { MergeSource(form: .archive(data)) }
 
   /// A record of this or an older version of the model, such as one from ``ArchiveDecoder/decodeValue(from:)`` or a migration step. The

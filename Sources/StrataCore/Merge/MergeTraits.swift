@@ -1,4 +1,5 @@
-/// The merge declarations of a model, cached for each type, because looking up a type's conformances is slow.
+/// What a model declares for merging, such as its merge rules and hooks. Cached for each type, because looking up a type's conformances is
+/// slow.
 final class MergeTraits: SchemaNotes {
   static var slot: SchemaNotesSlot { .merging }
 
@@ -11,9 +12,9 @@ final class MergeTraits: SchemaNotes {
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields that hold a ``MergeState``.
   let stateKeys: Set<String>
-  /// The keys of fields that no merge changes, including ``stateKeys``.
+  /// The keys of the fields whose own policy always keeps the local value, and ``stateKeys``.
   let keptKeys: Set<String>
-  /// Whether all fields of an object are constants. A merge then replaces the object.
+  /// Whether every field is a `let` constant. A merge cannot change such an object, and replaces it by a new one if possible.
   let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {
@@ -34,7 +35,7 @@ extension ModelSchema {
   /// The key that identifies models of the type; `nil` if there is none.
   var identityKey: IdentityKey? { mergeTraits.identityKey }
 
-  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
+  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
   func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey, let value = try record()[key], !value.isNull else { return nil }
     return (key, value)

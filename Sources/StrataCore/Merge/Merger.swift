@@ -3,8 +3,8 @@
 ///     let (merged, report) = try Merger().merge(server, into: local, base: base)
 ///
 /// Objects and records are merged key by key at every depth, by the policies that ``options`` specifies for paths. Without a base, the
-/// server's values win, and keys absent from the server's objects are unchanged. In a record that is new locally, absent keys have the
-/// defaults of the record's model, if the merger knows that model.
+/// server's values win, and keys absent from the server's objects are unchanged. In a record that does not exist locally, absent keys get
+/// the defaults of the record's model, if the merger knows that model.
 public struct Merger: Sendable {
   /// The policies, and the treatment of conflicts and absent values.
   public var options: MergeOptions
@@ -32,10 +32,10 @@ public struct Merger: Sendable {
   ///   - local: the local value.
   ///   - base: the value that both sides started from; `nil` if it is not known.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if a policy fails, or if there are conflicts and the options make them errors;
-  ///   `missingValue` if a record that is new locally lacks a key without a default; `unsupportedVersion` if records of one type have
-  ///   different versions and the merger does not know the type's model; `newerModel` or `migrationFailed` if a record cannot be upgraded;
-  ///   `notEncodable` if objects are shared or form a cycle, or if a reference is outside of a graph; and `limitExceeded` if values are
-  ///   nested too deeply.
+  ///   `missingValue` if a record that does not exist locally lacks a key without a default; `unsupportedVersion` if records of one type
+  ///   have different versions and the merger does not know the type's model; `newerModel` or `migrationFailed` if a record cannot be
+  ///   upgraded; `notEncodable` if objects are shared or form a cycle, or if a reference is outside of a graph; and `limitExceeded` if
+  ///   values are nested too deeply.
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport
   ) {
@@ -80,7 +80,7 @@ public struct Merger: Sendable {
 }
 
 extension ArchiveValue {
-  /// Returns the value with each reference of a graph replaced by its object.
+  /// Returns the value with each reference of a graph replaced by the object that it refers to.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if an object is referenced twice, or if a reference is outside of a graph;
   ///   `limitExceeded` if more than 256 objects are nested in each other.
@@ -116,7 +116,7 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// Returns the document with the incoming values of the keys to merge, and the local values of all other keys.
+  /// Returns the incoming value limited to the option ``keys``: all other keys of the root get their local values.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

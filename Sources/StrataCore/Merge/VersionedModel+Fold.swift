@@ -1,6 +1,6 @@
 extension VersionedModel {
-  /// Merges a source into this object: matches the objects of all sides, merges each object once, resolves references, and commits all
-  /// changes or none.
+  /// Merges a source into this object: matches the objects of the base, the local model and the server, merges each object once, resolves
+  /// references, and commits all changes or none.
   ///
   /// - Parameter base: the state that both sides started from; by default the base in the model's ``MergeState``, if it has one.
   mutating func fold(
@@ -8,8 +8,8 @@ extension VersionedModel {
   ) throws -> MergeReport {
     let name = try checkedSchema(options).name
     var (report, additions) = try Measured.work("merge", name) { try folded(source, base, options, json) }
-    // The merge no longer retains the new objects. If only weak references refer to a new object, the object no longer exists, and the
-    // report mentions it.
+    // At this point, the merge no longer retains the objects that it created. If only weak references refer to a new object, it has already
+    // been released, and the report mentions it.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
@@ -45,7 +45,8 @@ extension VersionedModel {
   }
 }
 
-/// A weak reference to an object that a merge created, with the object's path. It shows after the merge whether the object still exists.
+/// A weak reference to an object that a merge created, with the object's path. The reference becomes `nil` if the object is released after
+/// the merge.
 struct NewObject {
   weak let object: AnyObject?
   let path: ValuePath

@@ -34,8 +34,8 @@ extension VersionedModel {
     try fold(.model(source), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges a JSON document. At every depth, only the keys that the document contains are changed. An explicit null counts as a value and
-  /// clears an optional field.
+  /// Merges a JSON document. At every depth, only the keys that the document contains are changed. An explicit null clears an optional
+  /// field.
   ///
   /// - Throws: the errors that ``MergeSource`` documents for JSON, and the errors of `mergeValues(from:)`. If an error is thrown, all
   ///   objects are unchanged.
@@ -87,10 +87,11 @@ extension VersionedModel {
   }
 }
 
-// If a mutating merge method is called on a struct that was declared with `let`, the compiler's own error suggests a class. The following
-// overloads produce a better error. They return optionals only because an overload must differ from the original method in its type.
+// If a mutating merge method is called on a struct that was declared with `let`, the compiler's own error message suggests making the type
+// a class. The following overloads produce a better error. They return optionals only because an overload must differ from the original
+// method in its type.
 extension VersionedModel {
-  /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
+  /// Produces a compile-time error with a suggested fix if the method is called on a struct that was declared with `let`.
   @available(*, unavailable, message: "merging changes the model; declare the model with var")
   @_disfavoredOverload
   @discardableResult
@@ -98,7 +99,7 @@ extension VersionedModel {
     from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport? { nil }
 
-  /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
+  /// Produces a compile-time error with a suggested fix if the method is called on a struct that was declared with `let`.
   @available(*, unavailable, message: "merging changes the model; declare the model with var")
   @_disfavoredOverload
   @discardableResult
@@ -106,7 +107,7 @@ extension VersionedModel {
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport? { nil }
 
-  /// Produces a compile-time error with a suggested fix if the method is called on a struct in a constant.
+  /// Produces a compile-time error with a suggested fix if the method is called on a struct that was declared with `let`.
   @available(
     *, unavailable, message: "merging changes the model; declare the model with var, or call mergePreview instead"
   )

@@ -1,13 +1,14 @@
 extension ArchiveValue {
-  /// Whether two values are equal. In sets with references, the order of the members is ignored, because archives sort such members by the
-  /// fields of the referenced objects.
+  /// Whether two values are equal. Set members that contain references may be in any order, because archives sort them by the fields of the
+  /// referenced objects.
   func isEqual(to other: ArchiveValue) -> Bool {
     Self.areEqual(self, other, Self.areEqualScalars, hasOrder: false)
   }
 
-  /// Whether values from two sides of a merge are equal. Any NaN equals any other NaN, because the sides may store NaN in different types.
+  /// Whether values from two sides of a merge are equal. Any NaN equals any other NaN, because the sides may store NaN in different number
+  /// types.
   ///
-  /// - Parameter canonical: returns the same number for all references to one object.
+  /// - Parameter canonical: returns the number by which a reference is compared, which is the same for all references to one object.
   func isEqual(to other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
     func areEqual(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
@@ -18,14 +19,15 @@ extension ArchiveValue {
     return Self.areEqual(self, other, areEqual, hasOrder: false) { $0.canonical(canonical) }
   }
 
-  /// Returns the value with all references to one object replaced by the same number, and with the members of sets sorted by these numbers.
+  /// Returns the value with the number in each reference replaced by `number`, which returns the same number for all references to one
+  /// object. The members of sets are sorted by the new numbers.
   func canonical(_ number: (Int) -> Int) -> ArchiveValue {
     guard hasReferences else { return self }
     switch self {
     case .reference(let reference): return .reference(number(reference))
     case .set(let members):
       let members = members.map { $0.canonical(number) }
-      // If a member cannot be written, the set differs from every other set in any order, so it need not be sorted.
+      // If a member cannot be encoded, the members stay unsorted. The set then differs from every other set, regardless of the order.
       return .set((try? CanonicalOrder.sorted(members) { try $0.write($1.mapReferences { .integer($0) }) }) ?? members)
     case .array, .object, .map, .record: return mapInside { $0.canonical(number) }
     default: return self

@@ -2,10 +2,11 @@
 struct ElementDifference {
   private(set) var removed: [Int] = []
   private(set) var added: [Int] = []
-  /// Whether more than 4,000 elements are between the common prefix and suffix.
+  /// Whether the two lists together have more than 4,000 elements between their common prefix and suffix.
   let isLarge: Bool
 
-  /// The maximum number of differing elements for which the smallest difference is computed.
+  /// The maximum number of elements between the common prefix and suffix, counted in both lists, for which the smallest difference is
+  /// computed.
   private static let exactLimit = 4000
 
   /// Computes the difference between two lists.
@@ -43,7 +44,7 @@ struct ElementDifference {
     }
   }
 
-  /// Returns the indices of the elements that both lists contain in the same order.
+  /// Returns the indices, in each list, of the elements that both lists contain in the same order.
   private static func kept(_ olds: [Int], _ news: [Int]) -> (olds: [Int], news: [Int]) {
     var places: [Int: [Int]] = [:]
     for (place, number) in olds.enumerated().reversed() { places[number, default: []].append(place) }
@@ -54,7 +55,7 @@ struct ElementDifference {
     return (kept.map(\.old), kept.map(\.new))
   }
 
-  /// Returns the indices below `count` that are not among `places`.
+  /// Returns the indices below `count` that `places` does not contain.
   private static func others(than places: [Int], _ count: Int) -> [Int] {
     let kept = Set(places)
     return (0..<count).filter { !kept.contains($0) }

@@ -1,11 +1,11 @@
 extension ValueDifference {
-  /// Applies the differences to a value. Applied to the old value, they produce the new value.
+  /// Applies the differences to a value. If the value is the old value, the result is the new value.
   ///
-  /// In any other value, the parts that the differences do not cover are unchanged. If a difference reorders an array whose elements are
-  /// identified by a key, elements that the new order does not list are placed at the end.
+  /// If the value is a different one, everything in it that no difference mentions is unchanged. If a difference reorders an array whose
+  /// elements are identified by a key, elements that the new order does not list are placed at the end.
   ///
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the value lacks an old value of the difference, or already contains a key or
-  ///   a member of a set that the difference adds.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the value lacks the old value of a difference, or already contains a key or
+  ///   a set member that a difference adds.
   /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in the members of sets
   ///   and maps.
   public func applied(to value: ArchiveValue) throws -> ArchiveValue {
@@ -16,7 +16,7 @@ extension ValueDifference {
   /// The changes at and below one path.
   private struct Node {
     var own: [Change] = []
-    /// The key that identifies the elements of arrays.
+    /// The key that identifies array elements; `nil` if they have no identity.
     let key: IdentityKey?
     /// The child nodes, in the order of the changes.
     var children: [(component: ValuePath.Component, node: Node)] = []
@@ -30,7 +30,8 @@ extension ValueDifference {
           own.append(change)
           continue
         }
-        // One index can have both a removal, as an index in the old array, and an addition, as an index in the new array.
+        // The same index can occur in a removal and in an addition: the index of a removal refers to the old array, and the index of an
+        // addition to the new array.
         if groups[first] == nil { order.append(first) }
         groups[first, default: []].append((path.dropFirst(), change))
       }
@@ -116,7 +117,7 @@ extension ValueDifference {
       return try CanonicalOrder.sorted(kept + added, by: { try $0.write($1.key) })
     }
 
-    /// Returns the new value of a member; `nil` if the member is absent.
+    /// Returns the value of a key or an element after the changes of this node; `nil` if they remove it.
     private func member(_ value: ArchiveValue?) throws -> ArchiveValue? {
       for change in own {
         switch change.kind {
@@ -150,7 +151,7 @@ extension ValueDifference {
           guard let element = rest.removeValue(forKey: id) else { throw Self.mismatch }
           return element
         }
-        // Elements that the new order does not list follow at the end, like added elements.
+        // Elements that the new order does not list are appended, like added elements.
         return ordered + members.filter { rest[$0.id] != nil }.map(\.value)
       }
       if isKeyed { return try byID(elements).map(\.value) }

@@ -7,13 +7,13 @@
 /// length are compared index by index, and all others by their removed and added elements. Sets are compared by members, and maps by keys.
 /// Any other value is compared as a whole. NaN is considered equal to itself, at any depth.
 public struct ValueDifference: Sendable, Hashable {
-  /// The kind of a difference.
+  /// Whether a value was added, removed or changed, or the elements of an array were reordered.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// There was no value before.
+    /// Only the new version has a value at the path.
     case added
-    /// There is no value afterwards.
+    /// Only the old version has a value at the path.
     case removed
-    /// The old and the new value differ.
+    /// Both versions have a value at the path, and the values differ.
     case changed
     /// The elements of an array are in a different order. The old and new values are the identities of the elements in the old and the new
     /// order.
@@ -22,21 +22,21 @@ public struct ValueDifference: Sendable, Hashable {
 
   /// A single difference. The index of a removed element refers to the old array; any other index refers to the new array.
   public struct Change: Sendable, Hashable {
-    /// The path of the value.
+    /// The path of the value that differs.
     public let path: ValuePath
-    /// The kind of the difference.
+    /// Whether the value was added, removed, changed or reordered.
     public let kind: Kind
-    /// The value before; `nil` if there was none.
+    /// The old value; `nil` if the value was added.
     public let old: ArchiveValue?
-    /// The value after; `nil` if there is none.
+    /// The new value; `nil` if the value was removed.
     public let new: ArchiveValue?
   }
 
   /// The differences in the order of the old value, with additions last.
   public private(set) var changes: [Change] = []
 
-  /// The key that identifies the elements of arrays; `nil` for a comparison of JSON. In JSON, elements have no identity, and records, sets
-  /// and maps are compared as a whole.
+  /// The key that identifies the elements of arrays; `nil` to compare the values as JSON. In that case, elements have no identity, and
+  /// records, sets and maps are compared as a whole.
   let key: IdentityKey?
   private var path: [ValuePath.Component] = []
 
@@ -48,7 +48,7 @@ public struct ValueDifference: Sendable, Hashable {
   ///   - key: the key that identifies the elements of arrays.
   /// - Complexity: linear in the size of both values, except for arrays of different lengths without keys. Their common prefix and suffix
   ///   take linear time. Up to 4,000 elements between them take time proportional to their number times the number of differences. More
-  ///   elements take n log n, and an array that keeps less than half of its elements counts as a single changed value.
+  ///   elements take n log n, and an array that keeps less than half of its elements is treated as a single changed value.
   public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
     self.init(from: old, to: new, key: key)
   }
@@ -136,8 +136,8 @@ public struct ValueDifference: Sendable, Hashable {
     guard let difference = ElementDifference(before, after) else {
       return note(.changed, .array(before), .array(after))
     }
-    // Without a key, the changes become the operations of a patch, which are applied in sequence. Elements are therefore removed from the
-    // end.
+    // Without a key, the changes become the operations of a JSON patch, which are applied one after another. Elements are removed from the
+    // end, so that a removal does not shift the index of a later one.
     for place in key == nil ? difference.removed.reversed() : difference.removed {
       note(.removed, before[place], nil, at: .index(place))
     }
@@ -161,7 +161,7 @@ public struct ValueDifference: Sendable, Hashable {
     for (id, element) in zip(news, after) where !known.contains(id) {
       note(.added, nil, element, at: .element(key: key, id: id))
     }
-    // Added elements follow the kept ones, unless a new order is noted.
+    // If the new array consists of the kept elements in their old order, followed by the added elements, no `reordered` change is needed.
     let plain = olds.filter { kept[$0] != nil } + news.filter { !known.contains($0) }
     if plain != news { note(.reordered, .array(olds), .array(news)) }
   }

@@ -1,6 +1,6 @@
 /// Aligns values that contain the same types in different versions, so that they can be compared field by field.
 package enum ValueVersions {
-  /// A type whose versions differ.
+  /// A type that has different versions in the two values.
   package struct Difference: Sendable {
     package let name: String
     /// The versions in the old value, with `nil` for a record without a version.
@@ -56,7 +56,7 @@ extension ArchiveValue {
     forEachInside { $0.visitRecords(body) }
   }
 
-  /// Returns the value with each record replaced.
+  /// Returns the value with each record replaced, including nested records.
   fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> ArchiveValue {
     let changed = mapInside { $0.mapRecords(change) }
     return if case .record(let record) = changed { .record(change(record)) } else { changed }

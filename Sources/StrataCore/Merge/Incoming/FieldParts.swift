@@ -2,17 +2,17 @@ import Foundation
 
 /// Splits incoming data into one part per model, for merging into models that are not in memory, such as database rows.
 ///
-/// The caller chooses which fields are relations and calls `part` for each related value. All references to an object have the same object
-/// number.
+/// The caller chooses which fields are relations and calls `part` for each related value. If several references refer to the same object,
+/// their parts have the same object number.
 package final class FieldParts {
-  /// The fields that the incoming data has for one model.
+  /// The fields of one model that the incoming data contains.
   package struct Part {
     package let type: any VersionedModel.Type
     /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
     /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
-    /// The object number, which all references to a shared object have in common; `nil` for a model that is not an object.
+    /// The object number, which is the same for all references to one object; `nil` if the data does not refer to the model by a reference.
     package var number: Int?
     /// The JSON of the model if the document has no class tag for it; otherwise `nil`. If the matching object is an instance of a subclass,
     /// the fields of the subclass are read from this JSON.
@@ -83,15 +83,16 @@ package final class FieldParts {
     self.root = root
   }
 
-  /// Returns the fields that a value contains for a model.
+  /// Reads a value as a model, and returns the fields that the value contains.
   ///
   /// - Parameters:
   ///   - type: the type of the field that holds the value. An object may be an instance of a subclass.
-  ///   - isNamed: whether the class is known to be `type`. The document's class tag is then not read.
+  ///   - isNamed: whether the caller knows that the class is `type`, so that a class tag in the document is not read.
   /// - Throws: ``ArchiveError`` if the value is not a model of this type.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
-    // JSON contains no records, so a record comes from a transformer.
+    // JSON contains no records. If the source is JSON, a record is the output of a transformer, and is read below like a record of an
+    // archive.
     if reader.context.source == .json, value.recordValue == nil {
       var (type, value, json) = (type, value, ArchiveValue?.some(value))
       if !isNamed, case .object(let object) = value,
@@ -120,8 +121,8 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null therefore does not mean that
-      // the reference was cleared, and counts as absent.
+      // An archive contains null for a conditional reference if it does not contain the referenced object. Null therefore does not mean
+      // that the reference was cleared, and is treated as absent.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -140,7 +141,7 @@ package final class FieldParts {
     }
     let slots: [ArchiveValue?] = type.schema.fields.enumerated().map { place, field in
       let value = record.shape === type.schema.fullShape ? record.values[place] : record[field.key]
-      // A null conditional reference counts as absent: without a base, it is unknown whether the reference was cleared.
+      // A null conditional reference is treated as absent, because without a base it is unknown whether the reference was cleared.
       return value.flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: type, slots: slots, number: number)
@@ -186,7 +187,7 @@ extension JSONPlan {
     entries.map { entry in
       guard entry.json.isRead else { return nil }
       if case .entireObject = entry.source { return json }
-      // Ignores a path that cannot be followed, because reading the field has already thrown that error.
+      // A path that cannot be followed is skipped here, because reading the field has already thrown the error.
       return entry.paths.lazy.compactMap { try? $0.value(in: json) }.first
     }
   }
@@ -197,9 +198,9 @@ package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// For each field, whether an incoming value replaces the local one without a merge. Such a field holds neither models nor dictionaries.
-  /// Either the field has the policy `serverWins`, or neither the field nor the model declares a policy. Hooks are not considered (see
-  /// `hasHooks`).
+  /// For each field, whether an incoming value simply replaces the local one. This is the case if the field contains neither models nor
+  /// dictionaries, and if either the field has the policy `serverWins`, or neither the field nor the model declares a policy. Merge hooks
+  /// are not considered (see `hasHooks`).
   package let isPlain: [Bool]
   package let hasHooks: Bool
 
@@ -223,8 +224,8 @@ package struct FieldMerging {
   /// Merges the incoming fields into the local ones. Absent fields are unchanged.
   ///
   /// - Parameters:
-  ///   - base: the state that both sides started from; `nil` if it is not known. A field that is absent from the base is merged without a
-  ///     base.
+  ///   - base: the state that both sides started from; `nil` if it is not known. A field that is absent from the base is merged as if the
+  ///     base were not known.
   /// - Returns: the merged fields, and the conflicts that no policy resolved.
   /// - Throws: ``ArchiveError`` if a policy or a hook fails.
   package func merged(
@@ -236,7 +237,7 @@ package struct FieldMerging {
     return (record, merger.notes.filter { $0.outcome == .conflict }.map(\.entry))
   }
 
-  /// Returns the value with the absent keys of all models inside it set to their defaults.
+  /// Returns the value with the absent keys of all models inside it set to their default values.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent and has no default.
   package func completed(_ value: ArchiveValue) throws -> ArchiveValue {
@@ -264,7 +265,7 @@ package struct FieldMerging {
     }
   }
 
-  /// Whether a merge accepts the incoming value of a relation. The related models are merged separately.
+  /// Whether a merge uses the incoming value of a relation. The models to which the value refers are merged separately.
   package func takesRelation(_ field: FieldInfo) -> Bool {
     switch relationRule(field) {
     case .automatic, .server, .recursive: true

@@ -20,7 +20,8 @@ extension PartReader {
       ?? present(whole(type, .object(json)), record)
   }
 
-  /// Removes the associated values that the source does not contain. Called only for cases whose payload types are not declared.
+  /// Returns a decoded enum case without the associated values that the incoming data does not contain. Called only if the schema does not
+  /// declare the types of the associated values.
   private func present(_ made: ArchiveValue, _ record: ModelRecord) throws -> ArchiveValue {
     guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
       let name = record.keys.first, case .object(let payload)? = record[name]
@@ -32,8 +33,8 @@ extension PartReader {
   /// Returns the associated values that the source contains; `nil` if the case or its payload types are not known.
   ///
   /// - Parameters:
-  ///   - found: the location of the values in JSON.
-  ///   - adds: whether a merge patch added the case.
+  ///   - found: the location of the associated values in JSON; `nil` for an archive.
+  ///   - adds: whether a merge patch added the case, so that absent optional values become null.
   private func payload(
     _ schema: ModelSchema, _ key: String, _ payload: ArchiveObject, _ before: ArchiveObject?,
     in found: JSONKinds.Case? = nil, adds: Bool = false

@@ -1,36 +1,40 @@
-/// Reads incoming values as the types of the fields that receive them. Absent keys stay absent, at every depth.
+/// Decodes incoming values as the types of the fields into which they are merged. Keys that are absent from the input stay absent, at every
+/// depth.
 ///
-/// Records in the result may lack keys. Each present value has the form in which a model of the type would archive it. A class instance
-/// becomes a part (``MergeGraph/Part``), which the merge later matches with an existing object.
+/// The result has the form in which models archive their values, except that records may lack keys. Each class instance becomes a part
+/// (``MergeGraph/Part``), which the merge later matches with an existing object.
 final class PartReader {
-  /// The graph that receives decoded objects. Unowned, because the graph's deferred closures retain the reader.
+  /// The graph to which decoded objects are added. The reference is unowned, because closures in the graph retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
-  /// The objects of an archive's graph or of a remembered base. `parts` maps the index of an object to the number of its part in `graph`.
+  /// The objects of an archive, or of the base in a ``MergeState``. `parts` maps the index of such an object to the number of the part that
+  /// was created from it in `graph`.
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The numbers of the parts that were converted from objects of other models, by source object and target type.
+  /// The numbers of the parts that were created by converting an object of a different model, by the object's number and the target type.
   private var converted: [Conversion: Int] = [:]
   /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
-  /// The number of lists that enclose the current value. In list elements, all keys are kept, because the key that identifies the elements
-  /// is not known yet.
+  /// The number of lists that enclose the current value. In list elements, keys that a patch did not change are kept, too, because it is
+  /// not known yet which of them identify the element.
   var listDepth = 0
-  /// Whether keys that are absent from an object added by a patch become null. A merge patch cannot add null (RFC 7396, section 1).
+  /// Whether optional fields that are absent from an object added by a patch become null. A merge patch cannot add null (RFC 7396, section
+  /// 1), so an absent key may stand for null.
   let addsNulls: Bool
   /// The path of the value being read, used for errors of deferred reads.
   private var place: [ArchiveError.PathComponent] = []
   /// Whether the values are the source of a merge. Otherwise, the values are a remembered base.
   ///
-  /// In a source, an unknown enumeration case counts as absent if the field falls back to its default, because that default is not a
-  /// change. A null conditional reference in a source is kept, because null clears the reference if the base is known.
+  /// In a source, a field with an unknown enumeration case is treated as absent if the field falls back to its default. The default would
+  /// otherwise look like a change by the server. A null conditional reference in a source is kept, because null clears the reference if the
+  /// base is known.
   let isIncoming: Bool
-  /// Cached record shapes by schema. The inner key has a presence flag for each field. If some fields have an unknown case, a second flag
-  /// for each field follows.
+  /// Cached record shapes by schema. The key of the inner dictionary has one flag for each field, which is true if the field is present. If
+  /// any field has an unknown enumeration case, a second flag for each field follows, which is true for such a field.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -53,8 +57,8 @@ final class PartReader {
 
   /// Reads the root value.
   ///
-  /// - Parameter before: the original document, if `value` is the document after a patch. Keys with equal values in both documents are
-  ///   absent from the result, and removed keys are null.
+  /// - Parameter before: the original document, if `value` is the patched document. Keys with equal values in both documents are absent
+  ///   from the result, and removed keys are null.
   func read(_ type: any Archivable.Type, _ value: ArchiveValue, since before: ArchiveValue? = nil) throws
     -> ArchiveValue
   {
@@ -68,7 +72,7 @@ final class PartReader {
     return result
   }
 
-  /// Registers the objects that references resolve to.
+  /// Sets the objects to which references in the values resolve.
   func register(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
     self.objects = objects
     types = try context.objectTypes(of: type)
@@ -179,7 +183,8 @@ final class PartReader {
         if let value = try type.isKeyed ? skippingUnknownCase(value) : value() {
           pairs.append((key, value))
         } else if isIncoming {
-          // The source contains the key, so the merge must not remove it.
+          // The incoming dictionary contains this key, although the value is unknown. The placeholder prevents the merge from removing the
+          // key.
           pairs.append((key, .unknownCase))
         }
       }
@@ -222,7 +227,8 @@ final class PartReader {
     case .object(let object) where context.source == .json && schema.isEnumeration:
       return try jsonCase(object, type, before?.objectValue.map { try schema.jsonCase(in: $0).record })
     case .object(let object) where context.source == .json && !schema.isEnumeration:
-      // A document without a class tag is read as the class of the object that it is matched with.
+      // JSON without a class tag is read as `type` for now. After the object has been matched with an existing one, it is read as that
+      // object's class.
       guard let (own, rest) = try schema.jsonHierarchy()?.tagged(object, in: context.json) else {
         return try jsonFields(value, of: type, before)
       }
@@ -230,7 +236,7 @@ final class PartReader {
       return try jsonFields(.object(rest), of: own, old.flatMap { $0.0 == own ? .object($0.1) : nil })
     default: break
     }
-    // A mapping can read a model from JSON that is not an object. Values from other sources are decoded as a whole.
+    // A JSON mapping can read a model from a value that is not an object. In other sources, such a value is decoded as a complete value.
     guard context.source == .json, !schema.isEnumeration, !value.isNull else { return try whole(type, value) }
     return try jsonFields(value, of: type, before)
   }
@@ -268,14 +274,15 @@ final class PartReader {
     return record
   }
 
-  /// Reads a model from JSON. A class instance becomes a part in `graph`.
+  /// Reads a model from JSON. For a class instance, adds a part to `graph` and returns a reference to it.
   private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
     let record = try jsonRecord(json, of: type, before)
     let schema = type.schema
     guard schema.isObject else { return .record(record) }
-    // The object's class is known only after matching. If the class is a subclass, this closure then reads the fields of the subclass.
+    // The class of the object is known only after the part has been matched with an existing object. If it is a subclass of `type`, this
+    // closure then reads the additional fields of the subclass.
     let (lists, path) = (listDepth, self.place)
     return .reference(
       graph.add(record, of: type) { [self] subclass, record in
@@ -299,7 +306,7 @@ final class PartReader {
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
-    // A list element keeps the values that the patch did not change. So does a model whose identity the patch changed.
+    // Values that the patch did not change are left out, except in list elements and in models whose identity the patch changed.
     let keepsAll =
       listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
@@ -330,8 +337,8 @@ final class PartReader {
     return record(schema, values, unknownCases: unknownCases, slots.unknownFields)
   }
 
-  /// Returns the value of a field. For an unknown enumeration case in a field that falls back to its default, returns `nil` in a source,
-  /// and the default in a remembered base.
+  /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns `nil` in the
+  /// source of a merge, and the default in a remembered base.
   func value(of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue? {
     do { return try part(field.type, value, before) } catch let error as ArchiveError
       where field.acceptsUnknownCase(error)
@@ -357,8 +364,8 @@ final class PartReader {
     var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
-      // A conditional reference is archived as null if the archive does not otherwise contain the object. Null in a base therefore counts
-      // as absent.
+      // An archive contains null for a conditional reference if it does not contain the referenced object. A null in a base is therefore
+      // treated as absent.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try value(of: field, slot, nil) } catch {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Reads JSON text as a value of a type, in which any key may be absent. As in decoding, a duplicate key of a field is rejected at any
-/// depth, because another program may read the other value of the key.
+/// Parses JSON text for a merge, in which any key of a type may be absent. As in decoding, a duplicate key that a field reads is an error
+/// at any depth, because programs differ in which of the two values they use.
 struct PartText {
   let reading: JSONReading
-  /// The classes of the objects that the text may describe.
+  /// Returns the classes of the existing objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
   /// Parses a text, and checks that no key of a field occurs more than once.
@@ -28,8 +28,8 @@ struct PartText {
     case (.optional(let wrapped), _):
       if !element.isNull { try check(element, wrapped, classes, isRoot: isRoot) }
     case (.model(let type), .object) where !type.schema.isEnumeration:
-      // The class of a nested object is not known yet, and neither are the keys that the class reads. The whole object is therefore checked
-      // for duplicate keys.
+      // A nested object may be an instance of a subclass, and the keys that the subclass reads are not known yet. The whole object is
+      // therefore checked for duplicate keys.
       let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
       if try mayBeOther || type.schema.jsonHierarchy() != nil {
         _ = try element.value()
@@ -66,7 +66,8 @@ struct PartText {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }
-    // For a field with several paths or with a longer path, the whole value under the first key of each path is checked for duplicate keys.
+    // If a field has several JSON paths, or a path of more than one key, the whole value under the first key of each path is checked for
+    // duplicate keys.
     if !others.isEmpty { _ = try object.members(others) }
   }
 }

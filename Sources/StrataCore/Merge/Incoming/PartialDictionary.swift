@@ -1,4 +1,4 @@
-/// A dictionary whose values may lack keys.
+/// A dictionary type that a merge can read entry by entry, even if models in its values lack keys.
 package protocol PartialDictionary {
   /// Whether the dictionary is encoded as an object or a map. Otherwise, the dictionary is encoded as an array of key–value pairs, in
   /// order.

@@ -57,7 +57,8 @@ extension Array where Element: VersionedModel {
     return key
   }
 
-  /// Merges the encoded elements, without creating models that did not change. Returns `nil` if the lists cannot be merged by their bytes.
+  /// Merges the lists by comparing their encoded bytes, so that unchanged models are not created again. Returns `nil` if the lists cannot
+  /// be merged in this way.
   private mutating func mergeByBytes(
     _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {

@@ -2,7 +2,7 @@
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
-  /// The indices in each list between the common prefix and the common suffix.
+  /// The indices in the old and in the new list of the elements between the common prefix and the common suffix.
   let old: Range<Int>
   let new: Range<Int>
 
@@ -19,8 +19,8 @@ enum IncreasingSubsequence {
   /// - Returns: the indices in `numbers` of the elements of the subsequence.
   /// - Complexity: O(n log n).
   static func indices(in numbers: [Int]) -> [Int] {
-    // `ends` holds the index of the last element of the best subsequence of each length. `previous` holds the index of each element's
-    // predecessor.
+    // `ends[n]` is the index of the smallest number that ends an increasing subsequence of n + 1 elements. `previous[i]` is the index of
+    // the element before element i in its subsequence.
     var ends: [Int] = []
     var previous = [Int?](repeating: nil, count: numbers.count)
     for (index, number) in numbers.enumerated() {

@@ -6,7 +6,7 @@ struct ElementBytes: ~Copyable {
   mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
-    // Iterating over `enumerated()` would look up the type of its pairs for each element, because `M` is generic.
+    // A loop over `enumerated()` would be slow: because `M` is generic, the type of the pairs would be looked up for each element.
     var place = 0
     while place < elements.count {
       let start = writer.buffer.count
@@ -31,15 +31,16 @@ struct ElementBytes: ~Copyable {
   }
 }
 
-/// The bytes of an element's identity, for finding the elements of two lists that correspond to each other.
+/// The encoded identity of a list element, used as a dictionary key to find the corresponding element of another list.
 enum ElementIdentity: Hashable {
-  /// An identity of up to seven bytes, stored in an integer with the byte count.
+  /// An identity of up to seven bytes, packed into an integer together with the number of bytes.
   case short(UInt64)
   case long([UInt8])
 }
 
 extension ArchiveReader {
-  /// Sets the definitions of record shapes, because single elements are read without the definitions that precede them.
+  /// Sets the definitions of record shapes. Elements are read one by one, so the reader does not come across the definitions that precede
+  /// them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }

@@ -11,13 +11,13 @@ struct ModelFinder {
     return key ?? graph.identityKey(of: schema)
   }
 
-  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
+  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
   func identity(of record: ModelRecord) -> (key: IdentityKey, value: ArchiveValue)? {
     key(of: record).flatMap { key in record[key].flatMap { $0.isNull ? nil : (key, $0) } }
   }
 
-  /// Returns the key of the identity that a model lacks and whose default differs for each new model; `nil` if the model lacks no such
-  /// identity.
+  /// Returns the key that identifies models of the record's type, if the record lacks this key and the key's default value is different for
+  /// each new model, as in `var id = UUID()`; otherwise `nil`.
   func keyOfMissingIdentity(of record: ModelRecord) -> IdentityKey? {
     guard let key = key(of: record), catalog[record.typeName]?.isIdentityMissing(key, in: record) ?? false else {
       return nil
@@ -25,7 +25,7 @@ struct ModelFinder {
     return key
   }
 
-  /// Whether a value contains a model that lacks an identity whose default differs for each new model.
+  /// Whether a value contains a model that lacks its identity, if the default identity is different for each new model.
   func findsMissingIdentity(in value: ArchiveValue) -> Bool {
     guard case .record(let record) = value, let schema = catalog[record.typeName], !schema.isEnumeration else {
       return value.containsInside(where: findsMissingIdentity)
@@ -33,7 +33,7 @@ struct ModelFinder {
     return keyOfMissingIdentity(of: record) != nil
   }
 
-  /// Returns the value with a replacement for each model that has an identity. Keys of maps are not changed.
+  /// Returns the value with each model that has an identity replaced by the result of `replacement`. Keys of maps are not changed.
   ///
   /// - Parameter anonymous: returns the replacement for a model without an identity.
   /// - Throws: any error that `replacement` or `anonymous` throws. The path of the error begins with the steps to the model.
@@ -89,7 +89,8 @@ struct ModelFinder {
     return models
   }
 
-  /// Returns the value with each model that has an identity replaced by a record of only this identity.
+  /// Returns the value with each model that has an identity replaced by a record of only its identity and its type. The result shows how
+  /// the models are arranged, independently of their other fields.
   func structure(of value: ArchiveValue) throws -> ArchiveValue {
     try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id, .string($0.typeName)])) }
   }
@@ -103,7 +104,7 @@ struct IdentifiedModels {
   struct Position: Hashable {
     /// The type and the identity of the model.
     let id: ArchiveValue
-    /// The steps to the container that holds the model.
+    /// The path from the list or set to the inner container that holds the model; empty if the list holds it directly.
     let container: [ArchiveValue]
     /// The number of preceding models in the container that have the same identity.
     var occurrence = 0
@@ -123,8 +124,8 @@ struct IdentifiedModels {
 
   func isRepeated(_ id: ArchiveValue) -> Bool { places[id]?.count ?? 0 > 1 }
 
-  /// Returns the model with the same identity as a model of another list. If either list has several models with this identity, the model
-  /// must also be at the same position.
+  /// Returns the model with the same identity as the model at a position in another list. If either list has several models with this
+  /// identity (`isRepeated`), the positions must also be equal.
   func counterpart(of place: Position, isRepeated: Bool) -> ModelRecord? {
     guard let found = places[place.id] else { return nil }
     return !isRepeated && found.count == 1 ? records[found[0]] : records[place]

@@ -12,7 +12,7 @@ enum LineMerge {
         (place, ownPlace, otherPlace) = (place + 1, ownPlace + 1, otherPlace + 1)
         continue
       }
-      // Advances to the next line that all three texts contain.
+      // Finds the next line that all three texts contain. The lines before it form one changed section.
       var next = place
       while next < old.count {
         if let own = ours[next], let other = theirs[next], own >= ownPlace, other >= otherPlace { break }
@@ -33,7 +33,7 @@ enum LineMerge {
     return result
   }
 
-  /// Splits a text into lines at line feeds, comparing Unicode scalars. Each line includes its line feed.
+  /// Splits a text after each line feed. Unicode scalars are compared, so that CR LF, a single character in Swift, also ends a line.
   private static func lines(_ text: String) -> [String] {
     var lines: [String] = []
     var current = String.UnicodeScalarView()
@@ -48,7 +48,8 @@ enum LineMerge {
     return lines
   }
 
-  /// Returns the index of the matching new line for each line of the old text. Returns `nil` if too many lines differ.
+  /// For each line of the old text, returns the index of the matching line of the new text; `nil` for a removed line. Returns `nil` instead
+  /// of an array if too many lines differ.
   private static func matches(_ old: [String], _ new: [String]) -> [Int?]? {
     guard let difference = ElementDifference(old.map { ExactKey($0) }, new.map { ExactKey($0) }), !difference.isLarge
     else { return nil }

@@ -1,11 +1,11 @@
-/// The changes that a merge makes to a list. Elements are identified by their indices, so unchanged elements need not be created.
+/// The changes that a merge makes to a list. They refer to existing elements by index, so that unchanged elements are not created again.
 struct ListChanges {
   enum Choice {
     /// The element at this index of the local list, unchanged.
     case local(Int)
-    /// The element at this index of the server's list. If `into` is set, the element at index `into` of the local list receives the fields.
+    /// The element at this index of the server's list. If `into` is not `nil`, its fields are copied to the local element at index `into`.
     case server(Int, into: Int?)
-    /// An element with these fields. If `into` is set, the element at index `into` of the local list receives the fields.
+    /// An element created from these fields. If `into` is not `nil`, the fields are copied to the local element at index `into`.
     case made(ModelRecord, into: Int?)
     /// A class instance, identified by its object number.
     case object(Int)

@@ -1,6 +1,6 @@
 /// Merges lists of models by comparing their encoded bytes. Only the differing fields of differing models are decoded.
 ///
-/// This type is not generic over the type of the models, so all models share the machine code of its loops.
+/// This type is not generic over the type of the models, so that the compiler generates its loops only once.
 struct ListMerge {
   typealias Choice = ListChanges.Choice
 
@@ -19,13 +19,13 @@ struct ListMerge {
   private let needsWholeModels: Bool
   /// The policy of each field; `nil` for a field that a merge never changes.
   private let policies: [MergePolicy?]
-  /// For each field, whether the value of the side that changed it can be taken without decoding.
+  /// For each field, whether the merge can copy the encoded value of one side without decoding it.
   private let needsNoDecoding: [Bool]
 
   /// Creates a merge of lists, if the policies allow the elements to be compared by their bytes.
   ///
-  /// - Returns: `nil` if the models are objects or enums, have their own merge code or are identified by several keys, or if a policy
-  ///   applies to the whole list. Also `nil` if a policy counts equal changes of both sides twice (see ``MergePolicy/sumOfDeltas``).
+  /// - Returns: `nil` if the models are enums, are or contain class instances, have merge hooks or are identified by several keys, or if a
+  ///   policy applies to the whole list. Also `nil` if a policy counts equal changes of both sides twice (see ``MergePolicy/sumOfDeltas``).
   init?(
     _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
@@ -79,7 +79,7 @@ struct ListMerge {
     var others: [Int] = []
     var olds: [Int] = []
 
-    /// Moves the merger's notes to `notes`.
+    /// Moves the notes of the merger to ``notes``.
     mutating func collect() {
       guard !merger.notes.isEmpty else { return }
       notes += merger.notes.map { .entry($0.entry) }
@@ -121,7 +121,7 @@ struct ListMerge {
 
   // MARK: The list
 
-  /// Merges elements that are at the same index on all sides, up to the first mismatch. In most lists, these are all elements, and no
+  /// Merges elements that are at the same index in all lists, up to the first mismatch. In most lists, these are all elements, and no
   /// lookup table is needed.
   private func mergeAligned(
     _ result: inout ListChanges, _ state: inout State, _ reader: inout ArchiveReader
@@ -153,7 +153,7 @@ struct ListMerge {
     }
   }
 
-  /// Returns the byte range of an element's key; `nil` if the key is null.
+  /// Returns the byte range of the value that identifies an element; `nil` if the value is null.
   private func identity(of range: Range<Int>, _ reader: inout ArchiveReader) throws -> Range<Int>? {
     reader.position = range.lowerBound
     guard try reader.beginAnyRecord() != nil else { return nil }
@@ -250,7 +250,7 @@ struct ListMerge {
       let theirs = state.others[number]..<state.others[number + 1]
       guard !reader.areEqual(mine, theirs) else { continue }
       guard let policy = policies[number] else {
-        // A merge keeps the local value of this field, so the server's element cannot be used unchanged.
+        // A merge always keeps the local value of this field, so the server's element cannot be used unchanged.
         isServer = false
         continue
       }
@@ -288,14 +288,14 @@ struct ListMerge {
     if isServer { return .server(counterpart, into: place) }
     var record = try state.fieldsOf(0, place)
     for change in changes {
-      // A change without a decoded value takes the server's bytes, which are decoded only now.
+      // If the server's value was chosen without decoding it, it is decoded now.
       record.values[change.place] = try change.value ?? reader.value(at: state.others[change.place])
     }
     return .made(record, into: place)
   }
 
-  /// Decides a field by its bytes if it is a single value and, when the base is known, only one side changed it. Returns `nil` if the field
-  /// must be decoded.
+  /// Merges a field by comparing encoded bytes. This is possible if the values are not containers, the policy allows it and, if the base is
+  /// known, only one side changed the value. Returns `nil` if the field must be decoded.
   private func decideByBytes(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader

@@ -1,15 +1,15 @@
 /// Merges the order of a list that two sides changed. Insertions of both sides are kept, and each element occurs once.
 ///
-/// Elements that neither side moved keep the order of the base. An inserted or moved element follows the nearest preceding element that is
-/// unmoved on its side. If both sides insert elements at the same position, the server's elements come first. An element that both sides
-/// moved takes the server's position.
+/// Elements that neither side moved keep the order of the base. An inserted or moved element follows the nearest preceding element that the
+/// same side did not move. If both sides insert elements at the same position, the server's elements come first. An element that both sides
+/// moved gets the server's position.
 struct ListOrder {
-  /// The identity numbers of the elements. No number occurs twice in a list.
+  /// The elements of the list in order. Each element is represented by a number for its identity, and no number occurs twice in a list.
   let base: [Int]
   let local: [Int]
   let server: [Int]
 
-  /// Returns the surviving elements in the merged order.
+  /// Returns the elements of `surviving`, which are those that the merged list contains, in the merged order.
   ///
   /// - Complexity: O(n log n).
   func merged(_ surviving: Set<Int>) -> [Int] {
@@ -39,7 +39,8 @@ struct ListOrder {
     return result
   }
 
-  /// Returns the order without a base: the server's order, with each local-only element after the element that precedes it locally.
+  /// Returns the merged order if the base is not known: the server's elements in their order, and each local-only element after the nearest
+  /// local element before it that the server also has.
   func following(_ surviving: Set<Int>) -> [Int] {
     let other = Set(server)
     var runs: [Int: [Int]] = [:]

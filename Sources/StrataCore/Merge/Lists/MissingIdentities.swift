@@ -1,20 +1,22 @@
-/// Finds, for models that lack the identity of their type, the known models with the same values.
+/// Finds the identities of models that were sent without one, by comparing them with models that have known identities.
 ///
-/// Two models correspond if they have the same values under all keys of the model that lacks its identity, at any depth. Each known model is
-/// found once.
+/// An incoming model matches a known model of the same type if both have the same values under all keys of the incoming model, at any
+/// depth. Each known model is matched at most once.
 struct KnownModels {
   private let known: [(record: ModelRecord, key: ElementKey)]
   private let catalog: SchemaCatalog
   private let graph: MergeGraph
-  /// Returns the form in which two values without models are compared.
+  /// Converts a value that contains no models to the form in which it is compared.
   private let content: (ArchiveValue) throws -> ArchiveValue
-  /// For each set of keys that was searched for, the positions in ``known`` of the models with the same values, last model first.
+  /// An index of the known models. For each type and set of keys, it maps the values under these keys to the positions in ``known`` of the
+  /// models with these values, in descending order.
   private var positions: [ContentKeys: [[ArchiveValue]: [Int]]] = [:]
   private var taken = Set<ElementKey>()
   private var comparisons = 0
   private var depth = 0
   private let depthLimit = ArchiveLimits().depth
-  /// The limit for ``comparisons``. It allows 64 different sets of keys.
+  /// The maximum number of ``comparisons``. It allows one million comparisons of values, and an index of the known models for each of 64
+  /// sets of keys.
   private let limit: Int
 
   private struct ContentKeys: Hashable {
@@ -22,8 +24,8 @@ struct KnownModels {
     let keys: [ExactKey]
   }
 
-  /// - Parameter known: the models that may correspond, in the order in which they are searched. A model may occur several times, with
-  ///   different values.
+  /// - Parameter known: the models with known identities, in the order in which they are searched. The same model may occur several times,
+  ///   with different values.
   init(
     _ known: [(record: ModelRecord, key: ElementKey)], _ catalog: SchemaCatalog, _ graph: MergeGraph,
     content: @escaping (ArchiveValue) throws -> ArchiveValue = { $0 }
@@ -32,10 +34,12 @@ struct KnownModels {
     limit = 1_000_000 + 64 * known.count
   }
 
-  /// Returns the identity of the first known model of the same type with the same values, and does not return this model again.
+  /// Returns the identity of the first known model of the same type with the same values; `nil` if there is none. Later calls do not return
+  /// the same model again.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the search takes too many comparisons.
-  /// - Complexity: O(1) on average for models without nested models, after O(n) for each set of keys, where n is the number of known models.
+  /// - Complexity: O(1) on average for models without nested models, after O(n) for each set of keys, where n is the number of known
+  ///   models.
   mutating func takeIdentity(of record: ModelRecord) throws -> ArchiveValue? {
     let plain = zip(record.keys, record.values).filter { !$1.holdsRecords && !$1.hasReferences && !$1.isUnknownCase }
     let keys = ContentKeys(typeName: record.typeName, keys: plain.map { ExactKey($0.0) })
@@ -74,10 +78,10 @@ struct KnownModels {
     }
   }
 
-  /// Whether a known value has all values that a sent value contains.
+  /// Whether a known value has all the values that an incoming value contains. Keys that incoming models lack are ignored.
   private mutating func isSame(_ sent: ArchiveValue, _ known: ArchiveValue) throws -> Bool {
     try count(1)
-    // References in a damaged base can form cycles.
+    // In a damaged base, references can form cycles, so the depth is limited.
     guard depth < depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
     depth += 1
     defer { depth -= 1 }
@@ -136,7 +140,8 @@ struct KnownModels {
 }
 
 extension IdentityKey {
-  /// Returns the record with the given identity, which is a value of ``value(in:)``.
+  /// Returns the record with the keys of an identity set, unless they already have values. `id` is an identity as returned by
+  /// ``value(in:)``.
   func setting(_ id: ArchiveValue, in record: ModelRecord) -> ModelRecord {
     var record = record
     let values = keys.count == 1 ? [id] : id.arrayValue ?? []
@@ -146,12 +151,12 @@ extension IdentityKey {
 }
 
 extension ModelSchema {
-  /// Whether a record of the type lacks all keys of an identity, and the default of the identity differs for each new model, as in
-  /// `var id = UUID()`. If the default is the same each time, it is the identity of a record without these keys.
+  /// Whether a record lacks all keys of an identity, and each new model gets a different default identity, as in `var id = UUID()`. If the
+  /// default is always the same, no identity is missing, because the default is the identity of the record.
   func isIdentityMissing(_ key: IdentityKey, in record: ModelRecord) -> Bool {
     guard key.keys.allSatisfy({ record[$0] == nil }) else { return false }
     let defaults = key.keys.map { mergeTraits.fields[ExactKey($0)]?.makeDefault }
-    // A default that cannot be archived throws its error when a model is created.
+    // An error in a default is ignored here. The same error is thrown when a model is created.
     return defaults.allSatisfy { $0 != nil } && defaults.contains { (try? $0?() != $0?()) ?? false }
   }
 
@@ -163,17 +168,19 @@ extension ModelSchema {
 }
 
 extension ValueMerger {
-  /// A place in the incoming data: an object, or the root, and the path from it.
+  /// The location of a value in the incoming data: the number of the entity that contains it (`nil` for a root that is not an object), and
+  /// the path from there.
   struct Place: Hashable {
     let object: Int?
     let path: [ValuePath.Component]
   }
 
-  /// Gives each incoming model of a list that lacks its identity an identity, at any depth of the list: the identity of the known model with
-  /// the same values, or else a new one. The models of the base are searched first, then the local ones. A remembered base of an earlier
-  /// version of the library may lack identities, too.
+  /// Assigns an identity to each incoming model of a list that lacks one, at any depth of the list. This is the identity of the known model
+  /// with the same values, or else a new identity. The models of the base are searched first, then the local ones. In a base that an
+  /// earlier version of the library stored, models may lack identities, too.
   ///
-  /// A dictionary whose keys are not strings can be an array of pairs. Its models correspond by key and keep their identity.
+  /// A dictionary whose keys are not strings can be encoded as an array of pairs. Dictionaries are skipped, because their models are
+  /// matched by key.
   mutating func withIdentities(_ sides: MergePolicy.Sides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> MergePolicy.Sides
   {
@@ -198,7 +205,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns a list in which no model lacks its identity. Returns `nil` if the value is no list, or if no model lacks its identity.
+  /// Returns the list with an identity for each model that lacks one. Returns `nil` if the value is not a list, or if no model lacks its
+  /// identity.
   private mutating func identified(_ list: ArchiveValue, by known: [ArchiveValue?], _ finder: ModelFinder) throws
     -> ArchiveValue?
   {
@@ -218,7 +226,7 @@ extension ValueMerger {
       guard let key = finder.keyOfMissingIdentity(of: record), let schema = catalog[record.typeName] else {
         return .record(record)
       }
-      // A model without any values has the defaults of its type.
+      // An empty record stands for a model with the default values of its type.
       let sent = record.values.isEmpty ? try overlaid(record, schema, over: [], fillsIn: true) : record
       let keys = Set(key.keys)
       let named = ModelRecord(

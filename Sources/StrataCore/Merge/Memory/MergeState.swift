@@ -1,6 +1,6 @@
 /// The memory of a model across merges: the last known state of the server, and the unresolved conflicts.
 ///
-/// A model adopts merge state with a stored property of this type:
+/// To use merge state, add a stored property of this type to the model:
 ///
 ///     var merging = MergeState()
 ///
@@ -16,7 +16,7 @@ public struct MergeState: Sendable, Hashable {
   /// An object that is referenced once is stored inline. An object that is referenced more often, or that is nested too deeply, is stored
   /// separately, and each reference to it is a record of the type `strata.reference`.
   public internal(set) var base: ModelRecord?
-  /// The objects that are not stored inline.
+  /// The objects of the base that are not stored inline.
   var objects: [ModelRecord] = []
   /// The keys of fields that archives leave out, by type name. Archives leave these fields out of the base, too.
   var excludedKeys: [String: [String]] = [:]
@@ -36,14 +36,14 @@ public struct MergeState: Sendable, Hashable {
     .record(ModelRecord(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
   }
 
-  /// Reads a base as a partial value of the model's current version.
+  /// Reads a base as a value of the model's current version. Models in the result may lack keys.
   func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
     try reader.register(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
 
-  /// Updates the state after a merge: stores the server's values and new conflicts, and removes conflicts that have ended or that a rule
-  /// decided.
+  /// Updates the state after a merge: stores the server's values and new conflicts, and removes conflicts that have ended or that a rule,
+  /// such as a merge policy, has decided.
   ///
   /// If the server sends nothing new, the merge decides nothing, and a conflict stays until it is resolved.
   ///
@@ -52,9 +52,10 @@ public struct MergeState: Sendable, Hashable {
     to server: ServerState, _ report: MergeReport, decided: [ValuePath], _ result: ModelRecord
   ) throws {
     if !conflicts.isEmpty {
-      // A decision about a value also decides everything inside the value.
+      // A decision about a value also applies to the conflicts inside the value.
       let decided = PathTree(decided.map(\.components))
-      // The path of an outdated conflict belongs to an older version of the model, so it cannot show whether the conflict has ended.
+      // The path of an outdated conflict belongs to an older version of the model, so it cannot be used to check whether the conflict has
+      // ended.
       let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
@@ -121,11 +122,11 @@ extension MergeState: Archivable {
     return false
   }
 
-  /// A cache of the elements of remembered lists, by list, identity key and identity.
+  /// A cache for finding elements in the lists of the base: by list, then by identity key, then by identity.
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
-  /// Returns the element that a path step refers to in a remembered container. If a list has no element with the identity, returns the
-  /// first model of the list.
+  /// Returns the element that a path step refers to in a container of the base. If a list has no element with the identity, returns the
+  /// first model of the list, which shows the type of the elements.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {
@@ -145,7 +146,8 @@ extension MergeState: Archivable {
     }
   }
 
-  /// Returns the separately stored object that a reference record refers to. Any other value is returned unchanged.
+  /// Returns the separately stored object that a record of the type `strata.reference` refers to. Number 0 refers to the base itself. Any
+  /// other value is returned unchanged.
   private func opened(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let record = value?.recordValue, record.typeName == Self.referenceName else { return value }
     guard let number = record["number"]?.intValue, number > 0 else { return base.map { .record($0) } }
@@ -245,7 +247,7 @@ extension ModelSchema {
 extension VersionedModel {
   /// Stores the model's current values as the base of later merges.
   mutating func rememberAsBase() throws {
-    // Without a merge state there is nothing to store, so the model need not be encoded.
+    // A model without a ``MergeState`` cannot store a base, so it need not be encoded.
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()

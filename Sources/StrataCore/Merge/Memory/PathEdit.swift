@@ -1,4 +1,5 @@
-/// Resolves a conflict in a copy of a value, by replacing the value at the end of a path. References are followed without recursion.
+/// A copy of a value in which the value at a path is replaced, to resolve a conflict. References on the path are followed in a loop instead
+/// of recursively.
 struct PathEdit {
   private(set) var root: ArchiveValue
   /// The new fields of objects on the path, by object number.
@@ -21,7 +22,8 @@ struct PathEdit {
       case (.reference(let number)?, _):
         object = (number, path)
         return value
-      // An empty dictionary whose keys are not strings has the form of an empty object, so an empty object is edited like an empty map.
+      // An empty dictionary can be encoded as an empty object even if its keys are not strings, so an empty object is edited like an empty
+      // map.
       case (.object(let object)?, .value) where object.isEmpty: return try edited(.map([]), path)
       case (.map(let entries)?, .value(let key)):
         let place = entries.lastIndex { $0.key == key }
@@ -57,7 +59,8 @@ struct PathEdit {
       var count = places.count
       switch step {
       case .element where places.isEmpty:
-        // A path identifies a model only by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
+        // A path refers to a model in a list only by its identity, even if the model is in an inner list, a dictionary or an enum case of
+        // the list. The search therefore includes nested values.
         func held(_ value: ArchiveValue) throws -> ArchiveValue? {
           guard try isNamed(value, step) else { return try value.mapHeld(held) }
           count += 1
@@ -88,7 +91,8 @@ struct PathEdit {
 }
 
 extension Array {
-  /// Replaces the element at an index. Without an index, appends the element. A `nil` element removes the existing one.
+  /// Returns the array with the element at an index replaced, or with the element appended if the index is `nil`. If the new element is
+  /// `nil`, the existing one is removed.
   fileprivate func putting(_ element: Element?, at place: Int?) -> [Element] {
     var result = self
     let place = place ?? count

@@ -49,7 +49,8 @@ struct PathTree {
     return result
   }
 
-  /// Returns for each step from a node the index of the element that the step refers to, and the steps that refer to several elements.
+  /// For each step that follows a node, finds the index of the list element to which the step refers. Also returns the steps that match
+  /// several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> (places: [ValuePath.Component: Int], ambiguous: Set<ValuePath.Component>) {
@@ -77,7 +78,7 @@ struct PathTree {
   /// Finds the values at all paths.
   ///
   /// - Parameters:
-  ///   - ambiguous: receives the numbers of the paths that match more than one element.
+  ///   - ambiguous: receives the indices of the paths that match more than one element.
   ///   - record: returns the fields of an object.
   /// - Returns: the value at each path; `nil` if there is none.
   func values(
@@ -117,9 +118,9 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  // A path identifies a model in a list by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
+  // A path refers to a model in a list by its identity, even if the model is in an inner list, a dictionary or an enum case of the list.
 
-  /// Returns the steps from a node that refer to an element by its identity, but to no direct element of the list.
+  /// Returns the steps after a node that refer to an element by its identity, if no direct element of the list has this identity.
   private func missingSteps(_ node: Int, _ places: [ValuePath.Component: Int]) -> Set<ValuePath.Component> {
     Set(
       nodes[node].next.keys.filter { step in
@@ -127,7 +128,7 @@ struct PathTree {
       })
   }
 
-  /// Returns the step that refers to a value by its identity; `nil` if none of the steps does.
+  /// Returns the step that matches the identity of a value; `nil` if no step matches.
   private func step(
     to value: ArchiveValue, among steps: Set<ValuePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
@@ -142,7 +143,7 @@ struct PathTree {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
-  /// Returns the values nested inside the elements that a step refers to by their identity, grouped by the step.
+  /// Searches inside the elements of a list for values to which a step refers by their identity, and returns them grouped by step.
   private func held(
     _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> [ValuePath.Component: [ArchiveValue]] {

@@ -11,7 +11,7 @@ enum RememberedGraph {
     return keys
   }
 
-  /// Objects at each multiple of this depth are stored separately, which limits the depth of the records.
+  /// Objects at each multiple of this depth are stored separately, which limits how deeply records are nested.
   private static let deepest = 16
 
   /// Returns the records of the root and of the objects that are stored separately.
@@ -74,8 +74,8 @@ enum RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// Returns the fields to remember. Merge states are removed at any depth. Sets of objects are also removed, because their members cannot
-  /// be distinguished.
+  /// Returns the fields of a record that the base remembers. Merge states are left out, at any depth. Fields that contain a set of objects
+  /// are also left out, because the members of the set cannot be distinguished.
   private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {

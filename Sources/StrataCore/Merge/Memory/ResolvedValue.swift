@@ -1,10 +1,11 @@
-/// Converts the value that resolves a conflict: records of objects are replaced by references to those objects.
+/// Prepares the value that resolves a conflict: records that represent objects are replaced by references to the actual objects.
 ///
-/// A report shows objects only one level deep. The complete object is a local object, or part of the remembered base.
+/// This is necessary because a report shows the fields of an object, but only the identities of the objects to which these fields refer.
+/// The complete objects are local, or belong to the base that the model remembers.
 struct ResolvedValue {
   private let snapshot: MergeSnapshot
   private let local: IdentifiedObjects
-  /// Matches the server's objects with the local ones; `nil` if the value needs none of the server's objects.
+  /// Matches the server's objects with the local ones; `nil` if the value refers to none of the server's objects.
   private(set) var merger: ValueMerger?
   private var remembered: IdentifiedObjects?
 
@@ -16,7 +17,7 @@ struct ResolvedValue {
   /// Returns the value with the records of objects replaced by references to those objects.
   ///
   /// - Parameters:
-  ///   - isServers: whether the value is the server's.
+  ///   - isServers: whether the value is the server's value from the conflict.
   ///   - state: the merge state of the model.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the fields of an object in the value are not known.
   mutating func value(
@@ -32,7 +33,7 @@ struct ResolvedValue {
     return result
   }
 
-  /// Returns the fields of an object that is new locally.
+  /// Returns all fields of an object that does not exist locally yet.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     guard let record = try merger?.newRecord(of: entity) else { throw PathEdit.lost }
     return record
@@ -57,7 +58,7 @@ struct ResolvedValue {
   ///
   /// - Parameters:
   ///   - isWhole: whether the objects in the value are complete. An object with only its identity fields is never complete.
-  ///   - owner: the object that holds the value.
+  ///   - owner: the object that contains the value; `nil` if no object does.
   private func known(_ value: ArchiveValue, isWhole: Bool, in owner: ModelRecord?) throws -> ArchiveValue {
     try value.mapRecords { record in
       let schema = (merger?.catalog ?? snapshot.catalog)[record.typeName]
@@ -123,7 +124,7 @@ private struct IdentifiedObjects {
 }
 
 extension ArchiveValue {
-  /// Whether the value contains records of objects. A record of an unknown class may represent an object, so it counts as one.
+  /// Whether the value contains records of objects. A record of an unknown class is treated as an object.
   fileprivate func holdsObjects(_ catalog: SchemaCatalog) -> Bool {
     if case .record(let record) = self, catalog[record.typeName]?.isObject ?? true { return true }
     return containsInside { $0.holdsObjects(catalog) }

@@ -1,4 +1,4 @@
-/// The known state of the server: the base, overlaid with the incoming values.
+/// The last known state of the server: the base, updated with the incoming values.
 struct ServerState {
   private var merger: ValueMerger
   var catalog: SchemaCatalog { merger.catalog }
@@ -9,7 +9,7 @@ struct ServerState {
   private var root: ModelRecord
   private var known: [Int: ModelRecord] = [:]
 
-  /// Creates the known state of the server from the base and the incoming values.
+  /// Creates the last known state of the server from the base and the incoming values.
   ///
   /// - Parameters:
   ///   - wanted: the keys that were merged. Other keys are ignored. `nil` means all keys.
@@ -19,7 +19,8 @@ struct ServerState {
   ) throws {
     self.merger = merger
     self.merger.path = []
-    // A patch lists the elements and keys that it removes. For other sources, the policies decide which elements and keys the base keeps.
+    // A patch states which elements and keys it removes. For other sources, the merge policies decide whether elements and keys that the
+    // source does not list stay in the base.
     if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
     self.base = base
@@ -50,7 +51,7 @@ struct ServerState {
     return try merger.overlaid(withoutHidden(incoming), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
-  /// Returns the fields of an object as far as they are known from the server.
+  /// Returns the fields of an object as the server last sent them: the fields of the base, updated with the incoming fields.
   private mutating func record(_ number: Int) throws -> ModelRecord {
     guard let matching = merger.matching, let entity = matching.entity(of: number) else {
       return try merger.graph.record(number)
@@ -69,7 +70,7 @@ struct ServerState {
     return found
   }
 
-  /// Returns the record without the fields that JSON never holds.
+  /// Returns the record without the fields that are never part of JSON.
   private func withoutHidden(_ record: ModelRecord) -> ModelRecord {
     if case .record(let fields) = merger.statedByServer(.record(record)) { fields } else { record }
   }
@@ -91,7 +92,8 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// Returns whether each conflict has ended. A conflict ends if the server sends a new value, or if the result has the server's value.
+  /// Returns for each path whether the conflict at this path has ended. A conflict ends if the server sends a new value, or if the result
+  /// has the server's value.
   func ended(_ paths: [ValuePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

@@ -1,10 +1,10 @@
-/// How to resolve a conflict.
+/// The value that resolves a conflict.
 public enum MergeResolution: Sendable, Hashable {
-  /// The value of the base or of the server at the time of the conflict.
+  /// The base value or the server's value that the conflict recorded.
   case base, server
-  /// The current local value, even if it was edited since.
+  /// The current local value, even if it was edited after the conflict.
   case local
-  /// The given value.
+  /// A value that the caller specifies.
   case value(ArchiveValue)
 }
 
@@ -14,7 +14,7 @@ extension VersionedModel {
   /// A conflict recorded by an older version of the model has the path and the values of that version (see
   /// ``MergeReport/Entry/isOutdated``).
   public var mergeConflicts: [MergeReport.Entry] {
-    // A property cannot throw. If the state cannot be read, the next merge throws the error.
+    // This property ignores an error in the stored state. The next merge throws the error.
     (try? MergeSnapshot(self).state)?.conflicts ?? []
   }
 
@@ -73,7 +73,7 @@ extension VersionedModel {
         (root, updates) = (edit.root, edit.updates)
       } catch { throw ArchiveError.wrap(error).inType(snapshot.schema.name) }
     }
-    // The hooks and rules of a root object run even if nothing else in the object changed.
+    // The root object is updated even if its fields did not change, so that its hooks and rules run.
     if let number = snapshot.rootNumber, updates[number] == nil { updates[number] = try graph.record(number) }
     if let key = snapshot.stateKey, state != nil {
       state?.forget(conflict)

@@ -1,26 +1,27 @@
-/// All objects that take part in a merge, by number. Existing objects are numbered from 0 up, parts of a document from -1 down.
+/// All objects that take part in a merge, by number. Existing objects are numbered 0, 1, 2 and so on. Objects that only the incoming
+/// document or the base in a ``MergeState`` describes are called parts, and are numbered -1, -2 and so on.
 ///
 /// The fields of each object are read once, before the merge changes anything.
 final class MergeGraph {
-  /// An object that the incoming document describes. Its record may lack any key.
+  /// An object that the incoming document, or the base in a ``MergeState``, describes. Its record may lack any key.
   struct Part {
     var record: ModelRecord
     var type: any VersionedModel.Type
-    /// Reads the document again as a subclass; `nil` for an object that was not read from JSON.
+    /// Reads the JSON of the object again as a subclass; `nil` for an object that was not read from JSON.
     var refine: Refinement?
   }
 
   /// Reads the fields of an object again, as a subclass of the class for which it was first read.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
-  /// The error for a document that cannot be read as the class of the object that it was matched with.
+  /// The error for JSON that cannot be read as the class of the object with which it was matched.
   struct Unreadable: Error {
     let reason: ArchiveError
   }
 
   let referenced = ReferencedObjects()
-  /// The incoming lists in which models lacked their identity, and the same lists with identities. The next remembered base has these
-  /// identities, too.
+  /// The incoming lists in which models lacked their identity, and the same lists after identities were assigned, by location. The next
+  /// remembered base gets the same identities.
   var identifiedLists: [ValueMerger.Place: (incoming: ArchiveValue, identified: ArchiveValue)] = [:]
   private(set) var parts: [Part] = []
   private var records: [ModelRecord?] = []
@@ -50,23 +51,23 @@ final class MergeGraph {
     return isRead ? key : nil
   }
 
-  /// Returns the identity of a model and the identity key; `nil` for a model without an identity.
+  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
   func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)
   }
 
-  /// Stores the keys that records of a shape lack because of unknown enumeration cases.
+  /// Stores the keys that records with this shape lack because their values were unknown enumeration cases.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
     if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
   }
 
-  /// Returns the keys that a record lacks because of unknown enumeration cases.
+  /// Returns the keys that a record lacks because their values were unknown enumeration cases.
   func unknownCases(of record: ModelRecord) -> [String] {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
 
-  /// Returns the fields of an object.
+  /// Returns the fields of the object with the given number. The fields of an existing object are read on first use.
   func record(_ number: Int) throws -> ModelRecord {
     guard number >= 0 else { return parts[-1 - number].record }
     if records.count <= number {
@@ -112,8 +113,8 @@ final class MergeGraph {
   /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// Returns a value for a report. Each reference becomes a record of its object. Inside that record, references become records with only
-  /// the identity keys.
+  /// Returns a value in the form in which a report shows it. Each reference becomes a record of its object. Inside that record, references
+  /// become records with only the identity keys.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -127,7 +128,7 @@ final class MergeGraph {
     }
   }
 
-  /// Adds an object that the document describes.
+  /// Adds an object that the incoming document describes, and returns its number.
   ///
   /// - Parameter refine: reads the document again if the object turns out to be an instance of a subclass.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
@@ -234,7 +235,7 @@ extension ArchiveValue {
 
   /// Returns the members of a dictionary; `nil` for any other value.
   ///
-  /// - Parameter arePairs: whether an array of pairs, the form of an ordered dictionary, counts as a dictionary.
+  /// - Parameter arePairs: whether an array of pairs is treated as a dictionary. Ordered dictionaries are encoded in this form.
   func members(arePairs: Bool = false) -> [Member]? {
     switch self {
     case .object(let object): return object.entries.map { (.key($0.key), $0.value) }
@@ -246,14 +247,15 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether an array can be an ordered dictionary in which this key is looked up. If the key is itself an array, returns `true` only if
-  /// the dictionary contains the key, because a list of arrays can look like a dictionary.
+  /// Whether this array can be treated as an ordered dictionary in which a key is looked up. If the key is itself an array, the dictionary
+  /// must contain it. Otherwise, this value may be a list of arrays that only looks like a dictionary.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }
   }
 
-  /// Returns a dictionary of this value's form with the given members. An object becomes a map if a key is not a string.
+  /// Returns a dictionary with the given members, encoded as an object, a map or an array of pairs, like this value. An object becomes a
+  /// map if a key is not a string.
   func with(_ members: [Member]) -> ArchiveValue {
     let entries = members.compactMap { step, value -> MapEntry? in
       switch step {

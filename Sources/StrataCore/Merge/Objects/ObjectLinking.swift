@@ -1,5 +1,6 @@
-/// Resolves references after a merge. A reference resolves to the corresponding local object, or to a copy if the object is new locally.
-/// Objects of the server and of the base stay unchanged, and no local object refers to them.
+/// Resolves the references in the result of a merge. A reference to an object of the server or of the base becomes a reference to the
+/// corresponding local object, or to a new copy if there is no such object. The objects of the server and of the base stay unchanged, and
+/// no local object refers to them.
 struct ObjectLinking {
   /// A local object with its new fields.
   struct Update {
@@ -8,7 +9,7 @@ struct ObjectLinking {
     var record: ModelRecord
   }
 
-  /// An object that is new locally.
+  /// An object that the merge creates, because it does not exist locally.
   struct Addition {
     let entity: Int
     let type: any VersionedModel.Type
@@ -26,14 +27,14 @@ struct ObjectLinking {
   private(set) var firstAddition: Int
   /// The new fields of local objects, by object number.
   private let fields: [Int: ModelRecord]
-  /// The entities whose local objects are replaced by new ones.
+  /// The numbers of the entities (groups of matching objects) whose local objects are replaced by new ones.
   private let replaced: Set<Int>
 
   /// Resolves the references in a merged root and in the new fields of objects.
   ///
   /// - Parameters:
   ///   - root: the merged root.
-  ///   - complete: returns all fields of an entity that is new locally.
+  ///   - complete: returns all fields of a new object, given the number of its entity.
   init(
     _ graph: MergeGraph, _ matching: ObjectMatching?, root: ArchiveValue, updates: [Update], replaced: Set<Int> = [],
     complete: (Int) throws -> ModelRecord
@@ -70,7 +71,7 @@ struct ObjectLinking {
     }
   }
 
-  /// Returns the number of an entity's new object; `nil` if the entity is not new.
+  /// Returns the number of the object that the merge creates for an entity; `nil` if it creates none.
   func number(of entity: Int) -> Int? { numbers[entity] }
 
   /// Whether an object existed locally before the merge.
@@ -78,7 +79,7 @@ struct ObjectLinking {
 
   func entity(of number: Int) -> Int? { matching?.entity(of: number) }
 
-  /// Returns the same number for all objects of one entity.
+  /// Returns the same number for all objects of one entity, so that matching objects compare as equal.
   func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
 
   private enum LinkTarget {
@@ -87,7 +88,7 @@ struct ObjectLinking {
   }
 
   private func linkTarget(of number: Int) throws -> LinkTarget {
-    // An object that is on no side was created by the model's own code.
+    // An object without an entity was created after the matching, by a model's own code.
     guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
     let locals = matching.entities[entity][.local]
     guard let first = locals.first, !replaced.contains(entity) else { return .new(entity) }
@@ -102,7 +103,7 @@ struct ObjectLinking {
     return ArchiveValue.record(left).isEqual(to: .record(right)) { matching.canonical($0) }
   }
 
-  /// Adds updates for objects in which only references to replaced objects change.
+  /// Adds updates for objects in which the only change is a reference to a replaced object.
   private mutating func relinkOthers(_ matching: ObjectMatching) throws {
     let updated = Set(updates.map(\.number))
     func isReplaced(_ number: Int) -> Bool { matching.entity(of: number).map(replaced.contains) ?? false }
@@ -137,8 +138,8 @@ struct ObjectLinking {
     }
   }
 
-  /// Sorts the new objects. A constant is set on creation, so the object that it refers to must exist by then. Other fields can be set
-  /// later.
+  /// Sorts the new objects, so that each object follows the objects to which its constants refer. A constant is set when its object is
+  /// created, but other fields can be set later.
   private mutating func sortAdditions() throws {
     guard additions.contains(where: { $0.type.schema.fields.contains(where: \.isConstant) }) else { return }
     let places = Dictionary(additions.enumerated().map { ($1.entity, $0) }, uniquingKeysWith: { first, _ in first })

@@ -1,5 +1,5 @@
 extension ObjectMatching {
-  /// Matches the objects at equal paths inside the values of all sides.
+  /// Matches the objects at equal paths inside the base, the local value and the server's value.
   mutating func inside(_ sides: SideValues, isRoot: Bool) throws {
     if case .reference(let number)? = sides.server ?? sides.local, let entity = entity(of: number) {
       return try visit(entity)
@@ -23,7 +23,8 @@ extension ObjectMatching {
   private mutating func fields(_ sides: SideValues) throws {
     let records = (sides.base?.recordValue, sides.local?.recordValue, sides.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // For fields that are absent from the server's record, the base is matched with the local side.
+    // If the server's record lacks a field, the objects in the base value and the local value of the field are still matched with each
+    // other.
     let others = sides.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
       let inner = SideValues(
@@ -66,7 +67,7 @@ extension ObjectMatching {
           false
         }
       if !isIdentity { try elements(sides, key, base ?? [], local ?? [], server ?? []) }
-      // Elements without a value under the key are matched like the elements of a list that has no key.
+      // Elements that have no value under the key are matched as if the list had no key.
       func unnamed(_ list: [ArchiveValue]?) throws -> ArchiveValue? {
         try list.map { .array(try $0.filter { try graph.opened($0)[key]?.isNull ?? true }) }
       }
@@ -109,8 +110,9 @@ extension ObjectMatching {
     }
   }
 
-  /// Gives each object of a list that a document describes without its identity the identity of the known object with the same values, as
-  /// ``ValueMerger/withIdentities(_:_:_:)`` does for models that are not objects.
+  /// Assigns identities to the objects of a list that a document describes without one. Each object gets the identity of the known object
+  /// with the same values. An incoming object that matches no known object gets a new identity. ``ValueMerger/withIdentities(_:_:_:)`` does
+  /// the same for models that are not objects.
   private mutating func addIdentities(_ sides: SideValues, _ key: IdentityKey) throws {
     func numbers(_ list: ArchiveValue?) -> [Int] {
       (list?.arrayValue ?? []).compactMap { if case .reference(let number) = $0 { number } else { nil } }
@@ -143,7 +145,8 @@ extension ObjectMatching {
     try add(to: server, from: local) {
       SideValues(local: .reference($0), server: .reference($1), isRepeated: sides.isRepeated)
     }
-    // A new object gets its identity now, so that the next remembered base has it, too.
+    // Incoming objects that still lack an identity are new. They get their identities now, so that the next remembered base contains these,
+    // too.
     for number in server where number < 0 {
       let schema = graph.schema(number)
       guard try schema.isIdentityMissing(key, in: graph.record(number)), let id = try schema.newIdentity(key) else {
@@ -157,7 +160,7 @@ extension ObjectMatching {
     _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool,
     _ sides: (ArchiveValue, ArchiveValue) -> SideValues
   ) throws {
-    // A part may lack fields, so its contents cannot be compared. The elements are matched by index instead.
+    // An object of the incoming document may lack fields, so its contents cannot be compared. The elements are matched by index instead.
     if fillsGaps, try other.contains(where: isPart) {
       for (left, right) in zip(one, other) { pending.append(sides(left, right)) }
       return
@@ -190,8 +193,8 @@ extension ObjectMatching {
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
-  /// Returns the fields of an element for a comparison. A reference is replaced by its entity if the object has an identity, and otherwise
-  /// by null.
+  /// Returns the fields of an element for a comparison. A reference to an object with an identity is replaced by the number of the object's
+  /// entity, and any other reference by null.
   private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null

@@ -13,9 +13,9 @@ struct ObjectMatching {
     /// The numbers of the objects on each side, indexed by side.
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
-    /// Whether the server's object replaces an element of a local list. Absent keys of the object then take their defaults.
+    /// Whether the server's object replaces an element of a local list. Absent keys of the object then get their default values.
     fileprivate(set) var takesDefaults = false
-    /// Whether the server's object also occurs in a place where it is merged into the local object instead of replacing it.
+    /// Whether the server's object is merged into a local object at some path, instead of replacing it. ``takesDefaults`` is then false.
     fileprivate var isChanged = false
     /// The distinct classes of the entity's objects on all sides, by identifier.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
@@ -36,18 +36,19 @@ struct ObjectMatching {
     var base: ArchiveValue?
     var local: ArchiveValue?
     var server: ArchiveValue?
-    /// Whether the server has several objects of the entity that contains the values. Such objects describe the same thing, so the objects
-    /// in their fields may be united with each other.
+    /// Whether the server's data contains the owner of these values several times. All copies describe the same object, so the objects in
+    /// their fields can also be matched with each other.
     var isRepeated = false
-    /// Whether an earlier pair has already matched the base and local values with each other, so that only the server's value is new.
+    /// Whether the base and local values have already been matched with each other, so that only the server's value still has to be
+    /// matched.
     var isKnownHere = false
-    /// Whether the server's value replaces the local one. Absent keys of the value then take their defaults.
+    /// Whether the server's value replaces the local one. Absent keys of the value then get their default values.
     var takesDefaults = false
   }
 
   private struct Identity: Hashable {
-    /// The registered name of the topmost superclass that is a model, or of the class itself. Objects of a class and its subclasses can
-    /// therefore have the same identity.
+    /// The registered name of the topmost superclass that is a model, or of the class itself if there is none. Objects of a class and its
+    /// subclasses can therefore have the same identity.
     let family: String
     let value: ArchiveValue
   }
@@ -68,10 +69,10 @@ struct ObjectMatching {
   var pending: [SideValues] = []
   /// The schema of the root if the root is a struct or an enum; `nil` if the root is an object or not a model.
   private let rootStructure: ModelSchema?
-  /// Returns, for the schema of a model, the keys of the fields whose server values must not be matched.
+  /// Returns the keys of the fields of a model whose server values must not be matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
-  /// Whether some parts of the document were read again as a subclass. Their new fields may contain additional objects, so all entities
-  /// must be visited again.
+  /// Whether some objects of the incoming document were read again as a subclass. Their new fields may contain additional objects, so all
+  /// entities must be visited again.
   private var hasRefined = false
 
   init(_ graph: MergeGraph, _ catalog: SchemaCatalog, rootStructure: ModelSchema?) {
@@ -80,7 +81,8 @@ struct ObjectMatching {
     self.rootStructure = rootStructure
   }
 
-  /// The entity of an object; `nil` for an object that was created after the matching.
+  /// Returns the number of the entity (the group of matching objects) to which an object belongs; `nil` for an object that was created
+  /// after the matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
   /// Returns the number that represents an object in comparisons: its entity's number, or a unique number if the object has no entity.
@@ -97,7 +99,7 @@ struct ObjectMatching {
 
   // MARK: Matching
 
-  /// Matches the objects of all sides.
+  /// Matches the objects of the base, the local side and the server.
   ///
   /// - Parameters:
   ///   - root: the root of each side. The roots correspond to each other even if their identities differ.
@@ -124,8 +126,8 @@ struct ObjectMatching {
         while let sides = pending.popLast() { try match(sides, isRoot: false) }
       }
     } while hasRefined
-    // Restores the order that the parts have in the document, because they may have been matched in a different order. The numbers of parts
-    // are negative and descend in document order.
+    // Sorts the server's objects in the order of the document, because they may have been matched in a different order. Objects of a
+    // document have negative numbers, which descend in this order.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
       entities[entity].members[Side.server.rawValue].sort(by: >)
@@ -145,7 +147,8 @@ struct ObjectMatching {
     }
   }
 
-  /// Adds all objects that are reachable on one side. An object joins the existing entity with the same identity, if there is one.
+  /// Adds all objects that are reachable from the root of one side: the base, the local side or the server. An object joins the existing
+  /// entity with the same identity, if there is one.
   private mutating func add(_ root: ArchiveValue, _ side: Side, of schema: ModelSchema? = nil) throws {
     let skippedKeys = skippedKeys
     var queue: [Int] = []
@@ -202,14 +205,14 @@ struct ObjectMatching {
     return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
   }
 
-  // MARK: By path
+  // MARK: Matching by path
 
   private mutating func match(_ sides: SideValues, isRoot: Bool) throws {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     if let server {
       // A document may omit an object's identity. It then describes the object that the server had at this path before, which is the object
-      // in the base. Below the root, the server's value is therefore joined with the base, and with the local value only if the base has no
-      // object.
+      // in the base. Below the root, the server's value is therefore matched with the base, and with the local value only if the base has
+      // no object.
       if isRoot {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)
@@ -227,7 +230,7 @@ struct ObjectMatching {
     try inside(sides, isRoot: isRoot)
   }
 
-  /// Unites the entities of two objects at the same path, if they can be the same object.
+  /// Combines the entities of two objects at the same path into one entity, if they can be the same object.
   private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
     throws
   {
@@ -240,8 +243,8 @@ struct ObjectMatching {
         try !differInConstants(left, right)
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
-        // Two objects of one side are normally different objects, so their entities are not united. The exception is the server's side,
-        // because several parts of one document may describe the same object.
+        // Two objects of one side are normally different objects, so their entities are not combined. The exception is the server's side,
+        // because a document may describe the same object several times.
         guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
@@ -262,7 +265,7 @@ struct ObjectMatching {
     try visit(kept)
   }
 
-  /// Whether the server's side of an entity consists of parts of the incoming document. Parts have negative numbers.
+  /// Whether the server's objects in an entity come from the incoming document. Such objects have negative numbers.
   private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
 
   /// Matches the fields of an entity's objects, if the entity has gained objects since its last visit.
@@ -274,8 +277,8 @@ struct ObjectMatching {
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
     try refine(entity)
     // Pairs the objects of the sides by their index in `members`. A side with fewer objects is represented by its first object in the
-    // remaining pairs. If a side had no objects at the last visit, all pairs are created again, because its first object must be paired
-    // with every object of the other sides.
+    // remaining pairs. If a side had no objects at the last visit, all pairs are created again, because the first object of this side must
+    // be paired with every object of the other sides.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {
@@ -293,8 +296,8 @@ struct ObjectMatching {
     }
   }
 
-  /// Reads the entity's parts again if they were read as a superclass of its most specific class, because that class declares additional
-  /// fields.
+  /// Reads the server's objects in an entity again as the most specific class of the entity, if they were read as a superclass. The
+  /// subclass declares additional fields.
   private mutating func refine(_ entity: Int) throws {
     guard entities[entity].types.count > 1,
       let type = entities[entity].types.values.max(by: { $0.schema.superclasses.count < $1.schema.superclasses.count })
@@ -306,7 +309,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Whether the objects differ in a constant. Constants never change, so such objects are not the same.
+  /// Whether two objects have different values in a constant property. Constants never change, so such objects cannot be the same.
   private func differInConstants(_ left: Int, _ right: Int) throws -> Bool {
     let schema = graph.schema(left)
     guard schema.fields.contains(where: \.isConstant) else { return false }

@@ -16,7 +16,7 @@ public struct JSONPatch: Sendable, Hashable {
     case move(from: ValuePath, to: ValuePath)
     /// Adds a copy of a value at another location.
     case copy(from: ValuePath, to: ValuePath)
-    /// Fails if the value at the path is not equal to this one. Numbers are compared by value.
+    /// Fails if the value at the path is not equal to the given value. Numbers are compared by value.
     case test(ValuePath, ArchiveValue)
   }
 
@@ -53,7 +53,8 @@ public struct JSONPatch: Sendable, Hashable {
   /// Applies the patch to a document. Either all operations succeed, or an error is thrown.
   ///
   /// Keys of records are treated like keys of objects. Numbers are compared by all of their digits: a test accepts 1.0 for 1 and `10e399`
-  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. A floating-point number has the digits of its shortest text, as in JSON.
+  /// for `1e400`, but not 9007199254740993 for 9007199254740992.0. The digits of a floating-point number are those of its shortest decimal
+  /// text, as in JSON.
   ///
   /// - Parameters:
   ///   - document: the document to patch; it is not changed.

@@ -24,7 +24,8 @@ struct PatchTree {
       return PatchTree.place(token).flatMap { $0 < elements.count ? $0 : nil }
     }
 
-    /// - Returns: whether the token is valid: any key of an object, or an index up to the length of an array.
+    /// Sets the value of a key of an object, or inserts an element into an array. Returns `false` if the token is not a valid array index.
+    /// In an array, `-` stands for the end.
     mutating func put(_ slot: Slot, at token: String) -> Bool {
       if members != nil {
         members?.put(slot, under: token)
@@ -183,20 +184,20 @@ struct PatchTree {
     }
   }
 
-  // MARK: Places
+  // MARK: Paths
 
   private static var pathNotFound: ArchiveError {
     ArchiveError(.mergeFailed, "the document has no value at the path of the patch operation")
   }
 
-  /// Returns the content at a path.
+  /// Returns the value or the node at a path.
   private mutating func slot(_ path: [String]) throws -> Slot {
     guard let last = path.last else { return root }
     let holder = try open(path)
     return try slot(at: place(last, in: holder), of: holder)
   }
 
-  /// Returns the index of the node that contains the last token of a path. Arrays and objects along the path become nodes.
+  /// Returns the index of the node in which the last token of a path is looked up. All arrays and objects along the path become nodes.
   private mutating func open(_ path: [String]) throws -> Int {
     var holder = try opened(root)
     root = .node(holder)

@@ -27,8 +27,8 @@ enum MergeArithmetic {
       }
     }
     guard numbers.count == values.count else { return nil }
-    // Both programs that synchronize with each other call this function with exchanged sides. This order of operations gives both of them
-    // the same rounded result.
+    // If two programs synchronize with each other, each of them calls this function with its own value as the local one. Adding the local
+    // and the server's value first gives both programs the same rounded result.
     let sum = (numbers[1] + numbers[2]) - numbers[0]
     guard sum.isFinite else { return nil }
     guard present.allSatisfy({ if case .float = $0 { true } else { false } }) else { return .double(sum) }

@@ -1,15 +1,16 @@
 extension MergePolicy {
-  /// The result of a policy that decides a value as a whole.
+  /// The result of a policy for a value that is not merged key by key: the merged value, or a conflict.
   enum Resolution {
     case value(ArchiveValue?)
     case conflict
   }
 
-  /// Chooses between different values, if both sides changed the value or the base is not known.
+  /// Decides between the local and the server's value, if both sides changed the value differently or the base is not known.
   ///
   /// Policies for nested values act like ``automatic`` here.
   ///
-  /// - Parameter times: returns the local and the server's value under a different key of the model that contains the value.
+  /// - Parameter times: returns the local and the server's value of another field of the model, in which a `lastWriter` policy finds the
+  ///   times.
   func resolve(
     _ sides: MergePolicy.Sides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
   ) throws -> Resolution {
@@ -23,8 +24,8 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
-      // If both sides cleared the value, the result is cleared, too. The formula would treat both changes as a subtraction of the base, and
-      // would return the negative base.
+      // If both sides cleared the value, the result is also cleared. The formula `local + server - base` would use 0 for both values, and
+      // return the negated base.
       if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
@@ -88,7 +89,7 @@ extension MergePolicy {
       let scalars = Self.appended(
         Array(own.unicodeScalars), Array(other.unicodeScalars), since: Array(base.unicodeScalars)
       ) { shared in
-        // Different words may begin with the same letters, so only whole lines count as added by both sides.
+        // Two texts may begin with the same letters by chance, so only whole lines count as the same addition.
         shared[shared.startIndex..<(shared.lastIndex(of: "\n").map { $0 + 1 } ?? shared.startIndex)]
       }
       guard let scalars else { return .conflict }
@@ -99,11 +100,11 @@ extension MergePolicy {
     }
   }
 
-  /// Returns the common prefix of both sides, followed by the rest of the server's elements and the rest of the local elements. Returns
-  /// `nil` if a side does not begin with the base, because the side has then done more than append elements.
+  /// Returns the server's elements, followed by the elements that the local side appended. Elements that both sides appended occur only
+  /// once. Returns `nil` if a side does not begin with the base, because the side has then done more than append elements.
   ///
-  /// - Parameter added: receives the elements after the base that both sides have in common, and returns the first ones among them that
-  ///   count as the same addition. These appear only once in the result.
+  /// - Parameter added: receives the common prefix of the appended elements of both sides, and returns the beginning of this prefix that
+  ///   counts as the same addition.
   private static func appended<T: Equatable>(
     _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
   ) -> [T]? {

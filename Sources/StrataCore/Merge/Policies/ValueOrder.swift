@@ -17,8 +17,8 @@ enum ValueOrder {
     }
   }
 
-  /// Whether the bytes of the left value in an archive are greater than the bytes of the right value. Unlike the order of numbers or dates,
-  /// this order decides between any two different values, and two programs that synchronize make the same choice.
+  /// Whether the left value is greater than the right one in a comparison of their encoded bytes. This comparison orders any two different
+  /// values, so two programs that synchronize always choose the same value.
   static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }

@@ -28,7 +28,7 @@ final class ListEntries: Sendable {
   /// - Parameters:
   ///   - bytes: the encoded list values, to which the offsets in the notes refer.
   ///   - shapes: the definitions of the record shapes that occur in the bytes.
-  ///   - keys: the keys of the fields, in the order to which the notes refer by index.
+  ///   - keys: the keys of the fields. The notes refer to a key by its index.
   ///   - identityKey: the key that identifies elements.
   init(
     _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String],

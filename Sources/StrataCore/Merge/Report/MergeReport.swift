@@ -1,4 +1,4 @@
-/// The account of a merge: which fields changed, and what was decided at each path at which the sides differ.
+/// The report of a merge: the fields that changed, and the decision for each path at which the local and the server's values differ.
 public struct MergeReport: Sendable, Hashable {
   /// A field whose value changed.
   public struct Change: Sendable, Hashable {
@@ -10,7 +10,7 @@ public struct MergeReport: Sendable, Hashable {
     public let new: ArchiveValue?
   }
 
-  /// The origin of a merged value.
+  /// Where a merged value comes from.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     /// The server's value was used.
     case server
@@ -22,24 +22,24 @@ public struct MergeReport: Sendable, Hashable {
     case conflict
   }
 
-  /// A path at which the sides differ.
+  /// The decision of the merge at one path at which the local and the server's values differ.
   public struct Entry: Sendable, Hashable {
-    /// The path at which the sides differ.
+    /// The path at which the values differ.
     public let path: ValuePath
-    /// The origin of the merged value.
+    /// Where the merged value comes from.
     public let outcome: Outcome
     /// The rule that decided the result: the ``MergePolicy/description`` of a policy, or the reason why no policy was needed.
     public let rule: String
-    /// The base value. Here and in ``local``, ``server`` and ``result``, `nil` means that the value is absent, and objects are shown as
-    /// records.
+    /// The value in the base; also `nil` if the base is not known. Here and in ``local``, ``server`` and ``result``, `nil` means that the
+    /// value is absent, and objects are shown as records.
     public let base: ArchiveValue?
-    /// The local value.
+    /// The local value before the merge.
     public let local: ArchiveValue?
-    /// The server's value.
+    /// The incoming value of the server.
     public let server: ArchiveValue?
-    /// The merged value.
+    /// The value after the merge.
     public let result: ArchiveValue?
-    /// Whether the entry is a conflict that an older version of the model recorded. If so, the path and the values have the form of that
+    /// Whether the entry is a conflict that an older version of the model recorded. If so, the path and the values are those of that
     /// version.
     public internal(set) var isOutdated = false
   }
@@ -48,7 +48,7 @@ public struct MergeReport: Sendable, Hashable {
   public internal(set) var changes: [Change] = []
   /// The keys that were merged, including those whose values did not change, in the order of the schema.
   public internal(set) var mergedKeys: [String] = []
-  /// The key paths at which the sides differ, in the order in which they were merged.
+  /// The decisions at the key paths at which the local and the server's values differ, in the order in which they were made.
   ///
   /// - Complexity: linear in the number of entries on each access, if a list was merged as a whole.
   public internal(set) var entries: [Entry] {
@@ -70,7 +70,7 @@ public struct MergeReport: Sendable, Hashable {
   public var changedKeys: [String] { changes.map(\.key) }
   /// Whether the merge changed no value. The report may still have entries for values that were kept.
   public var isEmpty: Bool { changes.isEmpty && !isChangedInside }
-  /// The entries for values that both sides changed and for which no policy decides.
+  /// The entries for values that both sides changed and between which no policy decides.
   public var conflicts: [Entry] { listEntries?.conflicts ?? ownEntries.filter { $0.outcome == .conflict } }
 
   public static func == (left: MergeReport, right: MergeReport) -> Bool {

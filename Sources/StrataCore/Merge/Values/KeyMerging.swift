@@ -1,10 +1,9 @@
-/// A model with a hook that merges some of the model's fields with its own code.
+/// A model that merges some of its fields with its own code.
 public protocol KeyMerging: VersionedModel {
-  /// Merges the value of one key.
+  /// Merges the value of one key of `source` into this model.
   ///
-  /// The receiver is a copy. If the merge fails later, the original object is unchanged.
-  ///
-  /// `source` is the complete incoming model, in which keys that the incoming data lacks have their local values.
+  /// This method is called on a copy of the model, so the original is unchanged if the merge fails later. `source` is the complete incoming
+  /// model. Keys that the incoming data lacks have their local values in it.
   ///
   /// - Returns: whether this method merged the key. If it did not, the policy of the key decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool

@@ -53,7 +53,7 @@ extension ValueMerger {
     return try !areSame(overlaid(base, over: [local], fillsIn: false), local)
   }
 
-  /// Whether the server's value differs from the base. Keys that the server's value lacks count as unchanged.
+  /// Whether the server's value differs from the base. Keys that the server's value lacks are treated as unchanged.
   mutating func hasServerChange(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard !areSame(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
@@ -62,8 +62,8 @@ extension ValueMerger {
     return try !areSame(overlaid(statedByServer(server), over: [base], fillsIn: false), base)
   }
 
-  /// Returns the value without the fields that the server did not send. In a complete model, these are the fields that are never part of
-  /// JSON.
+  /// If the source is a complete model in memory, returns the value without the fields that are never part of JSON, because the server did
+  /// not send them. Otherwise, returns the value unchanged.
   func statedByServer(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
 
   /// Returns a copy without the fields that are never part of JSON, at any depth.
@@ -77,8 +77,8 @@ extension ValueMerger {
   }
 
   /// Finds the models of a list that have no identity but contain fields that are never part of JSON. The models are grouped by their
-  /// remaining fields. An incoming model whose fields equal those of a group takes over a model of the group, which then cannot be used
-  /// again.
+  /// remaining fields. The merge replaces an incoming model that has the same fields by a model of the group, to keep the fields that are
+  /// not part of JSON. Each model of a group is used only once.
   private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [ArchiveValue: [ModelRecord]] {
     var models: [ArchiveValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
@@ -101,7 +101,8 @@ extension ValueMerger {
 
   /// Returns the value with the absent keys of all models filled in.
   ///
-  /// - Parameter known: the values from which absent keys are filled in. The first value that is the same model is used.
+  /// - Parameter known: the values from which absent keys are filled in. Each key comes from the first value that is the same model and has
+  ///   the key.
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent from all values and has no default.
   mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
     guard incoming.hasParts, isPart(value) else { return value }
@@ -126,12 +127,12 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    // The policy that the call specifies for the whole merge applies to each entry of a dictionary instead of the dictionary itself, unless
-    // the policy is ``MergePolicy/keepLocal``.
+    // A policy for the whole merge call applies to the entries of a dictionary instead of the dictionary itself, unless the policy is
+    // ``MergePolicy/keepLocal``.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive
     var value = value
-    // An element of a list can have the path of the list, so the lists themselves are compared.
+    // An element of a list can have the same path as the list, so the incoming values are also compared.
     if !graph.identifiedLists.isEmpty, let known = graph.identifiedLists[Place(object: object, path: path)],
       known.incoming == value
     {

@@ -1,11 +1,11 @@
 extension ValueMerger {
-  /// The elements of one side's list. Each element is stored under the number of its identity.
+  /// The elements of one list: the base's, the local or the server's list. Each element is stored under the number of its identity.
   private struct Elements {
     var numbers: [Int] = []
     var values: [Int: ArchiveValue] = [:]
   }
 
-  /// The lists of all sides. Each identity has a number, which is the same in all lists.
+  /// The base's, the local and the server's list. Each identity has a number, which is the same in all three lists.
   private struct IdentifiedLists {
     var base = Elements()
     var local = Elements()
@@ -66,7 +66,8 @@ extension ValueMerger {
     return lists
   }
 
-  /// Returns the content that identifies an element without a key. Objects that belong to the same entity count as equal content.
+  /// Returns the content that identifies an element without a key. References to objects of the same entity (matching objects) are equal in
+  /// this content.
   private func content(_ value: ArchiveValue) -> ArchiveValue {
     matching.map { value.canonical($0.canonical) } ?? value
   }
@@ -104,7 +105,7 @@ extension ValueMerger {
       // it has the same content as the local element.
       old = try old.map { element in
         guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
-        // If a key without a default is missing, the element cannot be completed, and the existing keys identify it.
+        // If a missing key has no default, the element cannot be completed. It is then identified by the keys that it has.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
@@ -135,8 +136,8 @@ extension ValueMerger {
     return .array(merged)
   }
 
-  /// Returns the incoming value as the next remembered base. If unlisted keys and elements are kept in a merge, the result also has the
-  /// keys and identified elements that only the previous base has.
+  /// Returns the incoming value in the form in which it becomes part of the next remembered base. If a merge keeps unlisted keys and
+  /// elements, the result also has those keys and elements with an identity that only the previous base has.
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
@@ -155,7 +156,7 @@ extension ValueMerger {
       let rest = olds.filter { !known.contains($0.step) }
       return rest.isEmpty ? value : try (own.isEmpty ? base : value).with(own + rest).inCanonicalOrder()
     }
-    // If the elements are lists, a merge treats the arrangement of all models as a single value, so no element is added.
+    // If the elements are lists, the arrangement of all models is merged as a single value, so no element of the previous base is added.
     guard let key, let own = value.arrayValue, let base = base.arrayValue, !value.listsContainers else { return value }
     let olds = try base.filter { try !(graph.opened($0)[key]?.isNull ?? true) }
     let lists = try identified(olds, olds, own, by: key)
@@ -212,7 +213,7 @@ extension ValueMerger {
     }
   }
 
-  /// Adds a note to the report if the merged list has its elements in a different order than the local or the server's list.
+  /// Adds a note to the report if the order of the merged list differs from the order of the local or the server's list.
   mutating func noteOrder(
     _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
@@ -259,8 +260,8 @@ extension ValueMerger {
 extension ArchiveValue {
   var isSet: Bool { if case .set = self { true } else { false } }
 
-  /// Creates a set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates, as in a `Set` of
-  /// Swift.
+  /// Creates a set of merged values in canonical order, without duplicates. Values that contain NaN are never duplicates, as in Swift's
+  /// `Set`.
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
     var seen = Set<ArchiveValue>()
     let members = values.filter { seen.insert($0).inserted || $0.hasNaN }

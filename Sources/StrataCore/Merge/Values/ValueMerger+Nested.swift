@@ -68,7 +68,7 @@ extension ValueMerger {
   ///
   /// - Parameters:
   ///   - base: the fields that both sides started from; `nil` if the model did not exist at that time.
-  ///   - isBaseKnown: whether the base is known. For keys that are absent from `base`, the base counts as unknown.
+  ///   - isBaseKnown: whether the base is known. A field that is absent from `base` is merged as if the base were not known.
   ///   - known: the schema of the local record; `nil` to look it up by the record's type name.
   ///   - wanted: the keys to merge; `nil` for all keys.
   ///   - models: the models from which the records were created; `nil` for nested models.
@@ -157,8 +157,8 @@ extension ValueMerger {
     let (own, other) = (members(local), members(server))
     let bases = ArchiveValue.lookup(members(sides.base)), owns = ArchiveValue.lookup(own),
       others = ArchiveValue.lookup(other)
-    // The result has the form of the server's dictionary if that is a map, because an empty local dictionary may be an object even if the
-    // keys of the type are not strings.
+    // If the server's dictionary is encoded as a map, so is the result. The local dictionary cannot determine the encoding, because an
+    // empty dictionary may be encoded as an object even if its keys are not strings.
     let form = if case .map = server { server } else { local }
     if case .map = form, owns.count < own.count || others.count < other.count {
       throw ArchiveError(.mergeFailed, "a dictionary has more than one NaN key; each key may occur only once")
@@ -174,7 +174,7 @@ extension ValueMerger {
         throw ArchiveError.at(step.errorStep, error)
       }
     }
-    // An empty result is equal to an empty dictionary of either side, so it also gets the form of that dictionary.
+    // An empty result is encoded like an empty local or server's dictionary, so that it compares equal to that dictionary.
     guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
     return try form.with(merged).inCanonicalOrder()
   }

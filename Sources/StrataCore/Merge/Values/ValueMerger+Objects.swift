@@ -1,5 +1,5 @@
 extension ValueMerger {
-  // MARK: Which objects are merged
+  // MARK: Merging objects
 
   /// Queues the objects that the server's value refers to. Each object is queued only once, even if it is referenced several times.
   mutating func enqueue(_ value: ArchiveValue) {
@@ -9,7 +9,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges the queued objects, including the objects that are added to the queue meanwhile.
+  /// Merges the queued objects, including objects that are added to the queue during the merge.
   mutating func mergeObjects() throws {
     var next = 0
     while next < pending.count, let matching {
@@ -37,8 +37,8 @@ extension ValueMerger {
     (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
     defer { (object, selectors) = outer }
     if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
-    // One entity may have several local objects. If the base also has the object, their local edits are combined, so that every one of them
-    // gets all edits.
+    // An entity may have several local objects, which represent the same object. If the base has this object, too, the local edits of all
+    // of them are combined, so that each of them gets all edits.
     let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
     var first: (local: ModelRecord, merged: ModelRecord, notes: Range<Int>)?
     for number in locals {
@@ -95,7 +95,7 @@ extension ValueMerger {
     return result
   }
 
-  // MARK: Objects that are replaced
+  // MARK: Replacing objects
 
   /// Returns the class of the server's object, if it is a subclass of the local object's class and a new object can replace the local one;
   /// otherwise `nil`.
@@ -142,7 +142,8 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the numbers of the entities that local objects refer to in those fields for which `isHolder` returns true.
+  /// Returns the numbers of the entities (groups of matching objects) that local objects refer to in those fields for which `isHolder`
+  /// returns true.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -216,9 +217,9 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If several parts of a document contain
-  /// different values of a field, the first value that differs from the base is used. Without a base, it is the first value that differs
-  /// from the local value.
+  /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If the document describes the object several
+  /// times with different values of a field, the first value that differs from the base is used. Without a base, it is the first value that
+  /// differs from the local value.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
@@ -260,8 +261,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// Returns the numbers of the entities whose fields on one side differ from the base. If an entity without an identity differs, the
-  /// entities that refer to it count as changed, too, because the object is a part of them.
+  /// Returns the numbers of the entities (groups of matching objects) that one side has changed since the base. If an object without an
+  /// identity has changed, the entities that refer to it count as changed, too, because the object is considered a part of them.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -284,8 +285,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the numbers of the entities whose fields on one side differ from the base, without regard to the fields of other objects to
-  /// which they refer.
+  /// Returns the numbers of the entities (groups of matching objects) that have different fields on one side than in the base. The fields
+  /// of other objects to which they refer are not compared.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -300,8 +301,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the fields of an object that the local side lacks. The fields come from the server. Fields that the server omits come from the
-  /// base, or else get their defaults.
+  /// Returns the fields of an object that does not exist locally. The fields come from the server. Fields that the server omits come from
+  /// the base, or else get their defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
@@ -369,7 +370,7 @@ extension ValueMerger {
   /// existed before the merge.
   ///
   /// - Parameters:
-  ///   - known: the references before the merge. If it is `nil`, all references count as known.
+  ///   - known: the references before the merge. If it is `nil`, all references are treated as existing before the merge.
   ///   - byPlace: whether paths identify elements by their indices.
   ///   - found: called for each reference, even if the object has already been found.
   ///   - record: returns the fields of an object.

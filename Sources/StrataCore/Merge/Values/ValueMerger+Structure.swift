@@ -45,8 +45,8 @@ extension ValueMerger {
     return merged
   }
 
-  /// Merges a model that at least one side has. The arrangement has already decided whether the result contains the model, so a model of
-  /// only one side is kept.
+  /// Merges a model that at least one side has. It has already been decided that the result contains the model, so a model that only one
+  /// side has is kept.
   private mutating func mergeModel(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if sides.local != nil, sides.server != nil { return try mergeElement(sides, nil, policy) }
     guard sides.local == nil else {
@@ -58,7 +58,7 @@ extension ValueMerger {
     return sides.server
   }
 
-  /// Whether the result has the models in the arrangement of the server's value instead of the local value.
+  /// Whether the models in the result are arranged as in the server's value instead of the local value.
   private mutating func takesStructure(
     _ sides: MergePolicy.Sides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
@@ -77,7 +77,8 @@ extension ValueMerger {
     }
     let before = try structure(sides.base)
     let (isOwnNews, isServersNews) = (!areSame(before, mine), !areSame(before, theirs))
-    // Whether taking the arrangement of the other side, whose models are `rest`, would remove an edited model of `models`.
+    // Whether an edited model in `models` would be lost if the result had the arrangement of the other side, which contains the models in
+    // `rest`.
     func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
       try models.all.contains { place, record in
         let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
@@ -115,6 +116,6 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether the value is a list with at least one element that is an array or a set.
+  /// Whether the value is an array or a set that directly contains an array or a set.
   var listsContainers: Bool { arrayValue?.contains { $0.arrayValue != nil } ?? false }
 }

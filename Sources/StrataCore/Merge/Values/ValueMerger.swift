@@ -15,30 +15,32 @@ struct ValueMerger {
   var notes: [MergeNote] = []
   /// The new fields of the local objects that the merge changes, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The numbers of the entities whose local objects are replaced by new objects instead of being changed. ``updates`` contains the fields
-  /// of the new objects, under the numbers of the old objects.
+  /// The numbers of the entities (groups of matching objects) in which new objects replace the local ones, instead of the local ones being
+  /// changed. ``updates`` contains the fields of the new objects, under the numbers of the old objects.
   var replaced = Set<Int>()
-  /// The numbers of the entities that constants of local objects refer to, and that therefore cannot be replaced. Computed on first use.
+  /// The numbers of the entities (groups of matching objects) that constants of local objects refer to, and that therefore cannot be
+  /// replaced. Computed on first use.
   var constantEntities: Set<Int>?
-  /// The numbers of the entities that conditional fields of local objects refer to. Such fields may be weak, so a replaced object could be
-  /// lost. Computed on first use.
+  /// The numbers of the entities (groups of matching objects) that conditional fields of local objects refer to. Such fields may be weak,
+  /// so a replaced object could be lost. Computed on first use.
   var conditionalEntities: Set<Int>?
   /// The numbers of the local objects to change, in the order in which they were added to ``updates``. Objects in ``replaced`` are not
   /// included.
   var updated: [Int] = []
-  /// The numbers of the entities that are merged, in the order in which references to them were found in the server's values. ``queued``
-  /// contains the same numbers as a set.
+  /// The numbers of the entities (groups of matching objects) that are merged, in the order in which references to them were found in the
+  /// server's values. ``queued`` contains the same numbers as a set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// For each entity number, the policies of the merge call whose paths pass through the entity, with the remaining path from the entity.
+  /// For each entity (a group of matching objects), the policies of the merge call whose paths lead through the entity. The paths are
+  /// shortened, so that they begin at the entity.
   var selectorsByObject: [Int: [Selection]] = [:]
   /// The policies that the merge call specifies for paths. Like ``path``, their paths begin at the object that is being merged.
   var selectors: [Selection]
-  /// The number of the entity whose fields are being merged; `nil` for a root that is not an object.
+  /// The number of the entity (the group of matching objects) that is being merged; `nil` for a root that is not an object.
   var object: Int?
   var path: [ValuePath.Component] = []
-  /// The number of list elements around the current value whose path is ambiguous, because another element has the same path. If it is not
-  /// 0, notes do not count as decisions.
+  /// The number of enclosing list elements whose path is ambiguous because another element has the same path. If it is greater than 0,
+  /// notes are not treated as decisions about earlier conflicts.
   var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
@@ -47,7 +49,8 @@ struct ValueMerger {
   let countsEqualChanges: Bool
   /// The local and the server's values that contain the value being merged, outermost first.
   var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
-  /// For each side, the numbers of the entities that the side has changed since the base. Computed on first use.
+  /// For each side, the numbers of the entities (groups of matching objects) that the side has changed since the base. Computed on first
+  /// use.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
   /// The local and the incoming root. Searches for the path to an object start at these values.
   var roots: [ArchiveValue] = []
@@ -57,29 +60,30 @@ struct ValueMerger {
   /// Whether the base comes from a ``MergeState``. Models in such a base may lack keys at any depth.
   var isBaseRemembered = false
 
-  /// While the next remembered base is prepared, the policy of the current value; otherwise `nil`. If the policy keeps elements and keys
-  /// that the source does not list, the next base must keep them, too.
+  /// The policy of the current value while the next remembered base is prepared; `nil` at any other time. If the policy keeps elements and
+  /// keys that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
-  /// The form and the completeness of the incoming data, as far as they are known.
+  /// What is known about the format and the completeness of the incoming data.
   struct Incoming {
-    /// Whether the data is a complete model. Its fields that are never part of JSON then contain values of this program, not of the server.
+    /// Whether the data is a complete model in memory. The fields of such a model that are never part of JSON contain values of this
+    /// program, not of the server.
     var isWhole = false
     /// Whether models in the data may lack keys. Absent keys do not change the local values.
     var hasParts = false
-    /// Whether lists and dictionaries count as complete even without a base, as in a record for a database row. Elements that they lack are
-    /// then removed.
+    /// Whether elements and keys that the incoming lists and dictionaries lack are removed even if there is no base, as for a record that
+    /// is merged into a database row.
     var hasWholeLists = false
     /// Whether the data is JSON, in which a null always means that the field was cleared.
     var isJSON = false
-    /// Whether the source has removed those dictionary keys that the data lacks, as in a patch.
+    /// Whether a dictionary key that the data lacks was removed by the source, as in a patch.
     var removesAbsentKeys = false
-    /// Whether the values have the form of archives, in which models lack their excluded fields.
+    /// Whether the values are archived values, in which models lack the fields that archives leave out.
     var isArchived = false
   }
 
-  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components
-  /// that precede to the object are removed.
+  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components that lead
+  /// to the object are removed.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
@@ -175,7 +179,8 @@ struct ValueMerger {
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, uncompleted: uncompleted)
     default: break
     }
-    // In archived form, the local value may lack keys too, so it is compared with the server's value before absent keys are filled in.
+    // Archived values may also lack keys on the local side, so the local value is compared with the server's value before absent keys are
+    // filled in.
     if incoming.hasParts, uncompleted == nil, let server, !incoming.isArchived || !areSame(local, server),
       isPart(server)
     {
@@ -241,8 +246,8 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// Returns the local and the server's value of the time field with this key. The innermost enclosing value in which at least one side has
-  /// a time is used.
+  /// Returns the local and the server's value of the time field with this key, from the innermost enclosing value in which at least one
+  /// side has a time.
   private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -291,7 +296,7 @@ struct ValueMerger {
   }
 
   /// Whether a value is merged key by key even without a known base. This applies to models, and to dictionaries unless the policy treats
-  /// differences as conflicts. An object that a type with its own coding has written is never merged by key, because its structure is
+  /// differences as conflicts. An object that a type wrote with its own encoding code is never merged key by key, because its structure is
   /// unknown.
   private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
     switch (value, shape?.kind) {
@@ -318,12 +323,12 @@ struct ValueMerger {
     if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
-    // This field is never part of JSON. In a complete model, its value is therefore the program's own value, which must be kept.
+    // This field is never part of JSON. In a complete model, its value is therefore a value of this program, which must be kept.
     if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
-  // MARK: Account
+  // MARK: Notes
 
   /// Adds the result of a policy to the report, unless the local, the server's and the merged value are all equal.
   mutating func note(_ sides: MergePolicy.Sides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
@@ -346,7 +351,8 @@ struct ValueMerger {
         decides: decides && outcome != .local && unclearDepth == 0))
   }
 
-  /// Whether two values are equal. Two references count as equal if their objects belong to the same entity.
+  /// Whether two values are equal. Two references are equal if their objects belong to the same entity, which is a group of matching
+  /// objects.
   func areSame(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
@@ -363,7 +369,7 @@ extension JSONField {
 extension MergePolicy {
   var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
   var isRecursive: Bool { if case .recursive = rule { true } else { false } }
-  /// Whether two equal changes, one on each side, count as two changes because the policy adds them up.
+  /// Whether the policy adds up the changes of both sides, so that two equal changes are not treated as one.
   package var isSum: Bool {
     switch rule {
     case .sumOfDeltas: true
