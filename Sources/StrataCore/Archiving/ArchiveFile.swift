@@ -52,7 +52,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     /// The last load found no file.
     case absent
     /// The file existed after the last load or save, with this status.
-    case present(FileStatus, isOfOlderVersion: Bool)
+    case present(FileStatus, losesContent: Bool)
   }
 
   /// Creates an instance for a file, which does not need to exist yet.
@@ -108,22 +108,22 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     try known.withLock { known in
       let data = try encoder.encode(value)
       switch (known, try Self.exists(url)) {
-      case (.present(let status, let isOfOlderVersion), true):
+      case (.present(let status, let losesContent), true):
         guard try OpenFile(reading: url).status().isSameContent(as: status) else {
           throw inUse("the file “\(url.path)” was replaced by another writer; load it again and merge your changes")
         }
-        if isOfOlderVersion { try copy(to: previousURL) }
+        if losesContent { try copy(to: previousURL) }
       case (.absent, true):
         throw inUse(
           "the file “\(url.path)” was not saved because another writer has created it; load the file and merge your changes"
         )
       case (.nothing, true):
         do {
-          if case .present(_, isOfOlderVersion: true)? = try open()?.1 { try copy(to: previousURL) }
+          if case .present(_, losesContent: true)? = try open()?.1 { try copy(to: previousURL) }
         } catch let damage as ArchiveError where damage.isDamage { try copy(to: damagedURL) }
       case (_, false): break
       }
-      known = .present(try AtomicFile.write(data, to: url), isOfOlderVersion: false)
+      known = .present(try AtomicFile.write(data, to: url), losesContent: false)
     }
   }
 
@@ -136,8 +136,10 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     // The status is read before the content. If another writer replaces the file in between, the next save detects the replacement.
     let status = try OpenFile(reading: url).status()
     guard let loaded = try read(url, .file) else { return nil }
-    let isOlder = !loaded.report.upgrades.isEmpty || !loaded.report.typesWithOtherFields.isEmpty
-    return (loaded, .present(status, isOfOlderVersion: isOlder))
+    let report = loaded.report
+    let losesContent =
+      !report.upgrades.isEmpty || !report.typesWithOtherFields.isEmpty || !report.typesWithUnknownCases.isEmpty
+    return (loaded, .present(status, losesContent: losesContent))
   }
 
   private func read(_ file: URL, _ origin: Origin) throws -> Loaded? {

@@ -35,10 +35,11 @@ final class ValueDecoder: Decoder {
 
   /// Decodes a value by calling the type's own `init(from:)`.
   func decodeValue<T: Decodable>(_ type: T.Type) throws -> T {
-    do { return try T(from: self) } catch DecodingError.dataCorrupted(let context)
-      where type is any RawRepresentable.Type && context.codingPath.count == codingPath.count
+    do { return try T(from: self) } catch DecodingError.dataCorrupted(let problem)
+      where type is any RawRepresentable.Type && problem.codingPath.count == codingPath.count
     {
       // The standard library throws this error if no case of an enum has the raw value. A more specific error replaces it.
+      context.report.addUnknownCase(of: "\(T.self)")
       throw ArchiveError.unknownCase(of: T.self).prefixed(by: ArchiveError.path(codingPath))
     }
   }

@@ -311,6 +311,7 @@ public struct DecodingReport: Sendable, Hashable {
     var defaultedKeys: [Key] = []
     var idleOperations: [String] = []
     var typesWithOtherFields: [String] = []
+    var typesWithUnknownCases: [String] = []
   }
 
   /// The parts of the report that are usually empty, in an array of at most one element. A report without them is
@@ -329,6 +330,9 @@ public struct DecodingReport: Sendable, Hashable {
   /// raising the version. The root type is also listed if its fields are only in a different order. A nested type is listed if its records
   /// have a key that no field reads.
   public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
+  /// Enums of which the data contained a case that this program does not know. The value became the enum's `unknownCase`, or
+  /// the field got its default, or the element was skipped. If the model is saved, the unknown case is lost.
+  public var typesWithUnknownCases: [String] { details.first?.typesWithUnknownCases ?? [] }
 
   /// Creates an empty report, to be passed to a decoder.
   public init() {}
@@ -358,6 +362,7 @@ public struct DecodingReport: Sendable, Hashable {
     for line in next.defaultedKeys { add(line, \.defaultedKeys) }
     for line in next.idleOperations { add(line, \.idleOperations) }
     for line in next.typesWithOtherFields { add(line, \.typesWithOtherFields) }
+    for line in next.typesWithUnknownCases { add(line, \.typesWithUnknownCases) }
   }
 
   mutating func addUnusedKey(_ key: String, typeName: String) {
@@ -369,6 +374,8 @@ public struct DecodingReport: Sendable, Hashable {
   }
 
   mutating func addOtherFields(of typeName: String) { add(typeName, \.typesWithOtherFields) }
+
+  mutating func addUnknownCase(of typeName: String) { add(typeName, \.typesWithUnknownCases) }
 
   mutating func addIdle(_ operation: MigrationOperation, of step: MigrationStep, typeName: String) {
     add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", \.idleOperations)
@@ -389,7 +396,7 @@ public struct DecodingReport: Sendable, Hashable {
       + defaultedKeys.map { "older data has no value for \($0), so the default is used" }
       + typesWithOtherFields.map {
         "an archive has the current version of \($0) but different fields; raise the version of the model"
-      }
+      } + typesWithUnknownCases.map { "an archive has a case of \($0) that this program does not know" }
   }
 
   package mutating func addMissingVersion(of typeName: String) {
@@ -414,6 +421,7 @@ extension DecodingReport: CustomStringConvertible {
     let keys = line("no field reads ", unusedKeys) + line("defaults for ", defaultedKeys)
     let idle = idleOperations.map { "an operation without effect: \($0)" }
     let others = typesWithOtherFields.map { "the archive has the current version of \($0) but different fields" }
-    return (upgrades.map(\.description) + missing + keys + idle + others).joined(separator: "; ").onOneLine
+    let cases = typesWithUnknownCases.map { "the archive has an unknown case of \($0)" }
+    return (upgrades.map(\.description) + missing + keys + idle + others + cases).joined(separator: "; ").onOneLine
   }
 }

@@ -7,17 +7,17 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let rawValue = try RawValue.read(from: &reader)
     if let value = Self(rawValue: rawValue) { return value }
-    return try substitute(for: rawValue)
+    return try substitute(for: rawValue, in: reader.context)
   }
 
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     let rawValue = try RawValue.decode(from: value, in: context)
-    return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
+    return try Self(rawValue: rawValue) ?? substitute(for: rawValue, in: context)
   }
 
   public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let rawValue = try RawValue.decode(fromJSON: element, in: context)
-    return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
+    return try Self(rawValue: rawValue) ?? substitute(for: rawValue, in: context)
   }
 
   public static func _collectSchemas(into catalog: inout SchemaCatalog) {
@@ -29,8 +29,9 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
   /// Returns the case to use for a raw value that no case has: the case that formerly had the raw value, or the case for unknown raw
   /// values. Throws if neither exists.
   @inline(never)
-  public static func substitute(for rawValue: RawValue) throws -> Self {
+  public static func substitute(for rawValue: RawValue, in context: DecodingContext) throws -> Self {
     if let type = Self.self as? any CaseAliasing.Type, let value = former(type, rawValue) as? Self { return value }
+    context.report.addUnknownCase(of: "\(Self.self)")
     if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
       return value
     }

@@ -97,12 +97,13 @@ extension VersionedModel {
         throw ArchiveError.wrap(error).prefixed(by: .key(key), json: place?.path ?? [.key(key)]).inType(schema.name)
       }
     }
+    context.report.addUnknownCase(of: schema.name)
     if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
       return value
     }
     throw ArchiveError(
       .unknownCase,
-      "the value is not a case of the enum \(schema.name); add the case, list the name as a former name of a case, "
+      "the enum \(schema.name) has no case \(key); add the case, list the name as a former name of a case, "
         + "or declare an unknownCase",
       typeName: schema.name)
   }
