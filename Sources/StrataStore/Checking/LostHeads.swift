@@ -13,8 +13,8 @@ struct LostHeads {
   /// The read transaction of the damaged store.
   let source: StoreTransaction
 
-  /// Saves the last remaining revision of a key again if later revisions of the key were lost or may have been lost. Does this
-  /// for all keys.
+  /// Examines all keys. If later revisions of a key were lost or may have been lost, saves the key's last remaining revision
+  /// again.
   ///
   /// - Parameters:
   ///   - target: the salvaged store. All intact revisions must already have been copied to it, and its last sequence must have
