@@ -103,8 +103,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Checks whether a save may begin: the transaction, the key and the condition. Returns the key's last revision, or `nil` for a
-  /// new key.
+  /// Checks the transaction, the key and the condition before a save. Returns the key's last revision, or `nil` for a new key.
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {

@@ -12,8 +12,8 @@ struct KeyNames {
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table of keys, by key identifier. `nil` until a lookup in the index fails for the first time, because the
-  /// table is read only then.
+  /// The names in the table of keys, by key identifier. The table is read only when a lookup in the index fails for the first
+  /// time. Until then, `nil`.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {

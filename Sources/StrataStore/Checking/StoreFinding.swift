@@ -4,7 +4,7 @@ public struct StoreFinding: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The database file itself, for example a damaged page or a range of revisions that cannot be read.
     case file
-    /// A reference from one row to another, for example to a row that does not exist.
+    /// An invalid reference from one row to another, for example to a row that does not exist.
     case reference
     /// A stored number of revisions that differs from the actual number. `status()` reports the stored numbers.
     case count

@@ -8,8 +8,8 @@ public struct StoreSalvageReport: Sendable {
   public let revisions: Int
   /// The number of keys in the new store.
   public let keys: Int
-  /// The first 10,000 losses. For example, a revision or a label is missing in the new store, or a revision has a different key
-  /// there.
+  /// The first 10,000 losses. A loss is, for example, a revision or a label that is missing in the new store, or a revision that
+  /// has a different key there.
   public let lost: [StoreFinding]
   /// The number of further losses, which are not in ``lost``.
   public let omittedLosses: Int

@@ -141,7 +141,7 @@ extension StoreTransaction {
   }
 
   /// Returns the content of a row without its first bytes (the head), which are stored in the definition. If the row is a delta,
-  /// rebuilds the content by applying all deltas of the chain to the first row of the chain.
+  /// rebuilds the content by applying the deltas of the chain to the complete row at its start.
   ///
   /// - Parameter head: bytes to prepend to the result.
   func plainBytes(of row: StoredRow, after head: [UInt8] = []) throws -> [UInt8] {

@@ -28,7 +28,7 @@ struct StoredRow {
   var content: Data?
   var base: Int64?
   var blob: Int64?
-  /// The number of the revision whose state this revision repeats, or `nil` if there is none.
+  /// For a restore, an undo or a redo, the number of the revision that this revision repeats. Otherwise `nil`.
   var origin: Int64?
   var author: String?
   var note: String?
@@ -37,7 +37,7 @@ struct StoredRow {
 
   static let qualifiedColumns = columns.split(separator: ", ").map { "r." + $0 }.joined(separator: ", ")
 
-  /// The form and the action, combined in one number for the column `kind`.
+  /// The value of the column `kind`, which combines the form and the action in one number.
   var kind: Int { form.rawValue * 8 + action.rawValue }
 
   /// The checksum of all other columns of the row.
