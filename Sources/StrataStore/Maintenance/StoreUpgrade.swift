@@ -17,7 +17,7 @@ public struct StoreUpgradePlan: Sendable {
     case unknown
   }
 
-  /// A group of revisions with the same type and model version, and with the same effect of an upgrade.
+  /// A group of revisions with the same type, model version and ``State``.
   public struct Part: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
