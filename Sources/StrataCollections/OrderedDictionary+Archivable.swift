@@ -8,8 +8,8 @@
   ///
   /// An ordered dictionary can be decoded from an archived dictionary, in the order of the archive. A dictionary can be
   /// decoded from an archived ordered dictionary whose keys are text. In JSON, an ordered dictionary is an object or an
-  /// array of pairs. Entries are merged by key: local keys keep their order, and new keys are appended in the order of
-  /// the server.
+  /// array of pairs. In a merge, entries are matched by key. Local entries keep their order, and new entries from the
+  /// server are appended in the server's order.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
     /// - Throws: ``ArchiveError`` with the code `notEncodable` if two keys have the same encoding, and any error thrown
     ///   while writing a key or a value.

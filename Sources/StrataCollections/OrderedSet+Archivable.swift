@@ -3,8 +3,8 @@
   public import StrataCore
 
   /// An ordered set is archived and written to JSON as the array of its elements. It can be decoded from archived
-  /// arrays and sets. An archive with duplicate elements is rejected as damaged. JSON and merges keep the first of
-  /// several equal elements. An ordered set is merged like an array.
+  /// arrays and sets. An archive with duplicate elements is rejected as damaged. Decoding from JSON and merging keep
+  /// only the first of several equal elements. An ordered set is merged like an array.
   extension OrderedSet: Archivable where Element: Archivable {
     /// - Throws: ``ArchiveError`` with the code `notEncodable` if two elements have the same encoding, and any error
     ///   thrown while writing an element.

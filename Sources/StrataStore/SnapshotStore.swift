@@ -47,8 +47,9 @@ public final class SnapshotStore: Sendable {
   /// If a newer program changed the format but this program can still read it, the store is opened read-only, and
   /// ``isReadOnly`` is true.
   ///
-  /// - Throws: ``StoreError`` with the code `notAStore` if the file is not a store, `newerStore`, `readOnly` if the file does
-  ///   not exist and the options forbid creating it, `damaged`, `busy` or `fileSystem`. All checks precede the first write.
+  /// - Throws: ``StoreError`` with the code `notAStore` if the file is not a store, `newerStore`, `readOnly` if the file does not
+  ///   exist and the options forbid creating it, `damaged`, `busy` or `fileSystem`. Nothing is written to the file before all
+  ///   checks have succeeded.
   /// - Complexity: constant, regardless of the store's content. If the store has an older format, linear in the size of the
   ///   file.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
@@ -114,11 +115,10 @@ public final class SnapshotStore: Sendable {
     do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
   }
 
-  /// Runs `body` in a read transaction like ``read(_:)``, for synchronous code.
+  /// The synchronous variant of ``read(_:)``.
   ///
   /// - Throws: the errors of the asynchronous method, except `CancellationError`. Throws ``StoreError`` with the code `invalid`
-  ///   if called within another read of the store. If the store has a single connection, the same applies within any
-  ///   transaction of the store.
+  ///   if called within another read of the store or, if the store has a single connection, within any transaction of the store.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try use.check(.read, sharesConnection: writer is DatabaseQueue)
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
@@ -149,11 +149,10 @@ public final class SnapshotStore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// Runs `body` in a write transaction like ``write(_:)``, for synchronous code.
+  /// The synchronous variant of ``write(_:)``.
   ///
   /// - Throws: the errors of the asynchronous method, except `CancellationError`. Throws ``StoreError`` with the code `invalid`
-  ///   if called within another write of the store. If the store has a single connection, the same applies within any
-  ///   transaction of the store.
+  ///   if called within another write of the store or, if the store has a single connection, within any transaction of the store.
   @discardableResult
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try checkCanWrite()
@@ -297,7 +296,7 @@ extension SnapshotStore {
     do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
-  /// Opens the store like ``init(in:prefix:options:)``, but with the given schema instead of the current schema.
+  /// Opens the store in the app's own database with the given schema instead of the current schema, for tests of format changes.
   package convenience init(
     in writer: any DatabaseWriter, prefix: String, options: StoreOptions = StoreOptions(), schema: StoreSchema
   ) throws {

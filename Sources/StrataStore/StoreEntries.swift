@@ -16,7 +16,8 @@ public struct StoreEntry<Value> {
 extension StoreEntry: Sendable where Value: Sendable {}
 
 extension SnapshotStore {
-  /// Returns a sequence of the current values of a type, sorted by the bytes of their keys. Iterating needs bounded memory.
+  /// Returns a sequence of the current values of a type, sorted by the bytes of their keys. The iteration keeps only one page of
+  /// values in memory.
   ///
   ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
   ///
@@ -63,8 +64,8 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 
     /// Returns the next value, or `nil` at the end.
     ///
-    /// - Throws: ``StoreError`` with the ``StoreError/key`` whose value could not be read. The next call continues after that
-    ///   key.
+    /// - Throws: ``StoreError`` if a value cannot be read. Its ``StoreError/key`` is the key of this value, and the next call
+    ///   continues after this key.
     public mutating func next() async throws -> StoreEntry<Value>? {
       while true {
         while let entry = page.popLast() {
@@ -88,7 +89,7 @@ extension StoreTransaction {
   /// A key with its revision and content, or with the error that occurred while reading them.
   typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, StoredContent?), any Error>)
 
-  /// The number of keys in a page.
+  /// The maximum number of keys in a page.
   private static var page: Int { 128 }
 
   /// Calls `body` with each current value of a type, sorted by the bytes of the keys. All values come from one snapshot of the

@@ -15,7 +15,8 @@ public struct StoreError: Error, Sendable {
     case newerStore
     /// The store cannot be changed, because it was opened read-only or because this program cannot write its newer format.
     case readOnly
-    /// The store's tables could not be upgraded to the format of this program. The store is unchanged.
+    /// The store's tables could not be upgraded to the format of this program. The store is unchanged or was restored, unless its
+    /// safety copy was lost.
     case schemaChangeFailed
     /// The key, revision or label does not exist.
     case notFound
@@ -86,8 +87,8 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// Returns the text of a cause, without values. For an SQLite error, this is only the message, because the statement and its
-  /// arguments could contain values.
+  /// Returns the text that describes an underlying error, without values. For an SQLite error, this is only the message, because
+  /// the statement and its arguments could contain values.
   package static func wording(of error: any Error) -> String {
     guard let error = error as? DatabaseError else { return ArchiveError.wording(of: error) }
     return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
@@ -133,7 +134,7 @@ extension StoreError {
 
   /// Converts a file system or SQLite error to a ``StoreError``. Returns any other error unchanged.
   ///
-  /// - Parameter reason: the text that names the failed operation.
+  /// - Parameter reason: a text that describes the failed file operation.
   static func ofFile(_ error: any Error, _ reason: String = "the operating system refused a file operation")
     -> any Error
   {
@@ -157,10 +158,11 @@ extension StoreError {
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
       .SQLITE_FULL:
       (.full, "the disk is full, so the transaction was not saved; free up disk space")
-    // If the system fails to read a page, SQLite may report the page as corrupt. The system errors show that this is the cause.
+    // If the system fails to read a page, SQLite may report the page as corrupt. If there are system errors, they are the actual
+    // cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the store file is damaged; check the store, then salvage it")
-    // Only a damaged row can declare a size above SQLite's limit.
+    // SQLite never stores a row above its size limit, so only a damaged row can have such a size.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
     case .SQLITE_NOTADB: (.notAStore, "the file is not an SQLite database")
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
@@ -171,7 +173,7 @@ extension StoreError {
     case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       (.fileSystem, "the file cannot be opened; check that its folder exists and is writable")
     case .SQLITE_READONLY: (.readOnly, "the store is read-only")
-    // A closed connection causes this code. SQLite's own message would be misleading here.
+    // SQLite reports `SQLITE_MISUSE` if the connection is closed. Its own error message would be misleading here.
     case .SQLITE_MISUSE: (.invalid, "the store is closed; open the store again")
     case .SQLITE_NOMEM: (.fileSystem, "the system does not have enough memory for the operation; try again later")
     default: (.fileSystem, "the database rejected the operation")

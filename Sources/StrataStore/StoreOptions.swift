@@ -7,7 +7,8 @@ public struct StoreOptions: Sendable {
   /// fails with ``StoreError/Code/busy``. The default is 5, and 0 means to fail at once. A store in the app's own database
   /// ignores this option and uses the settings of that database.
   public var busyTimeout: TimeInterval = 5
-  /// The interval in seconds at which an observed store checks for saves by other processes. The default is 0.25.
+  /// The interval in seconds at which ``SnapshotStore/changes(since:)`` and ``SnapshotStore/values(_:for:)`` check for saves by
+  /// other processes. The default is 0.25.
   public var pollInterval: TimeInterval = 0.25
   /// Limits on the memory and work for reading a row. They also apply to saves, so that every saved value can be read again.
   /// Exceeding a limit throws `notDecodable` or `notEncodable` with the underlying error `limitExceeded`.

@@ -2,8 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-// Support for types that conform only to `Codable`, as in `ArchiveEncoder`. These types have no versions, so their values are
-// not upgraded.
+// Support for types that conform only to `Codable`. These types have no versions, so their values are not upgraded.
 extension StoreTransaction {
   /// Saves a value under a key, as a new revision. The type of the value conforms only to `Codable` and has no model version,
   /// so later versions of the program decode it with the type's `init(from:)`, without migration steps.
@@ -37,7 +36,7 @@ extension StoreTransaction {
 }
 
 extension SnapshotStore {
-  /// Saves a value, whose type conforms only to `Codable`, under a key as a new revision. When this method returns, the
+  /// Saves a value of a type that conforms only to `Codable` under a key, as a new revision. When this method returns, the
   /// revision has been written to disk.
   ///
   /// - Throws: the same errors as ``StoreTransaction/save(_:as:author:note:if:)``.

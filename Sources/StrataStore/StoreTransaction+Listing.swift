@@ -31,8 +31,8 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Returns the result of `body`, which reads one row. If the row is damaged, returns the error as a failure. Rethrows other
-  /// errors, which do not concern a single row.
+  /// Returns the result of `body`, which reads one row. If `body` throws because the row is damaged, returns the error as a
+  /// failure. Other errors do not concern a single row, and are rethrown.
   func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
@@ -97,7 +97,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Selects a page of keys, and returns the results of `body` for each key and its selected columns.
+  /// Selects a page of keys, calls `body` with each key and the row of the selected columns, and returns the results.
   ///
   /// - Parameter columns: the columns to select after the columns of the key.
   private func keys<R>(
@@ -131,7 +131,7 @@ extension StoreTransaction {
 }
 
 extension String {
-  /// The least string that sorts after all strings with this prefix, or `nil` if there is none.
+  /// The smallest string that sorts after all strings that begin with this string, or `nil` if there is no such string.
   var endOfPrefix: (any DatabaseValueConvertible)? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {

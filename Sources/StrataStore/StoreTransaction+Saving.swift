@@ -103,7 +103,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Checks the key and the condition of a save. Returns the key's last revision, or `nil` for a new key.
+  /// Checks the transaction, the key and the condition before a save. Returns the key's last revision, or `nil` for a new key.
   func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
     try checkCanWrite()
     guard !key.isEmpty, key.utf8.count <= 1000 else {
@@ -133,8 +133,8 @@ extension StoreTransaction {
     return head
   }
 
-  /// Encodes a row and saves it. The encoder reuses the shapes of the newest definition that has the same stamp (type and
-  /// version).
+  /// Encodes a value with the closure `encode`, and saves it as a new revision. The encoder reuses the record shapes of the
+  /// newest definition that has the same stamp (type and version).
   func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
@@ -176,7 +176,7 @@ extension StoreTransaction {
 
   /// Returns whether a row has the same content as an existing revision.
   private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) -> Bool {
-    // A revision that cannot be read counts as different, so a new revision is saved.
+    // A revision that cannot be read is treated as different, so that a new revision is saved.
     guard let bytes = try? plainBytes(of: known), bytes.elementsEqual(row.bytes[definition.prefix.count...]),
       let pieces = try? pieces(of: known.id).all
     else { return false }
@@ -184,8 +184,8 @@ extension StoreTransaction {
   }
 
   /// Throws `newerModel` if the last revision contains a model version that is newer than the version that `known` returns for
-  /// this model. Does not throw if the new revision contains the same newer version. This is possible if a newer program
-  /// defined the version but this program may write it.
+  /// this model. Does not throw if the new revision contains the same newer version. This is possible if a newer program defined
+  /// the version, but allows this program to write it.
   private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
@@ -212,7 +212,7 @@ extension StoreTransaction {
     guard head?.row.seq != .max else {
       throw StoreError(.damaged, "the number of the last revision is invalid; salvage the store", key: key)
     }
-    // The identifier of a new key is the identifier of its first revision, so that it need not be looked up.
+    // A new key gets the identifier of its first revision, so no separate identifier has to be assigned.
     var row = StoredRow(
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: store.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
@@ -261,8 +261,8 @@ extension StoreTransaction {
 }
 
 extension EncodedRow {
-  /// Whether the shapes contain two versions of a type. This occurs if the reused shapes come from a definition that a
-  /// different version of the program wrote. The row is then encoded again with only its own shapes.
+  /// Whether the row's record shapes contain two versions of the same type. This occurs if the encoder reused shapes of a
+  /// definition that a different version of the program wrote. The caller then encodes the row again without these shapes.
   var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in
@@ -280,7 +280,7 @@ extension Stamp {
 }
 
 extension RecordShape {
-  /// The models whose fields a record of this shape contains, with their versions. Superclasses are included.
+  /// The models that define the fields of this shape, with their versions. These are the record's own model and its superclasses.
   fileprivate var versions: [(typeName: String, version: Int)] {
     let own = modelVersion.map { [(typeName, $0)] } ?? []
     return own + levels.map { ($0.typeName, $0.modelVersion) }

@@ -27,7 +27,7 @@ extension StoreTransaction {
 
   /// Saves an earlier state of a key as a new revision.
   ///
-  /// - Parameter problem: the reason of the error that is thrown if `state` returns `nil`.
+  /// - Parameter problem: the message of the error that is thrown if `state` returns `nil`.
   private func move(
     _ action: StoreRevision.Action, _ key: String, _ author: String?, _ note: String?, _ problem: String,
     to state: (StoreTimeline) -> StoredRow?
@@ -40,7 +40,7 @@ extension StoreTransaction {
   }
 }
 
-/// The history of a key as a sequence of states. An undo or redo revision is treated as the earlier revision whose state it
+/// Finds the state that an undo or a redo of a key restores. An undo or redo revision is treated as the earlier revision that it
 /// repeats.
 struct StoreTimeline {
   private let rows: [StoredRow]
@@ -72,8 +72,8 @@ struct StoreTimeline {
 
   /// The state that a redo restores, or `nil` if no undone change is left.
   var undone: StoredRow? {
-    // The changes after the current state, up to the last save, restore or deletion, have been undone. Walks back from this
-    // last change until it finds the change directly after the current state, which is the change to redo.
+    // All changes after the current state have been undone. Starts at the last save, restore or deletion, and walks back until it
+    // finds the change directly after the current state. This is the change to redo.
     guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {

@@ -23,8 +23,8 @@ public final class StoreTransaction {
   /// the transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The pending changes to the stored counts, by the identifier of the definition. `revisions` counts all revisions, and
-  /// `heads` counts the last revisions of keys.
+  /// The pending changes to the table of counts, by the identifier of the definition. `revisions` is the change in the number of
+  /// all revisions, and `heads` is the change in the number of keys' last revisions.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
   /// The error of a save that failed after it had already changed a table. This error makes the whole transaction fail.
   private var failure: (any Error)?
@@ -138,7 +138,7 @@ public final class StoreTransaction {
       arguments: [stamp.typeName, stamp.modelVersion])
     for id in ids {
       let found: Definition
-      // A damaged definition can be skipped, because new rows can refer to an older or a new definition.
+      // Skips a damaged definition, because new rows can refer to an older definition or to a new one.
       do { found = try definition(id) } catch  where StoreError.isDamage(error, db) { continue }
       if DefinitionCache.StampKey(found.content) == stamp { return found }
     }
@@ -154,8 +154,8 @@ public final class StoreTransaction {
     {
       let definition: Definition
       do { definition = try self.definition(id) } catch  where StoreError.isDamage(error, db) {
-        // The digest proves that the damaged definition had these bytes. Writing the bytes again repairs all rows that refer to
-        // the definition.
+        // The stored digest proves that the definition had these bytes before it was damaged. Writing the bytes again repairs all
+        // rows that refer to the definition.
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
           [content.typeName, content.modelVersion, Data(bytes), id])
@@ -197,7 +197,8 @@ public final class StoreTransaction {
     return last + 1
   }
 
-  /// Writes the pending counts. Must be called at the end of each write transaction.
+  /// Writes the pending changes of the revision counts to the table of counts. Must be called at the end of each write
+  /// transaction.
   ///
   /// - Throws: the error of a save that failed after it had changed a table, so that the transaction is rolled back, or an
   ///   error of the database.

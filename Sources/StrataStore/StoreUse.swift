@@ -29,6 +29,8 @@ final class StoreUse: Sendable {
     }
   }
 
+  /// Checks whether a new transaction can begin on this thread.
+  ///
   /// - Parameter sharesConnection: whether reads and writes use the same connection.
   /// - Throws: ``StoreError`` with the code `invalid` if the store was closed, or if a transaction that is already running on
   ///   this thread would block the new transaction.

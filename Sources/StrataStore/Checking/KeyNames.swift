@@ -3,17 +3,17 @@ internal import GRDB
 /// Looks up the names of keys by their identifiers in a damaged store. A name is found if either the index or the table of keys
 /// can still be read.
 struct KeyNames {
-  /// The name of a key, as far as it is known.
+  /// The result of looking up the name of a key.
   struct Name {
-    /// The name, or `nil` if it cannot be read any more.
+    /// The name of the key, or `nil` if it can be read neither from the index nor from the table.
     var name: String?
-    /// The name in the index of the key table, if it differs from the name in the table itself; otherwise `nil`.
+    /// The name of the key in the index, if it differs from the name in the table. Otherwise `nil`.
     var other: String?
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table of keys, by identifier; `nil` until the table is read. The table is read when the index does not have
-  /// an identifier for the first time.
+  /// The names in the table of keys, by key identifier. The table is read only when a lookup in the index fails for the first
+  /// time. Until then, `nil`.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -45,8 +45,7 @@ struct KeyNames {
   private mutating func namesOfTable(_ transaction: StoreTransaction) throws -> [Int64: String] {
     if let fromTable { return fromTable }
     var names: [Int64: String] = [:]
-    // The table is read in ascending and then in descending order, because each direction reaches the names up to the first
-    // damaged page.
+    // If the ascending read stops at a damaged page, the descending read can still reach the names after this page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
@@ -58,7 +57,8 @@ struct KeyNames {
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // Names that cannot be reached stay unknown. The callers report them as lost.
+        // A damaged page ended this read. Names that neither read reaches are missing from the result, and the callers report
+        // them as lost.
       }
     }
     fromTable = names

@@ -1,23 +1,25 @@
 internal import GRDB
 internal import StrataCore
 
-/// Adds a new last revision to each key in a salvaged store whose last revision is lost or may be lost.
+/// Adds a revision to each key of a salvaged store if the key's last revision was lost or may have been lost.
 ///
-/// A program that has read the lost revision may later save on the condition that this revision is still the last one. The
-/// condition must fail in the salvaged store. Therefore the last remaining revision is saved again, with a number that is higher
-/// than any number that the key can have had.
+/// A program that has read the lost revision may later save on the condition that this revision is still the last one. This save
+/// must fail in the salvaged store. Therefore the last remaining revision is saved again, with a number higher than that of any
+/// revision that the key can have had.
 struct LostHeads {
   /// The number of keys that are processed in one transaction.
   private static let batch = 512
 
-  /// The damaged store.
+  /// The read transaction of the damaged store.
   let source: StoreTransaction
 
-  /// Saves the last remaining revision of each affected key again.
+  /// Examines all keys. If later revisions of a key were lost or may have been lost, saves the key's last remaining revision
+  /// again.
   ///
   /// - Parameters:
-  ///   - target: the salvaged store, to which all intact revisions have been copied, and whose last sequence has been set.
-  ///   - count: called after each transaction with the number of revisions added in it.
+  ///   - target: the salvaged store. All intact revisions must already have been copied to it, and its last sequence must have
+  ///     been set.
+  ///   - count: a closure that is called after each transaction with the number of revisions that the transaction added.
   func saveLastAgain(in target: SnapshotStore, _ work: StoreWork, count: (Int) -> Void) throws {
     var name: String?
     repeat {
@@ -53,7 +55,8 @@ struct LostHeads {
     return try transaction.adopt(row, as: name, transaction.content(of: head))
   }
 
-  /// Returns the highest number that any revision of a key can have had, or `nil` if the number would overflow.
+  /// Returns the highest number that a revision of the key can have had in the damaged store, or `nil` if the number would
+  /// overflow.
   ///
   /// - Parameters:
   ///   - head: the last remaining revision of the key.

@@ -52,7 +52,8 @@ struct RebuiltFile {
     // An error while closing the file is ignored, because it does not affect the data that was written.
     defer { try? file.close() }
     let size = Int(try file.seekToEnd())
-    // A truncated last page and missing root pages are filled with zeros. Such pages contain no rows.
+    // Extends the file with zeros, so that its last page is complete and all root pages exist. SQLite finds no rows in the added
+    // pages.
     let pages = max((size + Self.pageSize - 1) / Self.pageSize, roots.max() ?? 1)
     try file.truncate(atOffset: UInt64(pages * Self.pageSize))
 
@@ -60,11 +61,11 @@ struct RebuiltFile {
     if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
       try write(Self.fitted(own, pages: pages), 1, file)
       do { return try opening.openDamaged(path, isReadOnly: false) } catch  where StoreError.isDamage(error) {
-        // The tables cannot be found with this page, so the first page of a new store is tried next.
+        // The tables cannot be found with the file's own first page, so the first page of a new store is tried next.
       }
     }
-    // A page of the file counts as a root page if it is a B-tree page of the same kind (table or index) as the page with this
-    // number in a new store.
+    // Selects the root pages that still look intact. In the damaged file, such a page must be a B-tree page of the same kind
+    // (table or index) as the page with the same number in a new store.
     let found = try roots.filter { root in
       let kinds: Set<UInt8> = [2, 10].contains(fresh[(root - 1) * Self.pageSize]) ? [2, 10] : [5, 13]
       return kinds.contains(try read(root, file)[0])
@@ -94,8 +95,8 @@ struct RebuiltFile {
     try file.write(contentsOf: bytes)
   }
 
-  /// Returns a copy of a first page whose header has the given number of pages and an empty free list. SQLite can read the file
-  /// with this header, but must not write to it.
+  /// Returns a copy of a first page with the given number of pages and an empty free list in its header. With this header, SQLite
+  /// can read the file, but must not write to it.
   private static func fitted(_ page: Data, pages: Int) -> Data {
     var page = page
     func set(_ number: UInt32, _ offset: Int) {

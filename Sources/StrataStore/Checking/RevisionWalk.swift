@@ -8,9 +8,9 @@ struct RevisionWalk {
     case lost(RevisionLoss)
   }
 
-  /// The maximum numbers of identifiers that are tried one after the other: in a single unreadable range, and in all such ranges
-  /// together. After that, the distance to the next tried identifier doubles with each step, so that the search ends in a
-  /// reasonable time.
+  /// The maximum numbers of identifiers that are tried one by one: `mostTries` in a single unreadable range, and `mostTriesInAll`
+  /// in all unreadable ranges together. After that, the distance to the next identifier doubles with each try, so that the search
+  /// ends in a reasonable time.
   private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction
@@ -18,7 +18,8 @@ struct RevisionWalk {
   /// The identifier at which the iteration continues, or `nil` after the end of the table.
   private var start: Int64? = 1
   private var triesLeft = Self.mostTriesInAll
-  /// The highest identifier that is known to have been assigned, or `nil` until it is looked up.
+  /// The highest revision identifier that is known to have been assigned. `nil` until the identifier is needed for the first
+  /// time.
   private var given: Int64?
 
   init(_ transaction: StoreTransaction, _ work: StoreWork) {
@@ -26,7 +27,8 @@ struct RevisionWalk {
     self.work = work
   }
 
-  /// Returns the next revision or the next loss, or `nil` at the end of the table.
+  /// Returns the next revision, or a description of the next loss if revisions cannot be read. Returns `nil` at the end of the
+  /// table.
   ///
   /// - Throws: `CancellationError`, or an error that is not caused by damage.
   mutating func next() throws -> Step? {
@@ -48,7 +50,7 @@ struct RevisionWalk {
     let select = "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"
     return try StatementRow.first(of: transaction.statement(select), [id]) { row in
       let found: Int64 = try row.column(0)
-      // The rows on a damaged page may not be sorted. Without this check, the iteration could go back and never end.
+      // The rows on a damaged page may be out of order. Without this check, the iteration could go back and never end.
       guard found >= id else { throw StoreError(.damaged, "the revisions are not stored in ascending order") }
       do { return (found, .row(try StoredRow(row))) } catch {
         // The key and the number of a damaged row only help to describe the loss, so a column that cannot be read is ignored.
@@ -68,9 +70,9 @@ struct RevisionWalk {
     } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
-  /// Finds the next identifier at which the table can be read again. First tries all identifiers up to the highest identifier
-  /// that is known to have been assigned. Higher ones may have been assigned too, because the stored highest identifier may be
-  /// damaged. The search therefore continues with steps that double each time.
+  /// Finds the next identifier at which the table can be read again, and returns the range before it as a loss. Tries the
+  /// identifiers one by one up to the highest identifier that is known to have been assigned. This known identifier may be too
+  /// low because of the damage, so the search then continues with steps that double each time.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
     let given = try given ?? highestGiven(first)
@@ -98,10 +100,10 @@ struct RevisionWalk {
     }
   }
 
-  /// Returns the highest identifier that is stored outside of the table of revisions, as far as it can be read.
+  /// Returns the highest revision identifier according to the store's last sequence and the table of keys, if they can be read.
   private func highestGiven(_ first: Int64) throws -> Int64 {
-    // These values may be damaged too. The result is therefore at least `first` plus the number of revisions that fit on one
-    // page.
+    // Both sources may be damaged and too low. The result is therefore at least 1000 higher than `first`, because one damaged
+    // page contains fewer than 1000 revisions.
     let last = try transaction.intact { try transaction.store.lastSequence(in: transaction.db) }
     let head = try transaction.intact {
       try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
@@ -109,7 +111,8 @@ struct RevisionWalk {
     return max(last ?? 0, head ?? 0, first.addingReportingOverflow(1000).partialValue)
   }
 
-  /// Returns the last unreadable identifier between an unreadable and a readable identifier. The boundary is found by bisection.
+  /// Returns the last identifier at which the table cannot be read, by a binary search between an unreadable and a readable
+  /// identifier.
   private func lastUnreadable(_ unreadable: Int64, _ readable: Int64) throws -> Int64 {
     var (low, high) = (unreadable, readable)
     while high - low > 1 {
@@ -120,9 +123,9 @@ struct RevisionWalk {
   }
 }
 
-/// The loss of a damaged row, or of a range of identifiers with no readable revisions.
+/// Describes the loss of one damaged row, or of a range of identifiers in which no revision can be read.
 struct RevisionLoss {
-  /// The loss: `revision` for a damaged row, or `file` for a range of identifiers.
+  /// `revision` for the loss of one damaged row, or `file` for the loss of a range of identifiers.
   var kind: StoreFinding.Kind
   /// The identifier of the damaged row, or the first identifier of the range.
   var id: Int64
@@ -141,7 +144,7 @@ struct RevisionLoss {
 }
 
 extension RevisionLoss {
-  /// Creates the loss of a range of identifiers that begins with `first`.
+  /// Describes the loss of all revisions in a range of identifiers that begins with `first`.
   ///
   /// - Parameter last: the last identifier of the range, or `nil` if nothing after `first` can be read.
   fileprivate init(from first: Int64, to last: Int64?, _ error: any Error) {

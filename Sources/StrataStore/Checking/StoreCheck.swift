@@ -4,14 +4,14 @@ internal import StrataCore
 
 /// How thoroughly a store is checked.
 public enum StoreCheckLevel: Sendable, Hashable {
-  /// Checks the pages of the file (`PRAGMA quick_check`), all references and definitions, and the counts that the status
-  /// reports.
+  /// Checks the pages of the file (`PRAGMA quick_check`), all references between rows, all definitions, and the stored revision
+  /// counts that `status()` reports.
   case quick
-  /// Performs the `quick` checks. Also reads the contents of the given percentage of all revisions, which are chosen at random,
-  /// and compares the contents with their checksums.
+  /// Performs the `quick` checks, and compares the contents of some revisions with their checksums. The revisions are chosen at
+  /// random, and `percent` is their percentage of all revisions.
   case share(percent: Double)
-  /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions, counts and shared
-  /// content. Also decodes every revision to an `ArchiveValue`.
+  /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions and counts, and all content
+  /// that revisions share. Also decodes every revision to an `ArchiveValue`.
   case full
 }
 
@@ -50,12 +50,12 @@ extension SnapshotStore {
   ///
   /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, or `invalid` for a share outside 0 to 100
   ///   percent. Throws `CancellationError` if the task is cancelled.
-  /// - Complexity: linear in the size of the file, whatever the level. Only one revision is in memory at a time.
+  /// - Complexity: linear in the size of the file, for every level. Only one revision is in memory at a time.
   public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
     try await StoreWork.run { work in try StoreChecker.check(self, level, work) }
   }
 
-  /// Checks the store like ``check(_:)-(StoreCheckLevel)``, for synchronous code.
+  /// The synchronous variant of ``check(_:)-(StoreCheckLevel)``.
   public func check(_ level: StoreCheckLevel = .quick) throws -> StoreCheckReport {
     try StoreWork.runNow { try StoreChecker.check(self, level, $0) }
   }
@@ -105,20 +105,20 @@ final class StoreChecker {
     }
   }
 
-  /// Runs one part of the check. If damage prevents the part from being completed, a finding is added.
+  /// Runs one part of the check. If damage prevents the part from being completed, adds a finding to the report.
   private func part(_ name: String, _ body: () throws -> Void) throws {
     try work.check()
     try reporting(.file, "\(name) could not be checked: ", body)
   }
 
-  /// Runs `body`. If it fails because of damage, a finding is added.
+  /// Runs `body`. If `body` fails because of damage, adds a finding to the report instead of throwing the error.
   private func reporting(_ kind: StoreFinding.Kind, _ what: String, _ body: () throws -> Void) throws {
     do { try body() } catch  where StoreError.isDamage(error, transaction.db) {
       findings.add(StoreFinding(kind, what + StoreFinding.problem(error)))
     }
   }
 
-  /// Runs one part of the check that calls `body` for each row of a query.
+  /// Runs one part of the check, which calls `body` for each row that a query returns.
   private func part(_ name: String, _ sql: String, _ body: (StatementRow) throws -> Void) throws {
     try part(name) { try StatementRow.fetchCursor(transaction.db, sql: sql).forEach(body) }
   }

@@ -2,17 +2,17 @@
 public struct StoreFinding: Sendable, Hashable {
   /// The part of the store that a finding concerns.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The pages of the file, as SQLite checks them.
+    /// The database file itself, for example a damaged page or a range of revisions that cannot be read.
     case file
-    /// A reference to a row that does not exist in the store.
+    /// An invalid reference from one row to another, for example to a row that does not exist.
     case reference
-    /// The counts of revisions that are stored for the status, if they do not match the actual revisions.
+    /// A stored number of revisions that differs from the actual number. `status()` reports the stored numbers.
     case count
     /// A single revision.
     case revision
-    /// Content that several revisions may share.
+    /// Content that is stored separately from its revisions, so that several revisions can share it.
     case content
-    /// A definition of a type and shape, which all revisions with this type and shape share.
+    /// A definition, which describes the type and the record shapes of all revisions that refer to it.
     case definition
     /// A label of a revision.
     case label
@@ -26,9 +26,9 @@ public struct StoreFinding: Sendable, Hashable {
   public let revision: Int?
   /// The ``StoreRevision/sequence`` of the revision, or `nil` if it is unknown.
   public let sequence: Int64?
-  /// The problem. The text contains keys and types, but no values.
+  /// A description of the problem. It may contain keys and type names, but no values.
   public let problem: String
-  /// The remedy.
+  /// What the user can do about the problem.
   public let advice: String
 
   init(
@@ -52,7 +52,7 @@ extension StoreFinding: CustomStringConvertible {
   }
 }
 
-/// A list of findings with a limited length, because a badly damaged store can have any number of findings.
+/// A list of findings. Its length is limited, because a badly damaged store can have any number of problems.
 struct StoreFindings {
   /// The maximum number of findings in the list. All further findings are only counted.
   static let most = 10_000
@@ -79,19 +79,18 @@ extension StoreFinding {
       advice: advice ?? Self.advice(error))
   }
 
-  /// Returns the description of an error without the key and the revision, because the finding shows them in properties of its
-  /// own.
+  /// Returns the description of an error without its key and revision, because a finding has separate properties for them.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
-    // The reason of an error with the code `damaged` ends with advice after a semicolon. The advice is removed, because the
-    // finding has it in a property of its own.
+    // The reason of an error with the code `damaged` ends with advice after a semicolon. The advice is removed here, because a
+    // finding has a separate property for it.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
       error.code, reason, typeName: error.typeName, underlying: error.underlyingError
     ).description
   }
 
-  /// Returns what to do next after a revision could not be read because of the given error.
+  /// Returns advice for the user on what to do about a revision that cannot be read because of the given error.
   static func advice(_ error: any Error) -> String {
     switch (StoreError.ofDatabase(error) as? StoreError)?.code {
     case .notDecodable?:

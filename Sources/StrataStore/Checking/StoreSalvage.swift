@@ -2,14 +2,14 @@ public import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A report of the revisions that were copied from a damaged store to a new one, and of the losses.
+/// The result of a salvage: how much was copied from the damaged store to a new store, and what was lost.
 public struct StoreSalvageReport: Sendable {
   /// The number of revisions in the new store.
   public let revisions: Int
   /// The number of keys in the new store.
   public let keys: Int
-  /// The first 10,000 losses. A loss is a revision or label that is missing in the new store, or a revision that has a
-  /// different key there.
+  /// The first 10,000 losses. A loss is, for example, a revision or a label that is missing in the new store, or a revision that
+  /// has a different key there.
   public let lost: [StoreFinding]
   /// The number of further losses, which are not in ``lost``.
   public let omittedLosses: Int
@@ -37,33 +37,33 @@ extension SnapshotStore {
   /// lost revision. The damaged store is not changed.
   ///
   /// - Parameter url: the file of the new store, which must not exist.
-  /// - Throws: ``StoreError`` with the code `invalid` if the file exists, `full`, `busy` or `fileSystem`, or `CancellationError`
-  ///   if the task is cancelled. If this method throws, no new file remains.
+  /// - Throws: ``StoreError`` with the code `full`, `busy` or `fileSystem`, or `invalid` if the file exists. Throws
+  ///   `CancellationError` if the task is cancelled. If this method throws, no new file remains.
   /// - Complexity: the cost of reading and saving all revisions. At most two revisions are in memory at a time.
   public func salvage(to url: URL) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Salvages the store like `salvage(to:)`, for synchronous code.
+  /// The synchronous variant of `salvage(to:)`.
   public func salvage(to url: URL) throws -> StoreSalvageReport {
     try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, like the method
+  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, in the same way as the method
   /// `salvage(to:)`.
   ///
   /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder of
   /// the new store.
   ///
-  /// - Throws: the same errors as `salvage(to:)`, `notAStore` if nothing indicates that the file was a store, `damaged` if no
-  ///   revision can be found any more, or `newerStore`.
+  /// - Throws: the same errors as `salvage(to:)`. Also throws ``StoreError`` with the code `newerStore`, `notAStore` if nothing
+  ///   indicates that the file was a store, or `damaged` if too many pages are damaged to find any revisions.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) async throws -> StoreSalvageReport {
     try await StoreWork.run { try StoreSalvage.run(damaged, url, options, $0) }
   }
 
-  /// Salvages a damaged file like `salvage(_:to:options:)`, for synchronous code.
+  /// The synchronous variant of `salvage(_:to:options:)`.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) throws -> StoreSalvageReport {
@@ -177,7 +177,7 @@ struct StoreSalvage {
     case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
-      // The identifiers of an unreadable range do not count, because they may never have been assigned.
+      // Only the identifier of a damaged row is noted. The identifiers in an unreadable range may never have been assigned.
       if loss.kind == .revision { highest.note(loss.id) }
     }
   }
@@ -213,8 +213,8 @@ struct StoreSalvage {
         advice: "the new store contains the revision under this key; save the revision again under its original key"))
   }
 
-  /// Returns the name that a key gets in the new store. It is the key's own name, unless that name is lost, or another key
-  /// already has it. The histories of two keys are thus never mixed.
+  /// Returns the name that a key gets in the new store. The key keeps its name, unless the name was lost or is already used for a
+  /// different key. In that case, the key gets a new name, so that the histories of two keys are never mixed.
   private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
     var name = known ?? "salvaged/\(id)"
     var number = 1
@@ -229,8 +229,7 @@ struct StoreSalvage {
 
   private mutating func copyLabels(_ transaction: StoreTransaction) throws {
     var seen: Set<String> = []
-    // The labels are read in ascending and then in descending order, because each direction reaches the labels up to the first
-    // damaged page.
+    // If the ascending read stops at a damaged page, the descending read can still reach the labels after this page.
     for order in ["ASC", "DESC"] {
       do {
         let rows = try StatementRow.fetchCursor(
@@ -280,7 +279,7 @@ struct StoreSalvage {
         "the revision with the label “\(name)” was lost", advice: Self.advice))
   }
 
-  /// Reports the revisions that an index still lists but that were not copied, because their pages are damaged.
+  /// Reports the revisions that could not be copied because their pages are damaged, but that an index still lists.
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {
@@ -306,15 +305,15 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence of the new store to at least the highest sequence that may have been used, so that no new revision
-  /// gets the sequence of a lost revision.
+  /// Sets the last sequence of the new store to at least the highest sequence that the damaged store may have used, so that no
+  /// new revision gets the sequence of a lost revision.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
       } catch  where StoreError.isDamage(error, source.db) {
-        // A table that cannot be read is skipped, because the stored last sequence may still be readable.
+        // Skips a table that cannot be read, because the other tables or the stored last sequence may still be readable.
       }
     }
     let recorded: Int64?

@@ -8,8 +8,8 @@ extension StoreTransaction {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// Returns the content of a revision, or `nil` for a deletion. Separately stored parts are found by the digests in the content,
-  /// because the table that lists them may be damaged.
+  /// Returns the content of a revision, or `nil` for a deletion. Strings and data that are stored separately are found by the
+  /// digests in the content, because the table that lists them may be damaged.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -25,14 +25,13 @@ extension StoreTransaction {
       as StoreError
       where error.code == .notDecodable
     {
-      // Even if the content cannot be decoded, the revision is kept. Its bytes are intact, and another program may be able to
-      // decode them.
+      // A revision that cannot be decoded is kept, because its bytes are intact and another program may be able to decode them.
     }
     return content
   }
 
-  /// Returns the digests in all byte sequences that may be references to separately stored content. Such a reference has the CBOR
-  /// tag 57342 and a byte string of 33 bytes.
+  /// Finds all byte sequences that look like references to separately stored content, and returns their digests. A reference
+  /// consists of the CBOR tag 57342 and a byte string of 33 bytes.
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []
@@ -72,7 +71,7 @@ extension StoreTransaction {
   /// Raises the last sequence of the store to at least `last`, so that new revisions get greater sequences.
   func setLastSequence(_ last: Int64) throws {
     try execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, tables.revisions])
-    // In a store that has never had a revision, there is no row to update yet.
+    // If the store has never had a revision, there was no row to update, so the row is inserted.
     guard db.changesCount == 0, last > 0 else { return }
     try execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [tables.revisions, last])
   }

@@ -29,16 +29,15 @@ extension SnapshotStore {
   /// database is backed up.
   ///
   /// - Parameter url: the file of the backup, which must not be the file of an open store.
-  /// - Throws: ``StoreError`` with the code `damaged` if the copy fails the check, `full`, `busy` or `fileSystem`. The code is
-  ///   `invalid` if `url` is the file of this store, or if the file has a write-ahead log and therefore belongs to an open
-  ///   store.
+  /// - Throws: ``StoreError`` with the code `full`, `busy` or `fileSystem`, or `damaged` if the copy fails the check. The code is
+  ///   `invalid` if `url` is the file of this store, or if the file has a journal, for example because it is open.
   /// - Complexity: linear in the size of the file. The write-ahead log cannot be truncated until the backup is done.
   @discardableResult
   public func backup(to url: URL) async throws -> StoreBackup {
     try await StoreWork.run { try StoreBackup.create(self, url, $0) }
   }
 
-  /// Writes a backup like ``backup(to:)-(URL)``, for synchronous code.
+  /// The synchronous variant of ``backup(to:)-(URL)``.
   @discardableResult
   public func backup(to url: URL) throws -> StoreBackup {
     try StoreWork.runNow { try StoreBackup.create(self, url, $0) }

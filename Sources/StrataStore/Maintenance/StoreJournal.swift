@@ -2,12 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The write-ahead log (WAL) next to the file of a store. Truncates the log when it becomes too large, and provides the log's
-/// size and readers.
+/// Manages the write-ahead log (WAL) of a store, which is a separate file next to the database file. Truncates the log when it
+/// becomes too large, and reports its size and the processes that read from it.
 ///
 /// SQLite restarts the log only if no connection reads from it during a commit, so overlapping readers would let the log grow
 /// without limit. If the log exceeds a limit, the store therefore waits briefly until its current readers have finished. During
-/// this wait, new readers read from the file.
+/// this wait, new readers read from the database file instead of the log.
 final class StoreJournal: Sendable {
   /// The size in bytes above which the log is checkpointed and truncated.
   static let limit = 8 << 20
@@ -15,8 +15,8 @@ final class StoreJournal: Sendable {
   private static let patience = 100
 
   let path: String
-  /// The log size in bytes above which the next attempt to truncate is made. A failed attempt raises the size. Otherwise a
-  /// long-running reader would cause an attempt after each commit.
+  /// The log size in bytes above which the next truncation is attempted. A failed attempt raises this threshold. Otherwise, a
+  /// long-running reader would cause another attempt after each commit.
   private let next = Mutex(StoreJournal.limit)
 
   init(of file: String) { path = file }
@@ -36,7 +36,7 @@ final class StoreJournal: Sendable {
     note(isDone)
   }
 
-  /// Truncates the log like ``shorten(_:)-(DatabaseWriter)``, but without blocking a thread.
+  /// The asynchronous variant of ``shorten(_:)-(DatabaseWriter)``, which does not block a thread.
   func shorten(_ writer: any DatabaseWriter) async {
     guard isTooLong else { return }
     // On failure, or if the task is cancelled, a later commit tries again.
@@ -52,7 +52,7 @@ final class StoreJournal: Sendable {
     let timeout = try Int.fetchOne(db, sql: "PRAGMA busy_timeout") ?? 0
     try db.execute(sql: "PRAGMA busy_timeout = \(min(timeout, patience))")
     defer {
-      // Ignores the error, because the statement only sets a number and fails only if the connection is closed.
+      // Ignores the error, because setting the busy timeout fails only if the connection is closed.
       try? db.execute(sql: "PRAGMA busy_timeout = \(timeout)")
     }
     do {
@@ -70,7 +70,8 @@ final class StoreJournal: Sendable {
 
   /// The identifiers of the processes that are currently reading from the log, or `nil` if unknown.
   ///
-  /// On Linux, these are the processes that hold locks on the read marks in the index file of the log (`-shm`).
+  /// On Linux, these are the processes that hold locks on the read marks in the index file of the log (`-shm`). On other systems,
+  /// the processes are unknown.
   var readers: [Int]? {
     #if os(Linux)
       // If the index file does not exist, there are no readers.
@@ -79,13 +80,13 @@ final class StoreJournal: Sendable {
       guard let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
       var found: Set<Int> = []
       for line in table.split(separator: "\n") {
-        // A line looks like this: 12: POSIX  ADVISORY  READ 4711 fd:01:393230 124 124
+        // A line of the table looks like this: 12: POSIX  ADVISORY  READ 4711 fd:01:393230 124 124
         let words = line.split(separator: " ").filter { $0 != "->" }
         guard words.count >= 8, let process = Int(words[4]), let first = Int(words[6]), let last = Int(words[7]),
           words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == index.inode, process > 0
         else { continue }
-        // A reader that uses only the database file, and not the log, locks byte 123. Only readers of the log, which lock bytes
-        // 124 to 127, are included.
+        // Includes only processes that read from the log. They lock one of the bytes 124 to 127. A reader that uses only the
+        // database file locks byte 123.
         if last >= 124, first <= 127 { found.insert(process) }
       }
       return found.sorted()

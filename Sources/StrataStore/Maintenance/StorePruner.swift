@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes the revisions that the rules do not keep, in one transaction per page of keys. A key with a long history is pruned
-/// in several transactions.
+/// Removes the revisions of a store that no retention rule keeps. Each transaction prunes one page of keys. A key with a long
+/// history is pruned in several transactions.
 struct StorePruner {
   /// `keys` is the maximum number of keys in a transaction. `revisions` is the number of removed revisions after which a
-  /// transaction ends. A key whose history is longer than `revisions` is pruned in separate transactions.
+  /// transaction ends. A key with more than `revisions` revisions is pruned in transactions of its own.
   private static let keys = 64, revisions = 250
-  /// The maximum number of pages that are freed in one transaction.
+  /// The maximum number of database pages that are freed in one transaction.
   private static let pages = 1024
 
   private let store: SnapshotStore
@@ -54,7 +54,7 @@ struct StorePruner {
     return report
   }
 
-  /// Throws if the rules do not keep any revision of the keys with the prefix.
+  /// Throws if there are keys with the prefix, but the rules do not keep any of their revisions.
   private func checkRules() throws {
     var last: Data? = Data()
     var isEmpty = true
@@ -94,7 +94,7 @@ struct StorePruner {
     var count: Int
   }
 
-  /// Determines which revisions of a key are removed.
+  /// Returns the revisions of a key to remove.
   ///
   /// - Throws: ``StoreError`` with the code `damaged` if the key does not refer to its last revision. It is then unknown which
   ///   revision must be kept.
@@ -237,15 +237,15 @@ struct StorePruner {
     _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) }
   }
 
-  /// Shortens the file by its free pages. Works in steps, so that the write-ahead log stays small.
+  /// Removes the free pages from the file, which makes the file shorter. Works in steps, so that the write-ahead log stays small.
   private mutating func freePages() throws {
     while true {
       try work.check()
       let (before, after, size) = try store.writer.writeWithoutTransaction { db in
         try db.withStoreErrors {
           let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-          // Only the mode 2 (incremental) frees pages here. In other modes, which the app's own database may use, free pages
-          // stay in the file and later saves reuse them.
+          // Pages can be removed only if `auto_vacuum` is 2 (incremental). In other modes, which the app's own database may use,
+          // free pages stay in the file and later saves reuse them.
           guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
             let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
           else { return (before, before, 0) }
@@ -257,7 +257,7 @@ struct StorePruner {
       }
       try shortenJournal()
       guard after < before else {
-        // The file itself is truncated only when the log is checkpointed, so the log is checkpointed here.
+        // SQLite truncates the file itself only when the log is checkpointed, so the log is checkpointed here.
         if store.journal != nil { _ = try store.writer.writeWithoutTransaction { try StoreJournal.cut($0) } }
         return
       }

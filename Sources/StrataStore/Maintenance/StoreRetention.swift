@@ -23,8 +23,8 @@ public struct StorePruneReport: Sendable {
   public let isDryRun: Bool
   /// The numbers of the removed revisions, by key. Keys that differ only in Unicode normalization share an entry.
   public internal(set) var removed: [String: [Int]] = [:]
-  /// The number of remaining revisions, counting only keys with the prefix that was passed to the prune. In a dry run, the
-  /// number of revisions that would remain.
+  /// The number of revisions that the prune kept, or would keep in a dry run. Only keys with the prefix that was passed to the
+  /// prune are counted.
   public internal(set) var kept = 0
   /// A finding for each key that was skipped because it is damaged. ``removed`` contains the revisions that were removed before the
   /// damage was found.
@@ -81,7 +81,7 @@ extension SnapshotStore {
     }
   }
 
-  /// Prunes the store like ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``, for synchronous code.
+  /// The synchronous variant of ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``.
   @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
@@ -106,9 +106,9 @@ extension [RetentionRule] {
     for rule in self {
       switch rule {
       case .keepLast(let count): kept.formUnion(times.indices.suffix(Swift.max(0, count)))
-      // Shifts the days by 3, so that weeks begin on Monday. January 1, 1970 was a Thursday.
       case .daily(let count): kept.formUnion(Self.lasts(times.map { $0.floored(by: Self.day) }, count))
       case .weekly(let count):
+        // Day 0 (January 1, 1970) was a Thursday. Adding 3 to the day makes weeks begin on Monday.
         kept.formUnion(Self.lasts(times.map { ($0.floored(by: Self.day) + 3).floored(by: 7) }, count))
       case .within(let duration):
         let (seconds, attoseconds) = duration.components
@@ -120,8 +120,9 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// Returns the indices of the last revisions of the last `count` days or weeks. `spans` contains the day or week of each
-  /// revision. A day counts only once, even if its revisions are not consecutive because the clock was set back.
+  /// Returns the index of the last revision of each of the last `count` days or weeks that have revisions. `spans` contains the
+  /// number of the day or week of each revision. A day or week is used only once, even if its revisions are not consecutive
+  /// because the clock was set back.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
     var indices: [Int] = []

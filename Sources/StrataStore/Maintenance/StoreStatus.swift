@@ -16,9 +16,9 @@ public struct StoreStatus: Sendable {
     public let heads: Int
   }
 
-  /// The types and versions of the revisions, sorted by name. Deletions are not counted.
+  /// The number of revisions of each type and model version, sorted by type name. Deletions are not counted.
   public let types: [TypeCount]
-  /// The number of revisions that an upgrade could not rewrite.
+  /// The number of revisions that earlier upgrades failed to rewrite in the current model versions.
   public let failedUpgrades: Int
   /// The ``StoreRevision/sequence`` of the last save, or 0 if nothing has been saved.
   public let sequence: Int64
@@ -30,7 +30,7 @@ public struct StoreStatus: Sendable {
   public let minimumWriter: Int
   /// Whether the store refuses saves. See ``SnapshotStore/isReadOnly``.
   public let isReadOnly: Bool
-  /// The size in bytes of the store's file, or of the app's whole database.
+  /// The size in bytes of the store's file. For a store in the app's own database, the size of the whole database.
   public let fileSize: Int
   /// The number of unused bytes in the file, which later saves reuse.
   public let freeBytes: Int
@@ -58,7 +58,7 @@ extension StoreStatus.TypeCount: CustomStringConvertible {
 }
 
 extension StoreStatus: CustomStringConvertible {
-  /// The numbers of keys and revisions, and the size of the file, in one line.
+  /// One line with the number of keys, the number of revisions, the size of the file and the last sequence.
   public var description: String {
     "\(keys.counting("key")), \(revisions.counting("revision")), \(fileSize.counting("byte")), sequence \(sequence)"
       + (failedUpgrades > 0 ? ", \(failedUpgrades.counting("failed upgrade"))" : "") + (isReadOnly ? ", read-only" : "")
@@ -66,13 +66,13 @@ extension StoreStatus: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Returns statistics of the store. Uses stored counts, without reading the revisions.
+  /// Returns statistics of the store. Reads only the stored counts, not the revisions themselves.
   ///
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged` or `fileSystem`.
   /// - Complexity: linear in the number of types and of revisions that could not be upgraded.
   public func status() async throws -> StoreStatus { try await StoreWork.run { _ in try StoreStatus(of: self) } }
 
-  /// Returns statistics of the store like ``status()``, for synchronous code.
+  /// The synchronous variant of ``status()``.
   public func status() throws -> StoreStatus { try StoreWork.runNow { _ in try StoreStatus(of: self) } }
 }
 

@@ -3,8 +3,8 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
-  /// Returns the revisions of a key, without their content, in ascending order. Includes only revisions with a number above
-  /// `seq`, and at most `limit` revisions.
+  /// Returns the identifiers, numbers and times of a key's revisions, in ascending order of their numbers. Includes only
+  /// revisions with a number above `seq`, and at most `limit` revisions.
   func outline(
     ofKey key: Int64, after seq: Int64 = 0, limit: Int = .max
   ) throws -> [(id: Int64, seq: Int64, time: Int64)] {
@@ -16,16 +16,16 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Rewrites the revisions of a key that are kept but are stored as deltas of revisions to remove. Proceeds in ascending
-  /// order.
+  /// Prepares a prune of a key. If a revision to keep is stored as a delta of a revision to remove, stores it again without this
+  /// delta. Examines the revisions in ascending order of their numbers.
   ///
   /// - Parameters:
   ///   - removed: the identifiers of the revisions to remove.
   ///   - seq: the revision number after which to begin.
-  ///   - chain: the kept revisions up to that number.
+  ///   - chain: the kept revisions up to number `seq`. This method adds the kept revisions that it examines.
   ///   - limit: the maximum number of revisions to examine.
   ///   - most: the number of written bytes after which to stop.
-  /// - Returns: the number of the last examined revision, or `nil` if no revisions were left.
+  /// - Returns: the number of the last examined revision, or `nil` if the key has no revisions after `seq`.
   /// - Throws: ``StoreError`` with the code `damaged` if a revision cannot be read, in which case the caller must roll back.
   func rewriteKept(
     _ key: StoredKey, without removed: Set<Int64>, after seq: Int64 = 0, _ chain: inout StoreChain, limit: Int = .max,
@@ -37,8 +37,8 @@ extension StoreTransaction {
       // Reads all revisions, even those to remove, because a key with a damaged revision is not pruned.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
       guard !removed.contains(entry.id) else { continue }
-      // Throws if this kept revision is damaged. The revisions to remove may then be the only readable revisions, so they must
-      // not be removed.
+      // Throws if this revision to keep is damaged. In that case, the revisions to remove may be the only readable revisions, so
+      // they must not be removed.
       _ = try content(of: row)
       if !chain.holds(row) {
         row = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == key.head)
@@ -52,8 +52,8 @@ extension StoreTransaction {
   }
 
   /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
-  /// A concurrent save may have added a delta of a removed revision after ``rewriteKept(_:without:after:_:limit:bytes:)``. Such
-  /// a delta is rewritten as a whole row.
+  /// After the call of ``rewriteKept(_:without:after:_:limit:bytes:)``, a concurrent save may have stored a revision as a delta
+  /// of a revision to remove. Such a revision is first stored again without this delta.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {
@@ -89,8 +89,8 @@ extension StoreTransaction {
     try Int64.fetchAll(statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
   }
 
-  /// Returns the row of a revision that is stored as a delta, and the revision's content without its first bytes (the head),
-  /// which its definition contains. Does not change `inflations`.
+  /// Returns the row and the content of a revision that is stored as a delta of `base`. The content does not include its first
+  /// bytes (the head), which are stored in the revision's definition. Does not change `inflations`.
   ///
   /// - Parameter bytes: the content of the base, without its head.
   /// - Throws: ``StoreError`` with the code `damaged`, or `ArchiveError` if the compressed data is damaged.
@@ -119,7 +119,7 @@ extension StoreTransaction {
         """), arguments: [id]) ?? 0
   }
 
-  /// Removes the references from a revision to separately stored strings and data.
+  /// Deletes a revision's references to strings and data that are stored separately as blobs.
   ///
   /// - Returns: the identifiers of the blobs that the revision referred to.
   func removePieces(of revision: Int64) throws -> [Int64] {

@@ -2,22 +2,22 @@ internal import Foundation
 internal import GRDB
 public import StrataCore
 
-/// A summary of the revisions of a store. It includes the number of revisions that an upgrade would rewrite in the current
-/// model versions.
+/// A summary of what an upgrade of a store would do: how many revisions it would rewrite in the current model versions, and how
+/// many it would not change.
 public struct StoreUpgradePlan: Sendable {
   /// The effect of an upgrade on a group of revisions.
   public enum State: String, Sendable, Hashable {
-    /// The revisions already have the current versions and are not changed.
+    /// The revisions already have the current model versions, so the upgrade does not change them.
     case current
-    /// The revisions have older versions and are upgraded.
+    /// The revisions have older model versions, so the upgrade rewrites them.
     case old
-    /// The revisions were saved by a newer program and are not changed.
+    /// The revisions were saved by a newer program, so the upgrade does not change them.
     case newer
-    /// The type of the revisions is not one of the given types. The revisions are not changed.
+    /// The type of the revisions was not passed to the upgrade, so the upgrade does not change them.
     case unknown
   }
 
-  /// A group of revisions with the same type, version and state.
+  /// A group of revisions with the same type, model version and ``State``.
   public struct Part: Sendable, Hashable {
     /// The registered name of the type.
     public let typeName: String
@@ -29,7 +29,7 @@ public struct StoreUpgradePlan: Sendable {
     public internal(set) var revisions: Int
   }
 
-  /// The groups of revisions by type, version and state.
+  /// All revisions of the store except deletions, grouped by type, model version and ``State``.
   public internal(set) var parts: [Part] = []
   /// The number of old revisions that an earlier upgrade failed to rewrite. Later upgrades skip these revisions by default.
   public internal(set) var failed = 0
@@ -40,11 +40,11 @@ public struct StoreUpgradePlan: Sendable {
 
 /// The progress and the results of an upgrade.
 public struct StoreUpgradeReport: Sendable {
-  /// The number of revisions that were rewritten in the current versions.
+  /// The number of revisions that were rewritten in the current model versions.
   public internal(set) var upgraded = 0
   /// The number of revisions that were examined, but did not need to be rewritten.
   public internal(set) var unchanged = 0
-  /// The first 10,000 revisions that could not be upgraded. They are unchanged.
+  /// The first 10,000 revisions that could not be upgraded. The upgrade did not change them.
   public var failures: [StoreFinding] { findings.all }
   /// The number of failures beyond the first 10,000.
   public var omittedFailures: Int { findings.omitted }
@@ -61,7 +61,7 @@ extension StoreUpgradePlan.Part: CustomStringConvertible {
 }
 
 extension StoreUpgradePlan: CustomStringConvertible {
-  /// The number of revisions to upgrade, followed by the groups, in one line.
+  /// One line with the number of revisions to upgrade, followed by ``parts``.
   public var description: String {
     (["\(pending.counting("revision")) to upgrade"]
       + (failed > 0 ? ["\(failed) skipped because an earlier upgrade failed"] : []) + parts.map(\.description)).joined(
@@ -92,7 +92,7 @@ extension SnapshotStore {
     try await StoreWork.run { _ in try StoreUpgrader(self, types).plan() }
   }
 
-  /// Returns a summary like ``upgradePlan(_:)``, for synchronous code.
+  /// The synchronous variant of ``upgradePlan(_:)``.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) throws -> StoreUpgradePlan {
     try StoreWork.runNow { _ in try StoreUpgrader(self, types).plan() }
   }
@@ -107,7 +107,8 @@ extension SnapshotStore {
   /// does not write.
   ///
   /// - Parameters:
-  ///   - types: the types of the current program, as for `upgradePlan(_:)`.
+  ///   - types: the types of the current program. As in `upgradePlan(_:)`, a model type also covers optionals and collections of
+  ///     the model.
   ///   - retryFailed: whether to retry the revisions that an earlier upgrade failed to rewrite.
   ///   - progress: a closure that is called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full` or `damaged`, or `CancellationError` if the task was
@@ -124,7 +125,7 @@ extension SnapshotStore {
     }
   }
 
-  /// Rewrites the revisions of a store like `upgrade(_:retryFailed:progress:)`, for synchronous code.
+  /// The synchronous variant of `upgrade(_:retryFailed:progress:)`.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

@@ -6,8 +6,8 @@ internal import StrataCore
 /// Upgrades the old revisions of a store in the order of their keys and numbers. Each revision is rewritten together with the
 /// revisions that are stored as its deltas, so that all revisions can be read after each transaction.
 struct StoreUpgrader {
-  /// The number of rows and the number of bytes at which a batch of revisions is complete. The last revision of a batch may
-  /// exceed the number of bytes.
+  /// `rows` is the maximum number of revisions in a batch. A batch also ends as soon as the contents of its revisions reach a
+  /// total size of `bytes`.
   private static let rows = 512, bytes = 8 << 20
 
   private let store: SnapshotStore
@@ -90,7 +90,7 @@ struct StoreUpgrader {
     while report.total > 0 {
       try work.check()
       let after = last
-      // Determines the old definitions again for each batch, because others may have saved in the meantime.
+      // Determines the old definitions again for each batch, because other tasks or processes may have saved in the meantime.
       let (batch, shapes) = try store.read { (try self.batch(after: after, retryFailed, $0), try self.shapes($0)) }
       guard let final = batch.last else { break }
       let upgraded = self.upgraded(batch, shapes)
@@ -143,8 +143,8 @@ struct StoreUpgrader {
     return batch
   }
 
-  /// Returns a function that looks up the shapes of the newest definition with a given stamp (type and version). Only
-  /// definitions of current versions are included.
+  /// Returns a function that returns the record shapes for a stamp (type and version). The shapes are those of the newest
+  /// definition with this stamp that contains only current model versions.
   private func shapes(_ transaction: StoreTransaction) throws -> @Sendable (Stamp) -> [RecordShape] {
     var known: [DefinitionCache.StampKey: [RecordShape]] = [:]
     for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(store.tables.definitions) ORDER BY id") {
@@ -154,7 +154,7 @@ struct StoreUpgrader {
     return { [known] in known[DefinitionCache.StampKey($0)] ?? [] }
   }
 
-  /// Decodes revisions and encodes them in the current versions, on all cores.
+  /// Decodes the revisions of a batch and encodes them in the current model versions, on all cores.
   private func upgraded(_ batch: [Old], _ shapes: @escaping @Sendable (Stamp) -> [RecordShape]) -> [Upgraded] {
     let found = Mutex<[Int: Upgraded]>([:])
     let types = types
@@ -172,8 +172,8 @@ struct StoreUpgrader {
   private func write(
     _ old: Old, _ upgraded: Upgraded, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    // Skips a revision that was pruned or upgraded in the meantime. If a prune has only rewritten the revision, its content and
-    // definition are unchanged.
+    // Skips a revision that was pruned or upgraded in the meantime. A revision that a prune has only stored again still has the
+    // same definition, so it is not skipped.
     let current = try Int64.fetchOne(
       transaction.statement("SELECT definition FROM \(transaction.tables.revisions) WHERE id = ?"), arguments: [old.id])
     guard current == old.definition else { return }
@@ -198,8 +198,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // Decoding this revision, or a delta that is based on it, must not require more inflations than before. Deltas that are based on
-    // those deltas are not rewritten, so a longer chain could make them exceed the limit on inflations.
+    // Reading this revision, or a revision that is stored as its delta, must not require more inflations (DEFLATE decompressions)
+    // than before. Deltas of those deltas are not rewritten, so they could otherwise exceed the limit on inflations.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)

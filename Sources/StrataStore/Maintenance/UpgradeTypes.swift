@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Determines which rows have an older version than the types of the current program, and upgrades these rows.
+/// Determines which rows contain older model versions than those of the current program, and upgrades these rows.
 struct UpgradeTypes: Sendable {
   private let roots: [any (Archivable & SendableMetatype).Type]
   private let options: StoreOptions
@@ -10,7 +10,7 @@ struct UpgradeTypes: Sendable {
     (self.roots, self.options) = (roots, options)
   }
 
-  /// Returns the type that decodes archives with the given type name, or `nil` if there is none.
+  /// Returns the type that decodes archives with the given type name, or `nil` if no such type was passed to the upgrade.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     ArchivedType.index(of: name, in: roots).map { roots[$0] }
   }
@@ -36,10 +36,9 @@ struct UpgradeTypes: Sendable {
     return isOld ? .old : .current
   }
 
-  /// Decodes the content of a row, and encodes it in the current versions of its models.
+  /// Decodes the content of a row, and encodes the value in the current versions of its models.
   ///
-  /// - Parameter shapes: a closure that returns the shapes of the newest current definition with a given stamp (type and
-  ///   version).
+  /// - Parameter shapes: a closure that returns the existing record shapes to reuse for a stamp (type and version).
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
     guard let root = root(content.definition.content.typeName) else {
       throw StoreError(
@@ -65,7 +64,7 @@ struct UpgradeTypes: Sendable {
 }
 
 extension StoreStatus.TypeCount {
-  /// The name of the innermost element type, without collections and optionals.
+  /// The type name without optionals and collections around it. For example, `Note` for both `Note?` and `[Note]`.
   package var elementName: String {
     var rest = typeName[...]
     while let inside = ArchivedType.element(of: rest) { rest = inside }

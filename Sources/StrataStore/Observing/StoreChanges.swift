@@ -12,8 +12,8 @@ extension SnapshotStore {
   /// that iterates over it is cancelled.
   ///
   /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin. The default is the sequence of the store's last
-  ///   revision. To miss no revisions except pruned revisions, remember the sequence of the last revision that was processed,
-  ///   and pass it to the next call.
+  ///   revision. To receive every revision that has not been pruned, remember the sequence of the last revision that was
+  ///   processed, and pass it to the next call.
   public func changes(since sequence: Int64? = nil) -> StoreChanges {
     // If the last sequence cannot be read, the first call of `next()` throws the error. Otherwise, saves would be skipped
     // silently.
@@ -31,18 +31,18 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, last: since) }
 
-  /// An iterator of the sequence.
+  /// An iterator that waits for revisions to be saved.
   public struct Iterator: AsyncIteratorProtocol {
     /// The maximum number of revisions that are read in one transaction.
     private static let page = 256
 
     let store: SnapshotStore
-    /// The sequence after which to continue, or the error that occurred while determining it. `nil` to continue with the next
-    /// save.
+    /// The ``StoreRevision/sequence`` after which to continue, or the error that occurred while reading the store's last
+    /// sequence. `nil` to continue with the next save.
     var last: Result<Int64, any Error>?
     private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
-    /// The value of ``StoreSignal/saves`` before the read that failed last. The next call waits until this value changes or the
-    /// poll interval elapses. `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` before the last read of the store, if this read failed. Otherwise `nil`. After a failed
+    /// read, the next call waits until `saves` changes or the poll interval has elapsed.
     private var failed: UInt64?
 
     init(store: SnapshotStore, last: Result<Int64, any Error>) {
@@ -52,8 +52,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
     /// Waits for the next revision, and returns it. Returns `nil` if the task was cancelled.
     ///
-    /// If a revision is damaged, the next call continues with the following revision. If the database fails, the next call
-    /// waits for at most ``StoreOptions/pollInterval`` and tries again. If `changes` itself could not read the last sequence,
+    /// If a revision is damaged, the next call continues with the following revision. If the database fails, the next call waits
+    /// for at most ``StoreOptions/pollInterval`` and tries again. If `changes(since:)` could not read the store's last sequence,
     /// the first call throws the error, and the second call begins with the next save.
     ///
     /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, or `notFound` if the store has not
@@ -84,8 +84,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
             }
             return (try transaction.rows(since: last, limit: Self.page), newest)
           }
-          // After the last page, continues after `newest` instead of after the last revision found, because the revisions up to
-          // `newest` may have been pruned.
+          // If this is not a full page, continues after `newest` instead of after the last revision found, because the revisions
+          // between them may have been pruned.
           self.last = .success(found.count == Self.page ? found.last?.id ?? newest : newest)
           read = found.reversed()
         } catch is CancellationError { return nil } catch {

@@ -30,7 +30,7 @@ final class StoreSignal: Sendable {
     for waiter in waiting { end(waiter) }
   }
 
-  /// Waits until the number of saves differs from `seen`, the time in seconds has elapsed, or the task is cancelled.
+  /// Waits until the number of saves differs from `seen`, `time` seconds have elapsed, or the task is cancelled.
   func wait(after seen: UInt64, atMost time: TimeInterval) async {
     let number = state.withLock { state in
       state.nextWaiter &+= 1

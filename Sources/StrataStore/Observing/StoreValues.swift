@@ -29,15 +29,15 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(store: store, key: key) }
 
-  /// An iterator of the sequence.
+  /// An iterator that waits for changes of the value.
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let key: String
-    /// The identifier of the last returned revision. `nil` before the first revision, and `.some(nil)` if the key did not
-    /// exist.
+    /// The identifier of the revision that `next()` returned last, or `.some(nil)` if the key did not exist at that time. `nil`
+    /// before the first call.
     private var last: Int64??
-    /// The value of ``StoreSignal/saves`` before the read that failed last. The next call waits until this value changes or the
-    /// poll interval elapses. `nil` if the last read succeeded.
+    /// The value of ``StoreSignal/saves`` before the last read of the store, if this read failed. Otherwise `nil`. After a failed
+    /// read, the next call waits until `saves` changes or the poll interval has elapsed.
     private var failed: UInt64?
 
     init(store: SnapshotStore, key: String) {

@@ -17,9 +17,9 @@ public struct StoreRevision: Sendable, Hashable {
     case delete = 4
   }
 
-  /// The key.
+  /// The key that the revision belongs to.
   public let key: String
-  /// The number of the revision within the history of its key, counted from 1. Prunes and upgrades do not change it.
+  /// The number of the revision within the history of its key, counted from 1. Prunes and upgrades do not change this number.
   public let number: Int
   /// The number of the revision among all revisions of the store. Each save has a higher sequence than all earlier saves,
   /// regardless of its time. Sequences are never reused, so the sequences of pruned revisions are missing.
@@ -68,9 +68,9 @@ public enum StorePoint: Sendable, Hashable {
   case latest
   /// The revision with this number.
   case revision(Int)
-  /// The state at a time. Selects the last revision before the first revision with a later time, so the result is well-defined
-  /// even if the clock was set back. If the selected revision was pruned, the last remaining revision before it is selected. If
-  /// none remains, `notFound` is thrown, because the state is unknown.
+  /// The state of the key at the given time. Selects the last revision before the first revision with a later time, so the result
+  /// is well-defined even if the clock was set back. If the selected revision was pruned, the last remaining revision before it
+  /// is selected. If none remains, `notFound` is thrown, because the state is unknown.
   case time(Date)
   /// The revision with this label.
   case label(String)

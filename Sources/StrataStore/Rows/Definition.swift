@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The data that rows of the same type and shape share: the stamp (type and version) of their archives and the shapes of their
-/// records. Definitions are immutable, so a cached definition stays valid.
+/// The data that all rows with the same type, version and record shapes share, so that it is stored only once: the stamp (type
+/// and version), and the shapes (the field names of the records). Definitions are immutable, so a cached definition stays valid.
 struct Definition: Sendable {
   let id: Int64
   let content: Content
@@ -13,15 +13,15 @@ struct Definition: Sendable {
     var fingerprint: UInt64
     /// Whether the `count` in an archive's stamp is the number of elements of the root collection. If false, the count is 1.
     var countsElements: Bool
-    /// Whether the first bytes of each row (the head) are not stored. The head is the same for all rows, because the root of
-    /// each row is a record of the first shape.
+    /// Whether rows are stored without their first bytes (the head). This is possible if the root of each row is a record of the
+    /// first shape, because the head is then the same for all rows.
     var leavesHeadOut: Bool
     var shapes: [RecordShape]
   }
 
   /// The first bytes of every row (the head), which are not stored in the row. Empty if rows are stored completely.
   let prefix: [UInt8]
-  /// The record definitions that the decoder knows before it decodes a row.
+  /// The record definitions for decoding a row. They are passed to the decoder, because the row itself does not contain them.
   let records: [ArchiveReader.Definition]
 
   init(id: Int64, content: Content) {
@@ -38,7 +38,7 @@ struct Definition: Sendable {
       && zip(content.shapes, row.parts.shapes).allSatisfy { $0 === $1 } && row.bytes.starts(with: prefix)
   }
 
-  /// Returns the stamp for an archive with the given root.
+  /// Returns the stamp for an archive with the given root value.
   func stamp(of root: ArchiveValue) -> Stamp {
     Stamp(
       typeName: content.typeName, modelVersion: content.modelVersion, fingerprint: content.fingerprint,
@@ -47,7 +47,7 @@ struct Definition: Sendable {
 }
 
 extension Definition.Content {
-  /// Creates the content of a definition for a row.
+  /// Creates the content of a new definition that a row can refer to.
   init(of row: EncodedRow, countsElements: Bool) {
     let head = row.parts.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? []
     self.init(
@@ -56,7 +56,7 @@ extension Definition.Content {
       shapes: row.parts.shapes)
   }
 
-  /// Returns the content in its stored form, CBOR.
+  /// Encodes the content as CBOR, for the table of definitions.
   func bytes() throws -> [UInt8] {
     var writer = ArchiveWriter()
     let hasFloors = shapes.contains { $0.floors != nil }
@@ -82,7 +82,9 @@ extension Definition.Content {
     return writer.buffer.array()
   }
 
-  /// - Throws: ``StoreError`` with the code `damaged`.
+  /// Decodes the content of a stored definition.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` if the bytes cannot be decoded.
   init(bytes: Data, limits: ArchiveLimits) throws {
     let damage = StoreError(.damaged, "a definition in the store is damaged; salvage the store")
     var report = DecodingReport()

@@ -6,11 +6,11 @@ package import StrataCore
 ///
 ///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
 ///
-/// The script begins with the number of copies. Each copy is described by three numbers: the number of new bytes before the
-/// copy, the length of the copy, and the copy's offset relative to the end of the previous copy. The script ends with all new
-/// bytes. Numbers are encoded as LEB128, and relative offsets as zigzag LEB128. If the size of the script is not 0, the script
-/// is compressed with DEFLATE. The base is the dictionary, so that new text can repeat words of the base. If the size is 0, the
-/// script is uncompressed.
+/// The script begins with the number of copies. Each copy is described by three numbers: the number of new bytes before the copy,
+/// the length of the copy, and the copy's offset relative to the end of the previous copy. The script ends with all new bytes.
+/// Numbers are encoded as LEB128, and relative offsets as zigzag LEB128. If the size of the script is not 0, the script is
+/// compressed with DEFLATE, and the base is used as the dictionary. New text that repeats words of the base is therefore short.
+/// If the size is 0, the script is uncompressed.
 ///
 /// Copies can have any offset, so the delta for a small change is short even in a large document. Only the dictionary is
 /// limited to the window of DEFLATE.
@@ -19,7 +19,8 @@ package enum RowDelta {
   ///
   /// - Parameter deflates: whether the script may be compressed.
   /// - Returns: the delta, or `nil` if the delta would save less than an eighth of the target. The script is compressed only if
-  ///   compression saves more than an eighth of the script, because the number of inflations in a chain is limited.
+  ///   compression saves more than an eighth of the script, because the number of decompressions for reading a revision is
+  ///   limited.
   package static func encode(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
@@ -104,7 +105,7 @@ package enum RowDelta {
   }
 
   private struct Copy {
-    /// The number of new bytes before the copy.
+    /// The number of new bytes that precede the copied bytes.
     var new: Int
     var start: Int
     var length: Int
@@ -167,7 +168,7 @@ private struct BaseWords {
   private static let mostEntries = 1 << 16
 
   private let base: [UInt8]
-  /// For each hash, 1 plus the offset of a word in the base, or 0 if there is none.
+  /// For each hash, 1 plus the offset of a word with this hash in the base, or 0 if there is no such word.
   private var table: [Int32]
   private let shift: UInt64
 
@@ -186,8 +187,8 @@ private struct BaseWords {
     }
   }
 
-  /// Returns an offset in the base of the word that is at `position` in the target, or `nil` if none is found. Tries the
-  /// expected offset first.
+  /// Finds the eight-byte word at `position` of the target in the base, and returns its offset there. Returns `nil` if the word
+  /// is not found. Tries the expected offset first.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }

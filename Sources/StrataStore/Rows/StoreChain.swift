@@ -1,26 +1,26 @@
 internal import Foundation
 internal import StrataCore
 
-/// The revisions of a key that a prune keeps, with the cost of reading each revision. The bases of later deltas are chosen from
-/// these revisions.
+/// The revisions of a key that a prune keeps, with the cost of reading each revision. If a prune stores a later revision as a
+/// delta, it chooses the base from these revisions.
 ///
-/// If revisions are numbered from 0, the number of deltas needed to read revision i is at most the sum of the hexadecimal
-/// digits of i. If all previous revisions satisfy this limit, the base chosen by a save satisfies it too. If no revision is
-/// missing, the chain chooses the same base as a save.
+/// If revisions are numbered from 0, reading revision i requires at most as many deltas as the sum of the hexadecimal digits of
+/// i. Both saves and prunes choose bases that keep within this limit. If no revision is missing, a prune chooses the same base as
+/// a save.
 struct StoreChain {
-  /// The cost of reading a revision.
+  /// The numbers of deltas and DEFLATE decompressions for reading a revision.
   private struct Cost {
     var deltas = 0
     var inflations = 0
   }
 
   private var costs: [Int64: Cost] = [:]
-  /// For each number of deltas, which is the index in the array, the last revision that is read with exactly this number of
-  /// deltas.
+  /// The element at index n is the last revision that is read by applying exactly n deltas, or `nil` if there is no such
+  /// revision.
   private var last: [(id: Int64, seq: Int64)?] = []
 
-  /// Returns whether a row can keep its form. A delta can keep its form if its base is in the chain and the limits on deltas
-  /// and inflations are met.
+  /// Returns whether a row can stay unchanged. A delta can stay unchanged only if its base is in the chain and the limits on
+  /// deltas and inflations are met. Other rows can always stay unchanged.
   func holds(_ row: StoredRow) -> Bool {
     guard row.form == .delta else { return true }
     guard let base = row.base, let cost = costs[base] else { return false }
@@ -63,27 +63,28 @@ extension StoredRow {
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision again. If this saves space, the content becomes a delta of a revision in the chain.
+  /// Returns a copy of a row with the given content. If this saves space, the content is stored as a delta of a revision in the
+  /// chain.
   ///
   /// - Parameters:
   ///   - bytes: the content without its head.
   ///   - isHead: whether this is the last revision of its key, which is stored whole.
-  /// - Returns: the new row, which the caller must write to the table.
+  /// - Returns: the new row. The caller must write it to the table of revisions.
   func storing(_ bytes: [UInt8], in row: StoredRow, after chain: StoreChain, isHead: Bool) throws -> StoredRow {
     try storing(bytes, in: row, from: isHead ? nil : chain.base(of: row).flatMap { try revision($0) })
   }
 
-  /// Stores the content of a revision again. If this saves space, the content becomes a delta of `base`.
+  /// Returns a copy of a row with the given content. If this saves space, the content is stored as a delta of `base`.
   ///
-  /// - Parameter most: the maximum number of inflations for reading the row. The revision's own limit also applies.
+  /// - Parameter most: the maximum number of inflations (DEFLATE decompressions) for reading the row.
+  ///   ``StoredRow/mostInflations`` also limits a delta.
   func storing(
     _ bytes: [UInt8], in row: StoredRow, from base: StoredRow?, inflations most: Int = .max
   ) throws -> StoredRow {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row, inflations: most)
     }
-    // A delta of at most an eighth of the content's size always saves space, so the comparison with the whole form can be
-    // skipped.
+    // A delta of at most an eighth of the content's size is always used, without comparing it with the size of the whole row.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }
@@ -91,7 +92,7 @@ extension StoreTransaction {
     return row.with(delta, of: base)
   }
 
-  /// Converts a row that is stored whole to a delta of an earlier row. Returns `nil` if this would not save space.
+  /// Converts a row that is not a delta to a delta of an earlier row. Returns `nil` if this would not save space.
   func shortened(_ row: StoredRow, _ bytes: [UInt8], from base: StoredRow) throws -> StoredRow? {
     guard let delta = try delta(of: bytes, row, from: base), try saves(delta, row, bytes) else { return nil }
     return row.with(delta, of: base)
@@ -106,7 +107,7 @@ extension StoreTransaction {
     return try RowDelta.encode(bytes, from: baseBytes, deflates: deflates)
   }
 
-  /// Returns whether a delta needs less space than the row stored whole.
+  /// Returns whether a delta needs less space than the complete content, which is stored in the row itself or in a blob.
   private func saves(_ delta: Data, _ whole: StoredRow, _ bytes: [UInt8]) throws -> Bool {
     try delta.count + 16 < (whole.blob.map { try storedSize(ofBlob: $0) } ?? bytes.count)
   }

@@ -124,8 +124,8 @@ extension StoreTransaction {
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
-  /// Returns whether a row may refer to separately stored strings and data. This is the case if the row's bytes contain the tag
-  /// of such references.
+  /// Returns whether a row may refer to strings and data that are stored separately. If so, the row's bytes contain the tag that
+  /// marks such references.
   private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
     let tag = RowParts.contentTag
     return bytes.withUnsafeBytes { bytes in
@@ -140,8 +140,8 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns the bytes of a row without its first bytes (the head), which its definition contains. If the row is a delta, all
-  /// deltas of its chain are applied.
+  /// Returns the content of a row without its first bytes (the head), which are stored in the definition. If the row is a delta,
+  /// rebuilds the content by applying the deltas of the chain to the complete row at its start.
   ///
   /// - Parameter head: bytes to prepend to the result.
   func plainBytes(of row: StoredRow, after head: [UInt8] = []) throws -> [UInt8] {
@@ -184,12 +184,12 @@ extension StoreTransaction {
       .damaged, "parts of a row's content are missing; check the store, then salvage it", revision: Int(row.seq))
   }
 
-  /// Stores the content of a row. The given bytes do not include the head. Long content is stored as a blob, and other content
-  /// in the row itself.
+  /// Returns a copy of a row with new content. Content of more than 512 bytes is stored as a blob, and shorter content in the row
+  /// itself. The given bytes do not include the first bytes of the content (the head).
   ///
-  /// - Parameter most: the maximum number of inflations for reading the row. Reading a blob needs one inflation, so with 0 the
-  ///   content is stored in the row regardless of its length.
-  /// - Returns: the row with the new form and either the content or the blob.
+  /// - Parameter most: the maximum number of inflations (DEFLATE decompressions) for reading the row. Reading a blob needs one
+  ///   inflation, so with 0 the content is stored in the row regardless of its length.
+  /// - Returns: the new row. The caller must write it to the table of revisions.
   func storing(_ bytes: [UInt8], in row: StoredRow, inflations most: Int = .max) throws -> StoredRow {
     var row = row
     (row.base, row.content, row.blob) = (nil, nil, nil)
@@ -218,9 +218,9 @@ extension StoreTransaction {
 
   /// Returns the revision to use as the base of a revision's delta.
   ///
-  /// If revisions are numbered from 0, the base's number is the revision's number with the last nonzero hexadecimal digit
-  /// decremented. The step is repeated until a revision with content is found. As a result, most revisions are deltas of the
-  /// previous revision, and a chain has at most as many deltas as the sum of the number's hexadecimal digits.
+  /// With revisions numbered from 0, the base's number is the revision's number with the last nonzero hexadecimal digit
+  /// decremented. If that revision is missing or is a deletion, the step is repeated. As a result, most revisions are deltas of
+  /// the previous revision, and a chain has at most as many deltas as the sum of the hexadecimal digits of the revision's number.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
@@ -277,7 +277,7 @@ extension StoreTransaction {
 
   // MARK: Blobs
 
-  /// Returns the separately stored strings and data that a revision refers to.
+  /// Returns the strings and data that are stored separately as blobs and that a revision refers to.
   func pieces(of revision: Int64) throws -> RowContents {
     let ids = try Int64.fetchAll(
       statement("SELECT blob FROM \(tables.pieces) WHERE revision = ?"), arguments: [revision])
@@ -342,7 +342,7 @@ extension StoreTransaction {
     } catch let error as StoreError where error.code == .damaged { return false }
   }
 
-  /// Stores strings and data as blobs, and records that a revision refers to them.
+  /// Stores strings and data as blobs, and adds references from a revision to the blobs.
   func addPieces(_ contents: [[UInt8]: Data], to revision: Int64) throws {
     for (digest, content) in contents {
       try execute(

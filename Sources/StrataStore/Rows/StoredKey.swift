@@ -4,12 +4,12 @@ internal import StrataCore
 
 /// A row of the table of keys.
 struct StoredKey {
-  /// The UTF-8 bytes of the name. Keys are sorted by these bytes. If the row is damaged, they may be invalid UTF-8.
+  /// The UTF-8 bytes of the key's name. Keys are sorted by these bytes. If the row is damaged, the bytes may be invalid UTF-8.
   let bytes: Data
   let id: Int64
   /// The identifier of the key's last revision.
   let head: Int64
-  /// Whether the checksum matches the name, the identifier and the last revision.
+  /// Whether the stored checksum matches the key's name, identifier and last revision.
   private let isIntact: Bool
 
   static let damage = "the checksum of a key is wrong; check the store, then salvage it"
@@ -30,7 +30,7 @@ struct StoredKey {
   /// The name of the key. Invalid UTF-8 is replaced.
   var name: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum of the key is wrong.
   func check() throws {
     if !isIntact { throw StoreError(.damaged, Self.damage, key: name) }
   }
@@ -43,7 +43,7 @@ struct StoredKey {
     checksum(key, revision) { $0.append(name) }
   }
 
-  /// - Throws: ``StoreError`` with the code `damaged` if the checksum is wrong.
+  /// - Throws: ``StoreError`` with the code `damaged` if the checksum of the label is wrong.
   static func check(label name: String, key: Int64, revision: Int64, _ checksum: Int64) throws {
     guard Int64(self.checksum(ofLabel: name, key: key, revision: revision)) == checksum else {
       throw StoreError(.damaged, "the checksum of the label “\(name)” is wrong; remove the label, or set it again")
@@ -60,7 +60,7 @@ struct StoredKey {
 }
 
 extension StoreTransaction {
-  /// Checks a text before it is saved or looked up.
+  /// Checks that a key, label, author or note can be stored, before it is saved or looked up.
   ///
   /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, because SQLite would truncate the text there.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {

@@ -4,7 +4,7 @@ internal import StrataCore
 
 /// A row of the table of revisions.
 struct StoredRow {
-  /// The form in which a row stores the content of its revision.
+  /// How a row stores the content of its revision.
   enum Form: Int {
     /// The row itself contains the content, unchanged.
     case whole = 0
@@ -28,7 +28,7 @@ struct StoredRow {
   var content: Data?
   var base: Int64?
   var blob: Int64?
-  /// The number of the revision whose state this revision repeats, or `nil` if there is none.
+  /// For a restore, an undo or a redo, the number of the revision that this revision repeats. Otherwise `nil`.
   var origin: Int64?
   var author: String?
   var note: String?
@@ -37,10 +37,10 @@ struct StoredRow {
 
   static let qualifiedColumns = columns.split(separator: ", ").map { "r." + $0 }.joined(separator: ", ")
 
-  /// The form and the action, combined in one number for the column `kind`.
+  /// The value of the column `kind`, which combines the form and the action in one number.
   var kind: Int { form.rawValue * 8 + action.rawValue }
 
-  /// The checksum of all columns of the row.
+  /// The checksum of all other columns of the row.
   var checksum: Int32 {
     var buffer = ByteBuffer(minimumCapacity: 96 + (content?.count ?? 0))
     for number in [id, key, seq, time, definition ?? -1, Int64(kind), base ?? -1, blob ?? -1, origin ?? -1] {
@@ -75,7 +75,7 @@ extension StoredRow {
       id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
       form: form, action: action, content: row.nullable(7), base: row.nullable(8), blob: row.nullable(9),
       origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
-    // Identifiers and numbers are counted from 1, and calculations rely on this.
+    // Identifiers and revision numbers start at 1. Later calculations with them rely on this.
     guard id > 0, seq > 0 else {
       throw StoreError(.damaged, "a row has an invalid id or revision number; check the store, then salvage it")
     }
@@ -98,7 +98,7 @@ extension Date {
 }
 
 extension Int64 {
-  /// Creates the integer nearest to a value. NaN becomes 0.
+  /// Creates an integer from a rounded value. A value outside the range of `Int64` is clamped, and NaN becomes 0.
   fileprivate init(clamping value: Double) {
     guard !value.isNaN else {
       self = 0

@@ -2,11 +2,12 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// Access to the system errors for the files of a connection. SQLite's result codes are not precise enough. SQLite reports a
-/// page that the system fails to read (`EIO`) as corruption, and only some cases of a full disk as `SQLITE_FULL`.
+/// Access to the system errors (`errno`) for the files of a connection, because SQLite's result codes are not precise enough. For
+/// example, SQLite reports a page that the system fails to read (`EIO`) as corruption, and only some cases of a full disk as
+/// `SQLITE_FULL`.
 extension Database {
-  /// The last `errno` values for the database file and its journal, without zeros. They are read from the files, because
-  /// `sqlite3_system_errno` does not include errors of a commit.
+  /// The last `errno` values for the database file and its journal, without zeros. The values are read from SQLite's file
+  /// objects, because `sqlite3_system_errno` does not include errors of a commit.
   var systemErrors: [Int32] { files.map(Self.lastError).filter { $0 != 0 } }
 
   /// Resets the connection's `errno` values and runs `body`. If `body` fails, the values show whether the cause is damage or a
@@ -15,7 +16,7 @@ extension Database {
   /// - Parameter other: a second connection that `body` uses, or `nil` if `body` uses only this connection.
   func withStoreErrors<R>(beside other: Database? = nil, _ body: () throws -> R) throws -> R {
     for file in files + (other?.files ?? []) where Self.lastError(file) != 0 {
-      // A read past the end of the file is not a system error, so it resets the `errno` value to 0.
+      // Resets the `errno` value to 0 by reading past the end of the file, which SQLite does not treat as a system error.
       var size: sqlite3_int64 = 0, byte: UInt8 = 0
       guard let methods = file.pointee.pMethods?.pointee, methods.xFileSize?(file, &size) == SQLITE_OK else { continue }
       _ = methods.xRead?(file, &byte, 1, size)
@@ -53,7 +54,7 @@ extension Database {
 
   private static func lastError(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
     var number: Int32 = 0
-    // Some kinds of files do not support this request. They count as files without an error.
+    // Some kinds of files do not support this request. They are treated as files without an error.
     guard file.pointee.pMethods?.pointee.xFileControl?(file, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK else {
       return 0
     }

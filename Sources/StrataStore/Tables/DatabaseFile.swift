@@ -16,8 +16,8 @@ enum DatabaseFile {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Returns the error to throw if a connection has failed and is no longer available. If SQLite has reported damage, checks
-  /// the file with a new connection. If that check finds no damage, the cause was a system failure.
+  /// Returns the error to throw after a connection has failed and is no longer available. If SQLite has reported damage, checks
+  /// the file with a new connection. If this check finds no damage, returns an error that reports a system failure instead.
   static func failure(_ error: any Error, ofFile path: String) -> any Error {
     guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else { return error }
     var configuration = Configuration()
@@ -29,7 +29,7 @@ enum DatabaseFile {
     } catch { return error }
   }
 
-  /// Reads the schema with a new connection, so that an unreadable file is detected.
+  /// Reads the schema, so that an unreadable file is detected as soon as a connection is opened.
   static func readSchema(of db: Database) throws {
     _ = try db.withStoreErrors { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
   }

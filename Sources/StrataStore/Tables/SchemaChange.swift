@@ -103,7 +103,7 @@ struct SchemaChange {
       try TemporaryFiles.withFolder(beside: url) { folder in
         let copy = folder.appending(path: "copy")
         let target = try DatabaseFile.open(copy.path)
-        // Copies with a separate connection, because it sees only committed data.
+        // Copies the file with a separate connection, which sees only committed data.
         let source = try DatabaseFile.open(path)
         try source.backup(to: target)
         try source.close()
@@ -119,8 +119,7 @@ struct SchemaChange {
 
   /// Checks a store whose format was changed, and restores the safety copy if the store is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
-    // Uses the format that the file records, because a different program may have changed the tables to a different format than
-    // this program would.
+    // Reads the format from the file, because the interrupted change may have been made by a program with a different format.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }
     let copyPath = Self.copyPath(path, format: versions.format)
     // The lock on the safety copy ensures that only one process at a time finishes the change.

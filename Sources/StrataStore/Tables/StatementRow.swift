@@ -36,8 +36,8 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   /// Returns the value of a column without conversion.
   func value(_ index: Int) -> DatabaseValue { DatabaseValue(sqliteStatement: statement, index: CInt(index)) }
 
-  /// Returns the value of a column, and adds the size of a text or blob to `bytes`. Returns `nil` for text that contains a NUL
-  /// or invalid UTF-8, because `String` would change it.
+  /// Returns the value of a column, and adds the size of a text or blob to `bytes`. Returns `nil` for text that contains a NUL or
+  /// invalid UTF-8, because the conversion to `String` would change the text.
   func exactValue(_ index: Int, _ bytes: inout Int) -> DatabaseValue? {
     let value = value(index)
     switch value.storage {
@@ -59,7 +59,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
     return sqlite3_column_int64(statement, CInt(index))
   }
 
-  // The error has no underlying error, because GRDB's error would contain the value.
+  // GRDB's error is not included as the underlying error, because it would contain the value.
   private static func damage(_ index: Int) -> StoreError {
     StoreError(.damaged, "column \(index) of a row has a value of the wrong type; check the store, then salvage it")
   }

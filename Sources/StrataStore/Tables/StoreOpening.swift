@@ -6,7 +6,7 @@ internal import StrataCore
 struct StoreOpening {
   /// The size in bytes to which SQLite truncates the write-ahead log (`PRAGMA journal_size_limit`).
   private static let journalLimit = 32 << 20
-  /// The value `FULL` of `PRAGMA synchronous`, which makes each commit wait for the disk.
+  /// The numeric value of `PRAGMA synchronous = FULL`, which makes each commit wait for the disk.
   private static let full = 2
 
   let options: StoreOptions
@@ -86,17 +86,18 @@ struct StoreOpening {
   private func checkTables(_ tables: StoreTables, _ db: Database) throws {
     let missing = try tables.all.filter { try !db.tableExists($0) }
     guard missing.isEmpty else {
-      // A file with the application ID of a store once had these tables, so it is reported as damaged and not as a different
-      // file.
+      // A file with the application ID of a store must once have contained these tables, so the missing tables are reported as
+      // damage.
       guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
         throw StoreError(.notAStore, "the file does not contain the tables of a store")
       }
       throw StoreError(.damaged, "the file lacks some of the store's tables: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-      // If the format cannot be read, assumes the first format, because all stores begin with it.
+      // The table `meta` is damaged, so the format is unknown. Assumes the first format, because every store is created in this
+      // format.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
-      // The format cannot be read, so the first format is assumed.
+      // SQLite cannot read the table `meta`, so the format is unknown, and the first format is assumed.
     }
   }
 

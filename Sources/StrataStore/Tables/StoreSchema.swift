@@ -3,7 +3,7 @@
 package struct StoreSchema: Sendable {
   /// A change of the tables from one format to the next.
   package struct Step: Sendable {
-    /// The lowest formats that a program must support to read and to write the store after this step.
+    /// The lowest format versions that a program must support to read and to write the store after this step.
     let minimumReader, minimumWriter: Int
     private let change: @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
 

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The names and the structure of a store's tables, which Docs/StoreFormat.md describes. In the app's own database, the names
+/// The names and columns of a store's tables. Docs/StoreFormat.md describes the tables. In the app's own database, the names
 /// begin with a prefix.
 struct StoreTables: Sendable {
   /// The `PRAGMA application_id` of a store's file: "Stra" in ASCII.
@@ -125,7 +125,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Marks a change of the format as unfinished, or removes the mark.
+  /// Records in the table `meta` that a change of the format is unfinished, or removes this record.
   func setChanging(_ isChanging: Bool, in db: Database) throws {
     try db.execute(
       sql: isChanging
@@ -167,7 +167,7 @@ struct StoreTables: Sendable {
   }
 }
 
-/// The format of a store, and the lowest formats that a program must support to read and to write the store.
+/// The format version of a store, and the lowest format versions that a program must support to read and to write the store.
 struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
