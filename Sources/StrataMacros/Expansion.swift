@@ -116,12 +116,16 @@ extension ModelDeclaration {
     }
   }
 
+  /// The access modifier of generated members whose parameters or results have the type of the model. An extension of a
+  /// type inside a private type is not private itself, so the compiler requires `fileprivate`.
+  private var ownTypeAccess: String { isInPrivateType ? "fileprivate " : access }
+
   /// Returns the method that copies all variables of another object to this object. Constants and unarchived properties
   /// are not copied.
   func adoptingFields(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .unarchived && !$0.isConstant }
     return function(
-      "\(access)func adoptFields(of other: \(typeName))", of: variables,
+      "\(ownTypeAccess)func adoptFields(of other: \(typeName))", of: variables,
       variables.map { "\($0.access) = other.\($0.name.text)" })
   }
 
@@ -133,7 +137,7 @@ extension ModelDeclaration {
     let kept = others.enumerated().map { "let kept\($0) = \($1.access)" }
     let restored = others.enumerated().map { "\($1.access) = kept\($0)" }
     return [
-      function("\(access)mutating func adoptFields(of other: Self)", kept + ["self = other"] + restored)
+      function("\(ownTypeAccess)mutating func adoptFields(of other: Self)", kept + ["self = other"] + restored)
     ]
   }
 
@@ -150,7 +154,7 @@ extension ModelDeclaration {
 
   private func making(_ cases: [EnumCase]) -> String {
     function(
-      "\(access)static func make(case name: String, payload: _StrataPayload) throws -> Self?",
+      "\(ownTypeAccess)static func make(case name: String, payload: _StrataPayload) throws -> Self?",
       isDeprecated: cases.contains(where: \.isDeprecated),
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }

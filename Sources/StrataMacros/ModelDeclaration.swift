@@ -17,6 +17,8 @@ struct ModelDeclaration {
   /// The access modifier for the generated members, with a trailing space: `public `, `package ` or `@usableFromInline `. Empty
   /// for any other access level.
   let access: String
+  /// Whether an enclosing type is private or fileprivate.
+  let isInPrivateType: Bool
   let version: String
   let formerNames: ExprSyntax?
   /// The superclass that the attribute names; `nil` if the superclass is not a model.
@@ -58,7 +60,9 @@ struct ModelDeclaration {
     let name = argument("name").flatMap { $0.is(NilLiteralExprSyntax.self) ? nil : $0 }
     let model = ModelDeclaration(
       kind: kind, typeName: named.name.text, name: ModelName(named, name, in: context),
-      access: access(declaration, context), version: argument("version")?.description ?? "0",
+      access: access(declaration, context),
+      isInPrivateType: context.contains { ["private", "fileprivate"].contains(level(of: $0)) },
+      version: argument("version")?.description ?? "0",
       formerNames: argument("formerNames"), superclass: superclass(node),
       floors: ["oldestReader", "oldestWriter"].map { label in argument(label).map { ", \(label): \($0)" } ?? "" }
         .joined(), hooks: HookProtocol.unnamed(by: declaration))
@@ -231,15 +235,18 @@ struct ModelDeclaration {
     return first
   }
 
+  /// Returns the access level that a type or an extension declares; `nil` if it declares none.
+  private static func level(of declaration: some SyntaxProtocol) -> String? {
+    let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
+    let modifiers = declaration.asProtocol((any DeclGroupSyntax).self)?.modifiers
+    return modifiers?.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
+  }
+
   /// Returns the access modifier of the generated members, with a trailing space. They get the access level of the type, which
   /// can also be declared at an enclosing extension.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
-    func level(_ modifiers: DeclModifierListSyntax) -> String? {
-      let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
-      return modifiers.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
-    }
-    let outer = context.first?.as(ExtensionDeclSyntax.self).flatMap { level($0.modifiers) }
-    switch level(declaration.modifiers) ?? outer {
+    let outer = context.first?.as(ExtensionDeclSyntax.self).flatMap { level(of: $0) }
+    switch level(of: declaration) ?? outer {
     case "public", "open": return "public "
     case "package": return "package "
     default: break

@@ -240,6 +240,8 @@ struct SchemaProof<M: VersionedModel> {
     try? completing(value)
   }
 
+  private struct NoConstantDefault: Error {}
+
   private func completing(_ value: ArchiveValue) throws -> ArchiveValue {
     let value = try value.mapLocated { try completing($0) }
     guard case .record(var record) = value, let nested = try schema.inside.schema(named: record.typeName),
@@ -248,7 +250,7 @@ struct SchemaProof<M: VersionedModel> {
     for field in nested.fields
     where field.archive == .always && ([field.key] + field.formerly).allSatisfy({ record[$0] == nil }) {
       guard let initial = try field.absentValue(), try field.absentValue() == initial else {
-        throw ArchiveError(.missingValue, "no constant default")
+        throw NoConstantDefault()
       }
       record[field.key] = initial
     }

@@ -108,7 +108,7 @@ extension ChangeSender {
     let error = RemoteError(
       .uncertain,
       "the response to the request that creates the record was lost, so the server may already have the "
-        + "record; discard the change if it does, or retry the change if it does not",
+        + "record; call confirm(_:id:) if it does, or retry the change if it does not",
       entity: entity.name)
     try await session.write { db in try change.becomeUncertain(error, db) }
     let shown = try await shown(change)
