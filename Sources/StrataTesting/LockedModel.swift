@@ -237,7 +237,7 @@ struct LockedModel {
     let step =
       schema.migration == nil && changes.allSatisfy { $0.key == nil }
       ? "; a step is not required"
-      : " and add this step:\n  " + StepStub(from: known, to: today, version: next, names).text
+      : " and add this step:\n  " + StepStub(from: known, to: today, version: next, names, nested: nested).text
         + firstStepHint(known.version)
     return
       "the model \(name) has changed, but its version is still \(known.version):\n" + Self.list(changes)
@@ -262,13 +262,19 @@ struct LockedModel {
     }
     let texts = missing.map(\.text) + lostByDefaults(old, operations) + narrowed(old, new, operations)
     guard !texts.isEmpty else { return nil }
-    let stub = StepStub(from: old, to: new, version: new.version, names, covered: keys)
+    let stub = StepStub(from: old, to: new, version: new.version, names, covered: keys, nested: nested)
     return
       "no step of \(name) from version \(old.version) to \(new.version) covers these changes:\n"
       + texts.map { "- \($0)\n" }.joined()
       + (missing.isEmpty
         ? "Correct the steps."
         : "Add operations for these changes to the steps, for example:\n  " + stub.text + firstStepHint(old.version))
+  }
+
+  /// Returns the current schema of a nested model.
+  private func nested(_ name: String) -> ModelSchema? {
+    // `try?`, because the check of the nested model reports an ambiguous name.
+    try? schema.inside.schema(named: name)
   }
 
   /// Returns a problem for each step that sets a default for a field, although older data contains the field's value under a

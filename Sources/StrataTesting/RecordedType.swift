@@ -184,6 +184,9 @@ indirect enum RecordedType: Equatable {
 
   var isOptional: Bool { if case .optional = self { true } else { false } }
 
+  /// The wrapped type of an optional, or the type itself.
+  var unwrapped: RecordedType { if case .optional(let wrapped) = self { wrapped } else { self } }
+
   /// Returns the type with the current names of its models.
   func renamed(_ names: [String: String]) -> RecordedType {
     switch self {

@@ -8,9 +8,10 @@ struct StepStub {
   /// - Parameters:
   ///   - version: the version after the step.
   ///   - covered: the keys that the model's existing operations already change.
+  ///   - nested: returns the current schema of a nested model by its registered name.
   init(
     from old: RecordedSchema, to new: RecordedSchema, version: Int, _ names: SchemaChange.Names,
-    covered: Set<String> = []
+    covered: Set<String> = [], nested: (String) -> ModelSchema?
   ) {
     let missing = Set(SchemaChange.changes(from: old, to: new, names).compactMap(\.key)).subtracting(covered)
     var free = Set(new.fields.keys.filter { old.fields[$0] == nil }).subtracting(covered)
@@ -33,6 +34,14 @@ struct StepStub {
           continue
         }
         let type = RecordedType(parsing: field.type).renamed(names.models)
+        if let (owner, model) = Self.owner(of: key, type, among: free, new, names, nested) {
+          added[owner] = nil
+          lines.append(
+            ".move(\(Self.path(key)), to: \(ValuePath(owner, key).description.debugDescription), "
+              + "creating: .init(\(model.name.debugDescription), version: \(model.modelVersion))),"
+              + "  // or .drop(\(Self.path(key))), if the values are different")
+          continue
+        }
         let matches = free.filter { added in
           new.fields[added].map { type.isSame(as: RecordedType(parsing: $0.type).renamed(names.models)) } ?? false
         }
@@ -54,6 +63,21 @@ struct StepStub {
     }
     let operations = lines.map { "\n    " + $0 }.joined()
     text = ".step(from: \(version - 1), to: \(version)" + (lines.isEmpty ? ")" : "," + operations + "\n  )")
+  }
+
+  /// Returns a new field with a nested model that has a field with the given key and type; `nil` if there is none.
+  private static func owner(
+    of key: String, _ type: RecordedType, among free: Set<String>, _ new: RecordedSchema, _ names: SchemaChange.Names,
+    _ nested: (String) -> ModelSchema?
+  ) -> (key: String, model: ModelSchema)? {
+    for owner in free.sorted() {
+      guard case .named(let name)? = new.fields[owner].map({ RecordedType(parsing: $0.type).unwrapped }),
+        let model = nested(name), let field = model.fields.first(where: { $0.key == key }),
+        type.isRead(as: RecordedType(field.type).renamed(names.models))
+      else { continue }
+      return (owner, model)
+    }
+    return nil
   }
 
   private static func change(

@@ -35,6 +35,8 @@ struct Change: Sendable, CustomTestStringConvertible {
   let need: Need
   /// A part of the message that names the change.
   var says = ""
+  /// A part of the draft of the step.
+  var draft = ""
   var before: Probe.Declaration
   var after: Probe.Declaration
   var testDescription: String { name }
@@ -43,10 +45,10 @@ struct Change: Sendable, CustomTestStringConvertible {
   static let id = FieldInfo("id", Int.self)
 
   init(
-    _ name: String, _ need: Need, says: String = "", _ before: [FieldInfo], _ after: [FieldInfo],
+    _ name: String, _ need: Need, says: String = "", draft: String = "", _ before: [FieldInfo], _ after: [FieldInfo],
     _ steps: MigrationOperation..., edit: (inout Probe.Declaration) -> Void = { _ in }
   ) {
-    (self.name, self.need, self.says) = (name, need, says)
+    (self.name, self.need, self.says, self.draft) = (name, need, says, draft)
     self.before = Probe.Declaration(fields: [Self.id] + before)
     self.after = Probe.Declaration(fields: [Self.id] + after)
     if !steps.isEmpty { self.after.steps = [MigrationStep(fromVersion: 1, toVersion: 2, operations: steps)] }
@@ -82,7 +84,8 @@ extension Change {
       [title],
       [.init("heading", String.self, formerly: ["title"])]),
     Change(
-      "a field moves into another model", .step, says: "the field title was removed", [title],
+      "a field moves into another model", .step, says: "the field title was removed",
+      draft: #".move("title", to: "text.title", creating: .init("Text", version: 1)),"#, [title],
       [.init("text", Text?.self)],
       .move("title", to: "text.title", creating: .init("Text", version: 1))),
     Change(
@@ -235,6 +238,7 @@ extension ProbeTests {
         declaration.version = 2
         let next = try problems(declaration, folder, records: true)
         #expect(next.isEmpty == (change.need == .version), "\(next)")
+        #expect(change.draft.isEmpty || next.joined().contains(change.draft), "\(next)")
         guard change.need == .step else { return #expect(try problems(declaration, folder) == []) }
         #expect(next.joined().contains(change.says), "\(next)")
         // The migration step is declared.

@@ -97,7 +97,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// Replaces the content of the file.
   ///
-  /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL``. To detect these cases,
+  /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL`` or, if that file exists, to the next of `NAME.damaged-2` to `NAME.damaged-9`. To detect these cases,
   /// the existing file is read first, unless this instance has already loaded or saved it.
   ///
   /// - Throws: any error that ``ArchiveEncoder`` throws, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
@@ -120,7 +120,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
       case (.nothing, true):
         do {
           if case .present(_, losesContent: true)? = try open()?.1 { try copy(to: previousURL) }
-        } catch let damage as ArchiveError where damage.isDamage { try copy(to: damagedURL) }
+        } catch let damage as ArchiveError where damage.isDamage { try copy(to: freeDamagedURL()) }
       case (_, false): break
       }
       known = .present(try AtomicFile.write(data, to: url), losesContent: false)
@@ -147,6 +147,13 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     var report = DecodingReport()
     let value = try decoder.decode(Value.self, from: file, report: &report)
     return Loaded(value: value, origin: origin, report: report)
+  }
+
+  /// The first of ``damagedURL``, `NAME.damaged-2`, …, `NAME.damaged-9` that does not exist, or the last one if all exist. A second
+  /// damage therefore does not replace the copy of the first damaged file.
+  private func freeDamagedURL() throws -> URL {
+    let names = [damagedURL] + (2...9).map { url.appendingPathExtension("damaged-\($0)") }
+    return try names.dropLast().first { try !Self.exists($0) } ?? names[names.count - 1]
   }
 
   private func copy(to other: URL) throws {

@@ -113,6 +113,16 @@ struct ArchiveFileTests {
     try file.save(Library(title: "again"))
     #expect(try Data(contentsOf: file.damagedURL) == broken)
     #expect(try file.load()?.value == Library(title: "again"))
+    // Later damage does not replace the first copy. The ninth copy is replaced.
+    for number in 2...11 {
+      try Data([UInt8(number)]).write(to: url)
+      try ArchiveFile<Library>(url).save(Library(title: "\(number)"))
+    }
+    #expect(try Data(contentsOf: file.damagedURL) == broken)
+    for (number, content) in [(2, 2), (8, 8), (9, 11)] as [(Int, UInt8)] {
+      let copy = url.appendingPathExtension("damaged-\(number)")
+      #expect(try Data(contentsOf: copy) == Data([content]))
+    }
     try FileManager.default.removeItem(at: file.previousURL)
     try broken.write(to: url)
     #expect(code { _ = try file.load() } == .truncated)

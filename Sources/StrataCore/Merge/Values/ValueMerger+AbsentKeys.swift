@@ -226,7 +226,7 @@ extension ValueMerger {
           guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
-              "the key is missing from an incoming object that does not exist locally; include the key in the incoming "
+              "the key is missing from an incoming object that matches no local one; include the key in the incoming "
                 + "data, or give the field a default"
             )
           }
@@ -285,7 +285,7 @@ extension ValueMerger {
           guard TypeShape(of: type).isOptional else {
             throw ArchiveError(
               .missingValue,
-              "an associated value is missing from an incoming enum case that does not exist locally; include the "
+              "an associated value is missing from an incoming enum case that matches no local one; include the "
                 + "value in the incoming data, or make its type optional")
           }
           entries.append(.init(key: label, value: .null))

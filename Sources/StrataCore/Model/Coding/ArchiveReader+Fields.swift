@@ -275,8 +275,8 @@ extension ArchiveReader {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
     throw ArchiveError(
       .missingValue,
-      "the key is missing; give the field a default, add a migration step that sets the key, or change the field's "
-        + "JSON path"
+      "the key is missing; give the field a default, add a migration step that sets the key, or, for JSON, change the "
+        + "field's JSON path"
     )
   }
 }

@@ -56,6 +56,26 @@ public protocol Archivable {
 }
 
 extension Archivable {
+  /// Produces a compile-time error with a suggested fix for a type that declares the conformance without the methods.
+  @available(
+    *, unavailable,
+    message:
+      "declare a struct, a class or an enum with associated values with @Model instead of Archivable; give an enum raw values, as in enum State: String, Archivable; or implement write(to:) and decode(from:in:)"
+  )
+  public func write(to writer: inout ArchiveWriter) throws {}
+
+  /// Produces a compile-time error with a suggested fix for a type that declares the conformance without the methods.
+  @available(
+    *, unavailable,
+    message:
+      "declare a struct, a class or an enum with associated values with @Model instead of Archivable; give an enum raw values, as in enum State: String, Archivable; or implement write(to:) and decode(from:in:)"
+  )
+  public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+    throw ArchiveError(.invalidSchema, "the type does not implement decode(from:in:)")
+  }
+}
+
+extension Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     try decode(from: reader.readValue(), in: reader.context)
   }
