@@ -34,6 +34,7 @@ struct MergeTests {
         == #"{"title":"mine","votes":12,"labels":[{"id":1,"name":"A"},{"id":2,"name":"b"}],"x":null}"# + "\n")
     #expect(
       run.error == """
+        strata: note: labels: the elements have ids; to match them, add --policy 'labels=byID(id)'
         path    outcome   rule
         title   conflict  changed by both sides
         votes   conflict  changed by both sides

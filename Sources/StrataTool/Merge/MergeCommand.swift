@@ -139,6 +139,10 @@ struct MergeCommand: ToolCommand {
       console.noteLine("note: --policy \(path.description.onOneLine): the path matches no value")
     }
     let report = result.report
+    for conflict in report.conflicts where !quiet && Self.canMergeByID(conflict) {
+      let path = conflict.path.description.onOneLine
+      console.noteLine("note: \(path): the elements have ids; to match them, add --policy '\(path)=byID(id)'")
+    }
     let fails = conflicts == .fail && !report.conflicts.isEmpty
     // Everything is computed before the first file is written, so that a failure leaves no files behind.
     let data = try ToolError.at(output) { try result.data(form) }
@@ -239,6 +243,14 @@ struct MergeCommand: ToolCommand {
         "the merge has \(report.conflicts.count.counted("conflict")), so no document was written; resolve them with "
           + "--policy, or use --conflicts local or server"
       )
+    }
+  }
+
+  /// Whether both sides of a conflict are lists of objects that all have the key `id`.
+  private static func canMergeByID(_ conflict: MergeReport.Entry) -> Bool {
+    [conflict.local, conflict.server].allSatisfy { side in
+      guard let elements = side?.arrayValue, !elements.isEmpty else { return false }
+      return elements.allSatisfy { $0["id"]?.isNull == false }
     }
   }
 
