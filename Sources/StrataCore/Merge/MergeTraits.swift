@@ -9,6 +9,8 @@ final class MergeTraits: SchemaNotes {
   let identityKey: IdentityKey?
   /// The indices of the fields that form ``identityKey``.
   let identityPlaces: [Int]
+  /// Whether each new model gets a different default identity, as in `var id = UUID()`.
+  let hasChangingIdentity: Bool
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields that hold a ``MergeState``.
   let stateKeys: Set<String>
@@ -23,9 +25,25 @@ final class MergeTraits: SchemaNotes {
     identityKey = rules?.identity ?? (schema.allKeys.contains("id") ? IdentityKey("id") : nil)
     identityPlaces = identityKey?.keys.compactMap(schema.fullShape.place) ?? []
     fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })
+    hasChangingIdentity = identityKey.map { [fields] in Self.isChanging($0, fields) } ?? false
     stateKeys = Set(schema.fields.filter { $0.type is MergeState.Type }.map(\.key))
     keptKeys = stateKeys.union(schema.fields.filter(\.merge.keepsLocal).map(\.key))
     hasConstantsOnly = !schema.keepsUnknownFields && schema.fields.allSatisfy(\.isConstant)
+  }
+
+  /// Whether all fields of an identity have defaults, and each new model gets different ones.
+  func isChanging(_ key: IdentityKey) -> Bool {
+    key == identityKey ? hasChangingIdentity : Self.isChanging(key, fields)
+  }
+
+  private static func isChanging(_ key: IdentityKey, _ fields: [ExactKey: FieldInfo]) -> Bool {
+    let defaults = key.keys.map { fields[ExactKey($0)]?.makeDefault }
+    // `try?`, because the same error is thrown when a model is created. Random defaults can be equal by chance, so several are compared.
+    return defaults.allSatisfy { $0 != nil }
+      && defaults.contains { makeDefault in
+        guard let first = try? makeDefault?() else { return false }
+        return (0..<4).contains { _ in (try? makeDefault?() != first) ?? false }
+      }
   }
 }
 

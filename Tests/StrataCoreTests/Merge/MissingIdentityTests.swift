@@ -108,6 +108,17 @@ struct MissingIdentityDiary: Equatable {
 }
 
 @Model(version: 1)
+struct MissingIdentityWeek {
+  @Model(version: 1)
+  struct Day: Hashable {
+    var id = UUID()
+    var sets: Set<MissingIdentityDiary.Exercise> = []
+  }
+
+  var days: Set<Day> = []
+}
+
+@Model(version: 1)
 private struct Required {
   @Model(version: 1)
   struct Entry: Hashable {
@@ -212,6 +223,36 @@ struct MissingIdentityTests {
       try optional.merge(.json(Data(#"{"list":[{"text":"a"}]}"#.utf8)))
       #expect(optional.list.map(\.id) == [1, nil] || optional.list.map(\.id) == [nil, 1])
     }
+  }
+
+  @Test("An empty object is an element with the default values")
+  func emptyObjects() throws {
+    var sheet = Sheet(lines: [Line(text: "a"), Line(isOpen: true)])
+    let tree = Tree()
+    tree.leaves = [Leaf(), Leaf()]
+    tree.leaves[0].text = "a"
+    let (ids, leaves) = (sheet.lines.map(\.id), tree.leaves)
+    for _ in 0..<3 {
+      try sheet.merge(.json(Data(#"{"lines":[{}]}"#.utf8)))
+      try tree.merge(.json(Data(#"{"leaves":[{}]}"#.utf8)))
+      #expect(Set(sheet.lines.map(\.id)) == Set(ids))
+      #expect(Set(tree.leaves.map(ObjectIdentifier.init)) == Set(leaves.map(ObjectIdentifier.init)))
+    }
+    #expect(sheet.lines.first { $0.id == ids[1] }?.isOpen == true)
+    // Two empty objects are two elements.
+    try sheet.merge(.json(Data(#"{"lines":[{},{}]}"#.utf8)))
+    try tree.merge(.json(Data(#"{"leaves":[{},{}]}"#.utf8)))
+    #expect(sheet.lines.map(\.text).sorted() == ["", "", "a"])
+    #expect(tree.leaves.map(\.text).sorted() == ["", "", "a"])
+  }
+
+  @Test("Sets of models with nested models without identity are matched by content")
+  func sets() throws {
+    let json = MergeSource.json(Data(#"{"days":[{"sets":[{"reps":1},{"reps":2}]},{"sets":[{"reps":1}]}]}"#.utf8))
+    var week = MissingIdentityWeek()
+    for _ in 0..<3 { try week.merge(json) }
+    #expect(week.days.count == 2)
+    #expect(week.days.map { $0.sets.map(\.reps).sorted() }.sorted { $0.count < $1.count } == [[1], [1, 2]])
   }
 
   @Test("Elements with too many different sets of keys are an error and not a long search")

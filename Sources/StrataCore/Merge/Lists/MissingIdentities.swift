@@ -35,12 +35,14 @@ struct KnownModels {
   }
 
   /// Returns the identity of the first known model of the same type with the same values; `nil` if there is none. Later calls do not return
-  /// the same model again.
+  /// the same model again. An empty record is compared as a model with the default values of its type.
   ///
+  /// - Parameter key: the identity that the record lacks.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` if the search takes too many comparisons.
   /// - Complexity: O(1) on average for models without nested models, after O(n) for each set of keys, where n is the number of known
   ///   models.
-  mutating func takeIdentity(of record: ModelRecord) throws -> ArchiveValue? {
+  mutating func takeIdentity(of record: ModelRecord, without key: IdentityKey) throws -> ArchiveValue? {
+    let record = try record.values.isEmpty ? defaults(of: record, without: key) : record
     let plain = zip(record.keys, record.values).filter { !$1.holdsRecords && !$1.hasReferences && !$1.isUnknownCase }
     let keys = ContentKeys(typeName: record.typeName, keys: plain.map { ExactKey($0.0) })
     if positions[keys] == nil {
@@ -66,6 +68,18 @@ struct KnownModels {
       passed.append(position)
     }
     return nil
+  }
+
+  /// Returns the default values of a model, without its identity. They are compared if the document contains an empty object, `{}`.
+  private func defaults(of record: ModelRecord, without key: IdentityKey) throws -> ModelRecord {
+    guard let schema = catalog[record.typeName] else { return record }
+    var defaults = record
+    for (place, field) in schema.fields.enumerated() where field.json.isRead && !key.keys.contains(field.key) {
+      let value = try graph.missingValue?(schema, place) ?? field.absentValue()
+      // A new object of a class is a record, and a known object is a reference, so the two cannot be compared.
+      if !(schema.isObject && value?.holdsRecords ?? false) { defaults[field.key] = value }
+    }
+    return defaults
   }
 
   private mutating func count(_ number: Int) throws {
@@ -154,10 +168,7 @@ extension ModelSchema {
   /// Whether a record lacks all keys of an identity, and each new model gets a different default identity, as in `var id = UUID()`. If the
   /// default is always the same, no identity is missing, because the default is the identity of the record.
   func isIdentityMissing(_ key: IdentityKey, in record: ModelRecord) -> Bool {
-    guard key.keys.allSatisfy({ record[$0] == nil }) else { return false }
-    let defaults = key.keys.map { mergeTraits.fields[ExactKey($0)]?.makeDefault }
-    // An error in a default is ignored here. The same error is thrown when a model is created.
-    return defaults.allSatisfy { $0 != nil } && defaults.contains { (try? $0?() != $0?()) ?? false }
+    key.keys.allSatisfy { record[$0] == nil } && mergeTraits.isChanging(key)
   }
 
   /// Returns a new identity, made of the defaults of its keys; `nil` if a key has no default.
@@ -226,13 +237,7 @@ extension ValueMerger {
       guard let key = finder.keyOfMissingIdentity(of: record), let schema = catalog[record.typeName] else {
         return .record(record)
       }
-      // An empty record stands for a model with the default values of its type.
-      let sent = record.values.isEmpty ? try overlaid(record, schema, over: [], fillsIn: true) : record
-      let keys = Set(key.keys)
-      let named = ModelRecord(
-        typeName: sent.typeName, modelVersion: sent.modelVersion,
-        fields: zip(sent.keys, sent.values).filter { !keys.contains($0.0) }.map { ($0, $1) })
-      let id = try rest.takeIdentity(of: named) ?? schema.newIdentity(key)
+      let id = try rest.takeIdentity(of: record, without: key) ?? schema.newIdentity(key)
       return .record(id.map { key.setting($0, in: record) } ?? record)
     }
   }

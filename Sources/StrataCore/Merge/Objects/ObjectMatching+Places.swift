@@ -132,7 +132,9 @@ extension ObjectMatching {
       }
       var rest = KnownModels(models, catalog, graph, content: { try matching.content($0) })
       for number in unnamed {
-        guard let id = try rest.takeIdentity(of: graph.record(number)), let known = numbers[id] else { continue }
+        guard let id = try rest.takeIdentity(of: graph.record(number), without: key), let known = numbers[id] else {
+          continue
+        }
         graph.setIdentity(id, key, of: number)
         pending.append(match(known, number))
       }
