@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// A query of a list: the filters and the requested part.
+/// A query on a list: the filters, and the range of items requested.
 struct ResourceQuery: Sendable {
   /// The requested part of a list.
   enum Window: Sendable, Hashable {

@@ -4,7 +4,8 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-// The code of Docs/FromSwiftData.md, except for the blocks that import SwiftData. A test compares and runs it.
+// The code of Docs/FromSwiftData.md, except for the blocks that import SwiftData. A test checks that the guide contains the same
+// code, and runs it.
 
 /// In place of the classes of SwiftData, which Linux does not have.
 final class Trip {

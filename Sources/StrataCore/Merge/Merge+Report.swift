@@ -18,7 +18,7 @@ extension Merge {
   }
 
   /// Returns a path for an object that the merge removed. If the object has an identity, the path consists of its class name and its
-  /// identity, because the old path may now lead to a different object.
+  /// identity, because a different object may now have the old path.
   private func wayToRemovedObject(_ way: PathTable.Way, _ matching: ObjectMatching) throws -> PathTable.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }

@@ -1,5 +1,4 @@
-/// What a model declares for merging, such as its merge rules and hooks. Cached for each type, because looking up a type's conformances is
-/// slow.
+/// The merge rules, hooks and identity that a model declares. Cached for each type, because looking up a type's conformances is slow.
 final class MergeTraits: SchemaNotes {
   static var slot: SchemaNotesSlot { .merging }
 

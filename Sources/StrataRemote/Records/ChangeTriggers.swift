@@ -99,7 +99,7 @@ enum ChangeTriggers {
     /// Returns an SQL condition that is true if the record of a row has unsent changes.
     ///
     /// The triggers check this condition instead of using a conflict clause such as `INSERT OR IGNORE`. SQLite replaces
-    /// a conflict clause in a trigger with that of the statement that fired the trigger (see the documentation of
+    /// a conflict clause in a trigger with the clause of the statement that fired the trigger (see the documentation of
     /// `CREATE TRIGGER`).
     private func isKnown(_ row: String, kind: String? = nil) -> String {
       let extra = kind.map { " AND kind = '\($0)'" } ?? ""

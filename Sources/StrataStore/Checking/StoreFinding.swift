@@ -28,7 +28,7 @@ public struct StoreFinding: Sendable, Hashable {
   public let sequence: Int64?
   /// A description of the problem. It may contain keys and type names, but no values.
   public let problem: String
-  /// What the user can do about the problem.
+  /// The recommended action, such as a salvage.
   public let advice: String
 
   init(

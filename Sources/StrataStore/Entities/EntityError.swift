@@ -49,7 +49,7 @@ public struct EntityError: Error, Sendable {
 
   /// The kind of failure, which programs should test instead of ``description``.
   public let code: Code
-  /// What the problem is and how to fix it. ``description`` also contains the entity, the path, the columns and the cause.
+  /// The problem, and how to fix it. ``description`` also contains the entity, the path, the columns and the cause.
   public let reason: String
   /// The registered name of the model, or `nil` if the error does not concern a model.
   public let entity: String?

@@ -139,7 +139,7 @@ public struct EntityRelation: Sendable {
     case byDescending(String)
   }
 
-  /// What a save does with existing rows that are no longer in a saved list.
+  /// The action of a save for existing rows that are no longer in a saved list.
   public enum Removal: String, Sendable, Hashable, CaseIterable {
     /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the rows
     /// of the join table are deleted.

@@ -35,7 +35,7 @@ final class FaultServer: Sendable {
     let requests = Mutex<[Request]>([])
   }
 
-  /// The received requests in their order.
+  /// The requests received so far, in order of arrival.
   var requests: [Request] { seen.requests.withLock { $0 } }
 
   func url(_ path: String = "/") throws -> URL {

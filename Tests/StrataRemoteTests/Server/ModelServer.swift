@@ -29,7 +29,7 @@ final class ModelServer: HTTPTransport {
     var pageSize: Int?
     /// Called for each request before it arrives.
     var fault: (@Sendable (HTTPRequest) -> Fault?)?
-    /// The status with which a change is refused, or `nil`.
+    /// Returns the status code with which the server refuses a change, or `nil` to accept it.
     var refuses: (@Sendable (HTTPRequest) -> Int?)?
     var acceptsIDs = false
     /// The id of a new record. By default it is the text of a counter.

@@ -1,7 +1,7 @@
 import StrataCore
 
-/// The expected result of a merge, computed differently from the library: every side is a map from paths to values, and each path is
-/// decided by the values at it and the rule of the field.
+/// The expected result of a merge, computed differently from the library: each side is a map from paths to values, and the
+/// result at a path depends only on the values of the sides at this path and on the rule of the field.
 ///
 /// The order of a list that both sides may have changed is undefined. See ``openLists``.
 struct OracleMerge {

@@ -53,7 +53,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     var bytes = body.array() + one(0, isFirst: true)
     let turn = (1...max(1, variants)).flatMap { one($0, isFirst: false) }
     var rest = turn
-    // Repeats the whole sequence of variants, and then adds single variants so that the count is exact.
+    // Repeats the whole sequence of variants as often as it fits, and then adds individual variants until the file has `count` elements.
     if container == .dictionary {
       rest = (1..<max(2, count)).flatMap { one($0, isFirst: false) }
     } else {

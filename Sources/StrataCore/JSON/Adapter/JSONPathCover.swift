@@ -1,5 +1,5 @@
-/// The parts of a document that belong to the fields of a mapping, because paths of the mapping lead to them. All other parts are called
-/// the rest of the document.
+/// The parts of a document that belong to the fields of a mapping, because a path of the mapping refers to them. All other parts are
+/// called the rest of the document.
 final class JSONPathCover: Sendable {
   private let keys: [ExactKey: JSONPathCover]
   private let indices: [Int: JSONPathCover]

@@ -23,7 +23,7 @@ final class PartReader {
   /// not known yet which of them identify the element.
   var listDepth = 0
   /// Whether optional fields that are absent from an object added by a patch become null. A merge patch cannot add null (RFC 7396, section
-  /// 1), so an absent key may stand for null.
+  /// 1), so an absent key may mean null.
   let addsNulls: Bool
   /// The path of the value being read, used for errors of deferred reads.
   private var place: [ArchiveError.PathComponent] = []

@@ -25,7 +25,7 @@ struct PatchTree {
     }
 
     /// Sets the value of a key of an object, or inserts an element into an array. Returns `false` if the token is not a valid array index.
-    /// In an array, `-` stands for the end.
+    /// In an array, `-` is the index after the last element (RFC 6901, section 4).
     mutating func put(_ slot: Slot, at token: String) -> Bool {
       if members != nil {
         members?.put(slot, under: token)

@@ -137,7 +137,8 @@ extension ValueMerger {
   }
 
   /// Returns the incoming value in the form in which it becomes part of the next remembered base. If a merge keeps unlisted keys and
-  /// elements, the result also has those keys and elements with an identity that only the previous base has.
+  /// elements, the result also includes the keys that only the previous base has, and its elements whose identities are not in the
+  /// incoming value.
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {

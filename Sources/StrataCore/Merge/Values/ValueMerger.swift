@@ -64,7 +64,7 @@ struct ValueMerger {
   /// keys that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
 
-  /// What is known about the format and the completeness of the incoming data.
+  /// The format and the completeness of the incoming data.
   struct Incoming {
     /// Whether the data is a complete model in memory. The fields of such a model that are never part of JSON contain values of this
     /// program, not of the server.
@@ -82,8 +82,8 @@ struct ValueMerger {
     var isArchived = false
   }
 
-  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: the components that lead
-  /// to the object are removed.
+  /// A policy that the merge call specifies for a path. The path is relative to the object that is being merged: it does not contain the
+  /// components from the root to the object.
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy

@@ -141,7 +141,7 @@ extension Double {
   fileprivate func isMidway(besides nearest: Float) -> Bool {
     guard Double(nearest) != self else { return false }
     let other = Double(nearest) < self ? nearest.nextUp : nearest.nextDown
-    // Both differences are exact, because the precision of a double is more than twice that of a float.
+    // Both differences are exact, because a double has more than twice the precision of a float.
     return other.isFinite && abs(Double(other) - self) == abs(Double(nearest) - self)
   }
 }

@@ -130,7 +130,7 @@ extension ArchiveReader {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("an object reference is not a number", at: start)
     }
-    // In the archive, objects are numbered across all graphs of the body. The number must be that of an object in the current graph.
+    // In the archive, objects are numbered across all graphs of the body. The number must refer to an object in the current graph.
     // Subtracting the number of the graph's first object gives the number within the graph.
     guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
       throw ArchiveError.damaged("an object reference occurs outside a graph", at: start)

@@ -1,7 +1,8 @@
 /// Finds the path from a value to an object, to report it in errors. The path must be searched, because objects are archived separately
 /// from the references to them.
 package struct ObjectPath {
-  /// Returns the shortest path of keys and indices from `root` to an object. Returns an empty path if `root` does not lead to the object.
+  /// Returns the shortest path of keys and indices from `root` to an object. Returns an empty path if `root` does not refer to the object,
+  /// directly or indirectly.
   ///
   /// - Complexity: linear in the size of the graph.
   package static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
@@ -11,7 +12,7 @@ package struct ObjectPath {
     func add(_ value: ArchiveValue, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
-      // References inside an untyped graph refer only to entries of that graph, so they cannot lead to the target object.
+      // References inside an untyped graph refer only to entries of that graph, so they never refer to the target object.
       case .graph: break
       default: value.forEachStep { add($0, referenced, path + [$1].compactMap(\.self)) }
       }
