@@ -215,7 +215,7 @@ struct EntityCatalogBuilder {
         types[number].attributes.append(
           .init(
             place: place, slot: slot, coding: coding, isWritten: column?.isWritten ?? true,
-            isPlain: types[number].merging.part.isPlain[place]))
+            isPlain: types[number].merging.part.isPlain[place], replacesUnknownCases: field.replacesUnknownCases))
       } catch { note(error, type, field.key) }
     }
   }

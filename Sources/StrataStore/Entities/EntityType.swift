@@ -12,6 +12,8 @@ package struct EntityType: Sendable {
     package let isWritten: Bool
     /// Whether an incoming value always replaces the existing value, so that no merge is needed.
     package let isPlain: Bool
+    /// Whether a fetch can replace or skip an enum case in the column that this program does not know.
+    var replacesUnknownCases = false
 
     /// Returns whether two column values are equal after decoding. The decoded values are compared because different column
     /// values can represent the same value, such as two texts for the same date.
@@ -155,6 +157,15 @@ package struct EntityType: Sendable {
       throw located(
         error, .notReadable, "the column's value cannot be decoded as the property's type", attribute, table)
     }
+  }
+
+  /// Whether a column has an enum case that this program does not know, and a fetch replaces the column's value by the given value. If an
+  /// object still has this value, the object was not edited, and a save must keep the column.
+  func isReplacedCase(_ stored: DatabaseValue?, _ value: ArchiveValue, _ attribute: Attribute) -> Bool {
+    guard attribute.replacesUnknownCases, let stored, !stored.isNull else { return false }
+    // `try?`, because a column that cannot be read has no value that an unedited object could have.
+    let read = try? schema.fields[attribute.place].replacingUnknownCases(in: attribute.coding.value(of: stored))
+    return read == value
   }
 
   package func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {

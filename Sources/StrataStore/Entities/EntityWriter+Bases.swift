@@ -47,6 +47,7 @@ extension EntityWriter {
       guard let base = bases.base(ofNode: number, key) else { continue }
       let isChanged = try zip(type.attributes, node.values).contains { attribute, value in
         guard attribute.isWritten, let value, let known = base.row.values[attribute.slot] else { return false }
+        if type.isReplacedCase(known, value, attribute) { return false }
         return try !attribute.isSame(type.stored(value, attribute, in: table(of: row)), known)
       }
       if node.parent == nil || isChanged {
@@ -84,9 +85,11 @@ extension EntityWriter {
         try set(local, attribute, type, row, isFirst)
         continue
       }
-      if try attribute.isSame(local, known) { continue }
+      if try attribute.isSame(local, known) || type.isReplacedCase(known, value, attribute) { continue }
       let now = rows[row].original?[attribute.slot]
-      if try attribute.isSame(known, now) || attribute.isSame(local, now) {
+      let hasReplacedCase =
+        try base.rows.isOfObject && type.isReplacedCase(now, type.value(of: attribute, known, in: table), attribute)
+      if try hasReplacedCase || attribute.isSame(known, now) || attribute.isSame(local, now) {
         // If the row still has its original value, no other object that represents the row has changed it, so the new value is
         // not a contradiction.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false

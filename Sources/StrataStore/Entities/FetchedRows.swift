@@ -25,11 +25,14 @@ final class FetchedRows: Sendable {
   }
 
   let rows: [Row]
+  /// Whether the values come from an object instead of the database. A fetch has then already replaced unknown enum cases.
+  let isOfObject: Bool
 
-  init(_ rows: [Row]) { self.rows = rows }
+  init(_ rows: [Row]) { (self.rows, isOfObject) = (rows, false) }
 
   /// Creates rows with the column values that saving the objects would write.
   init(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws {
+    isOfObject = true
     rows = try nodes.nodes.map { node in
       let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
       var values = [DatabaseValue?](repeating: nil, count: table.columns.count)

@@ -39,6 +39,87 @@ struct EntityUnknownCaseTests {
     #expect(try queue.lines("SELECT id, title, phase FROM errand ORDER BY id") == ["1|b|closed", "2|b|open"])
   }
 
+  enum Mood: String, Archivable, UnknownCaseRepresentable {
+    case good, other
+    static let unknownCase = Mood.other
+  }
+
+  struct Visit: DescribedModel, Entity, Equatable {
+    var id: Int
+    var title: String
+    var phase: Phase
+    var mood: Mood
+    static let fields = Fields(
+      Visit.self, version: 1, Field("id", \.id), Field("title", \.title),
+      Field("phase", \.phase, unknown: .useDefault, default: .open), Field("mood", \.mood),
+      make: { Visit(id: $0, title: $1, phase: $2, mood: $3) })
+    static let entityMapping = EntityMapping(table: "visit")
+  }
+
+  struct BasedVisit: DescribedModel, Entity {
+    var id: Int
+    var title: String
+    var phase: Phase
+    var base = RowBase()
+    static let fields = Fields(
+      BasedVisit.self, version: 1, Field("id", \.id), Field("title", \.title),
+      Field("phase", \.phase, unknown: .useDefault, default: .open), Field("base", \.base, default: RowBase()),
+      make: { BasedVisit(id: $0, title: $1, phase: $2, base: $3) })
+    static let entityMapping = EntityMapping(table: "visit")
+  }
+
+  private func visits() throws -> DatabaseQueue {
+    try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE visit (id INTEGER PRIMARY KEY, title TEXT, phase TEXT NOT NULL DEFAULT 'open',
+            mood TEXT NOT NULL DEFAULT 'good');
+          INSERT INTO visit VALUES (1, 'a', 'archived', 'grim'), (2, 'b', 'closed', 'good');
+          """)
+    }
+  }
+
+  private static let unknown = "1|a!|archived|grim"
+
+  @Test("A save keeps the columns of unknown cases that the object does not edit", arguments: [false, true])
+  func saved(hasBase: Bool) throws {
+    let queue = try visits()
+    let entities = try EntityStore(queue, Visit.self)
+    func edit(_ change: (inout Visit) -> Void) throws {
+      try queue.write { db in
+        for fetched in try entities.fetchAll(Visit.all(), in: db) where fetched.id == 1 {
+          var visit = fetched
+          change(&visit)
+          _ = try hasBase ? entities.save(visit, base: fetched, in: db) : entities.save(visit, in: db)
+        }
+      }
+    }
+    let select = "SELECT id, title, phase, mood FROM visit WHERE id = 1"
+    try edit { $0.title += "!" }
+    #expect(try queue.lines(select) == [Self.unknown])
+    // Edits are saved.
+    try edit { ($0.phase, $0.mood) = (.closed, .good) }
+    #expect(try queue.lines(select) == ["1|a!|closed|good"])
+  }
+
+  @Test("An object with a RowBase keeps the column of an unknown case that the object does not edit")
+  func rowBase() throws {
+    let queue = try visits()
+    let entities = try EntityStore(queue, BasedVisit.self)
+    try queue.write { db in
+      var visit = try #require(try entities.fetchAll(BasedVisit.all(), in: db).first)
+      visit.title += "!"
+      _ = try entities.save(visit, in: db)
+      #expect(try String.fetchOne(db, sql: "SELECT phase FROM visit WHERE id = 1") == "archived")
+      // If another program has changed the column in the meantime, an edit is a conflict.
+      visit = try #require(try entities.fetchAll(BasedVisit.all(), in: db).first)
+      try db.execute(sql: "UPDATE visit SET phase = 'frozen' WHERE id = 1")
+      visit.phase = .closed
+      #expect(throws: EntityError.self) { try entities.save(visit, in: db) }
+      #expect(try String.fetchOne(db, sql: "SELECT phase FROM visit WHERE id = 1") == "frozen")
+    }
+  }
+
   struct Chore: DescribedModel, Entity, Equatable {
     var id: Int
     var phase: Phase

@@ -65,6 +65,29 @@ extension FieldInfo {
   }
 }
 
+extension FieldInfo {
+  /// Whether reading the field can replace or skip an enum case that this program does not know.
+  package var replacesUnknownCases: Bool { unknown == .useDefault || SchemaCatalog(of: type).hasSubstitutes }
+
+  /// Returns the value that the field gets when it is read from a value with an unknown enum case; `nil` if the value has no unknown case.
+  ///
+  /// - Throws: any error that reading the field throws.
+  package func replacingUnknownCases(in value: ArchiveValue) throws -> ArchiveValue? {
+    let context = DecodingContext(includesExcluded: true, finishing: .never)
+    func read(_ value: ArchiveValue) throws -> ArchiveValue {
+      try ValueCoding.typed(value, as: type, ReferencedObjects(), in: context)
+    }
+    var replaced: ArchiveValue?
+    do { replaced = try read(value) } catch let error as ArchiveError where acceptsUnknownCase(error) {
+      replaced =
+        error.codingPath.isEmpty
+        ? try absentValue()
+        : try read(TypeShape.withoutUnknownCases(value, type) { try ValueCoding.check($1, as: $0, in: context) })
+    }
+    return context.report.typesWithUnknownCases.isEmpty ? nil : replaced
+  }
+}
+
 extension ArchiveValue {
   /// Returns a copy of an array, set or dictionary with some of its elements or entries removed or replaced.
   ///
