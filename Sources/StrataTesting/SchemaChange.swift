@@ -68,7 +68,7 @@ package struct SchemaChange {
               "the field \(key) of the type \(newType) was moved to a superclass",
               needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // No step of this class is required, because the step would remove the value before a subclass could read it.
+          // This change does not require a step of this class, because such a step would remove the value before the subclass could read it.
           changes.append(.init("the field \(key) was moved to a subclass"))
         } else {
           changes.append(.init("the field \(key) was removed", needsStepFor: field.isArchived ? key : nil))

@@ -39,7 +39,7 @@ struct StepStub {
           lines.append(
             ".move(\(Self.path(key)), to: \(ValuePath(owner, key).description.debugDescription), "
               + "creating: .init(\(model.name.debugDescription), version: \(model.modelVersion))),"
-              + "  // or .drop(\(Self.path(key))), if the values are different")
+              + "  // or .drop(\(Self.path(key))), if the new field does not hold this value")
           continue
         }
         let matches = free.filter { added in

@@ -12,7 +12,7 @@ struct ContractTests {
     "X": 8, "U": 27, "G": 6, "F": 17,
   ]
 
-  /// Items whose numbers do not continue those of their part.
+  /// Items that were added to a part later, so their numbers do not directly follow the part's other numbers.
   static let later = ["X": 30...37]
 
   /// An item and the tests that its row quotes as `Suite “name”`. A name that ends with `…` is a prefix.

@@ -25,8 +25,8 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
-    /// The tag that replaces a long string or long data, which a store keeps outside the row. It occurs only in rows of a store
-    /// (Docs/StoreFormat.md).
+    /// The tag of a placeholder for a long string or byte string that a store keeps outside the row. It occurs only in rows of a
+    /// store (Docs/StoreFormat.md).
     package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344

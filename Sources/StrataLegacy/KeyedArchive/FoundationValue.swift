@@ -112,8 +112,8 @@ struct FoundationEncoding {
   /// The name of the class, followed by the names of its superclasses.
   let chain: [String]
   let parts: [(key: String, part: Part)]
-  /// The name of the mutable subclass, such as `NSMutableArray`, for programs that modify opened collections without
-  /// copying them. `nil` if there is none.
+  /// The name of the mutable subclass, such as `NSMutableArray`, or `nil` if there is none. An archive with this name
+  /// can be read by programs that modify unarchived collections in place.
   var mutable: String?
 
   init(_ chain: [String], mutable: String? = nil, _ parts: [(key: String, part: Part)]) {

@@ -85,7 +85,7 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Deletes the cached response headers of an entity that belong to requests after the given one. The response to the
+  /// Deletes an entity's cached response headers for all requests that were made after the given one. The response to the
   /// given request arrived late, and has changed rows that those later responses describe.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(

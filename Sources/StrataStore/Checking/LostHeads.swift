@@ -51,7 +51,7 @@ struct LostHeads {
       id: try transaction.reserveID(), key: id, seq: number + 1,
       time: transaction.store.options.clock().milliseconds, form: .whole, action: .restore)
     row.origin = head.seq
-    row.note = "salvage: this revision was saved again because later revisions of the key may be lost"
+    row.note = "salvage: this revision was saved again because later revisions of the key may have been lost"
     return try transaction.adopt(row, as: name, transaction.content(of: head))
   }
 

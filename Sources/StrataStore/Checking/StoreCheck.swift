@@ -219,7 +219,7 @@ final class StoreChecker {
           .count,
           "the recorded counts for the type \(type) are wrong: \(counted) revisions are recorded and \(found) exist; "
             + "\(countedHeads) last revisions of keys are recorded and \(heads) exist",
-          advice: "no values are affected; salvage the store to count the revisions again"))
+          advice: "no values are affected; salvage the store to correct the counts"))
     }
   }
 

@@ -183,8 +183,8 @@ extension EntityError {
       case .SQLITE_CONSTRAINT_FOREIGNKEY:
         (
           .constraint,
-          "a foreign key would refer to a missing row, so nothing was saved; save the referenced row as "
-            + "well, or change the rows that refer to a row before you delete it"
+          "a foreign key would refer to a missing row, so nothing was saved; if you are saving a row, also save "
+            + "the row it refers to; if you are deleting a row, first change the rows that refer to it"
         )
       default: (.constraint, "a constraint of the database rejected the row, so nothing was saved")
       }

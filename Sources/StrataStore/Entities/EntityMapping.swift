@@ -144,7 +144,8 @@ public struct EntityRelation: Sendable {
     /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the rows
     /// of the join table are deleted.
     case nullify
-    /// The removed rows are deleted. The `removed` rules of lists that belong to a deleted row are applied as well.
+    /// The rows that were removed from the list are deleted from their table. If a deleted row has lists of its own, their `removed`
+    /// rules are applied as well.
     case delete
     /// No row is removed. A save only appends elements to the list.
     case keep

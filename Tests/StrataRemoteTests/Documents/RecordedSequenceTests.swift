@@ -30,7 +30,7 @@ struct RecordedSequenceTests {
   }
 }
 
-/// One run of a sequence. The expected content of the store is computed here by paths, without merging.
+/// One run of a sequence. The expected content of the store is computed without merging: each change is applied at its path.
 private struct SequenceRun {
   private let documents: [ArchiveValue]
   private let label: String

@@ -51,7 +51,7 @@ final class MergeGraph {
     return isRead ? key : nil
   }
 
-  /// Returns the identity of a model together with the key that identifies the model; `nil` for a model without an identity.
+  /// Returns the key that identifies models of a type, and the record's value for this key; `nil` for a model without an identity.
   func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)

@@ -10,7 +10,7 @@ extension User: LegacyModel { static var legacyNames: [String] { ["strata_benchm
 extension Metadata: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedMetadata"] } }
 
 extension Runner {
-  /// Compares decoding Foundation's keyed archives into models with using NSKeyedUnarchiver. Both decode the same bytes.
+  /// Decodes the same keyed archives of Foundation into models, and with NSKeyedUnarchiver, and compares the times.
   func compareLegacy(_ tweets: [Tweet]) throws {
     try compareLegacy(tweets, "tweets", "legacy/unarchiver/tweets") { tweets in
       // Without a version, the records would count as version 1 and pass all steps.
