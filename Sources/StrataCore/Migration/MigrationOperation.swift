@@ -10,8 +10,8 @@
 /// A path begins with a key of the record and continues with keys and indices. If an index is beyond the end of an
 /// array, the array is filled with nulls up to that index.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Renames a key. Fails if the record already has the new key, unless `overwriting` is true. In that case, the renamed value replaces the
-  /// existing one.
+  /// Renames a key. Fails if the record has both the old and the new key, unless `overwriting` is true. In that case, the renamed value
+  /// replaces the existing one.
   case rename(String, to: String, overwriting: Bool = false)
   /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested record that does
   /// not exist, the record is created as described by `creating`. If the moved value is null and the upgraded record is complete, no nested

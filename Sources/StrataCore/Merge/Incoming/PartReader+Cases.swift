@@ -20,8 +20,8 @@ extension PartReader {
       ?? present(whole(type, .object(json)), record)
   }
 
-  /// Returns a decoded enum case without the associated values that the incoming data does not contain. Called only if the schema does not
-  /// declare the types of the associated values.
+  /// Returns a decoded enum case without the associated values that the incoming data does not contain. Needed if the schema does not
+  /// declare the labels and the types of the associated values.
   private func present(_ made: ArchiveValue, _ record: ModelRecord) throws -> ArchiveValue {
     guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
       let name = record.keys.first, case .object(let payload)? = record[name]
@@ -30,7 +30,8 @@ extension PartReader {
     return .record(ModelRecord(shape: whole.shape, values: [.object(ArchiveObject(uniqueEntries: entries))]))
   }
 
-  /// Returns the associated values that the source contains; `nil` if the case or its payload types are not known.
+  /// Returns the associated values that the source contains; `nil` if the case, its labels or the types of its associated values are not
+  /// known.
   ///
   /// - Parameters:
   ///   - found: the location of the associated values in JSON; `nil` for an archive.

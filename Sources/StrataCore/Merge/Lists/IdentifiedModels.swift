@@ -104,7 +104,8 @@ struct IdentifiedModels {
   struct Position: Hashable {
     /// The type and the identity of the model.
     let id: ArchiveValue
-    /// The path from the list or set to the inner container that holds the model; empty if the list holds it directly.
+    /// The path from the list or set to the inner container that holds the model; empty if the list holds it directly. If the container is
+    /// a map, the path ends with the key of the model.
     let container: [ArchiveValue]
     /// The number of preceding models in the container that have the same identity.
     var occurrence = 0

@@ -9,7 +9,7 @@ struct ObjectLinking {
     var record: ModelRecord
   }
 
-  /// An object that the merge creates, because it does not exist locally.
+  /// An object that the merge creates, because it does not exist locally or because it replaces a local object.
   struct Addition {
     let entity: Int
     let type: any VersionedModel.Type

@@ -24,8 +24,8 @@ struct PatchTree {
       return PatchTree.place(token).flatMap { $0 < elements.count ? $0 : nil }
     }
 
-    /// Sets the value of a key of an object, or inserts an element into an array. Returns `false` if the token is not a valid array index.
-    /// In an array, `-` is the index after the last element (RFC 6901, section 4).
+    /// Sets the value of a key of an object, or inserts an element into an array. Returns `false` if this node is an array and the token is
+    /// not an index from 0 to the length of the array. In an array, `-` is the index after the last element (RFC 6901, section 4).
     mutating func put(_ slot: Slot, at token: String) -> Bool {
       if members != nil {
         members?.put(slot, under: token)

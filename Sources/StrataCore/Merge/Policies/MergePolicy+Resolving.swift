@@ -5,12 +5,12 @@ extension MergePolicy {
     case conflict
   }
 
-  /// Decides between the local and the server's value, if both sides changed the value differently or the base is not known.
+  /// Decides between the local and the server's value, if both sides changed the value or the base is not known.
   ///
   /// Policies for nested values act like ``automatic`` here.
   ///
-  /// - Parameter times: returns the local and the server's value of another field of the model, in which a `lastWriter` policy finds the
-  ///   times.
+  /// - Parameter times: returns the local and the server's value of the field with the given key, which contains the times that a
+  ///   `lastWriter` policy compares.
   func resolve(
     _ sides: MergePolicy.Sides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
   ) throws -> Resolution {

@@ -70,7 +70,7 @@ public struct MergeReport: Sendable, Hashable {
   public var changedKeys: [String] { changes.map(\.key) }
   /// Whether the merge changed no value. The report may still have entries for values that were kept.
   public var isEmpty: Bool { changes.isEmpty && !isChangedInside }
-  /// The entries for values that both sides changed and between which no policy decides.
+  /// The entries for values that both sides changed, if no policy decides between the two values.
   public var conflicts: [Entry] { listEntries?.conflicts ?? ownEntries.filter { $0.outcome == .conflict } }
 
   public static func == (left: MergeReport, right: MergeReport) -> Bool {

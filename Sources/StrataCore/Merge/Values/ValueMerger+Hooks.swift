@@ -48,8 +48,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// Creates a complete model from an object of the incoming document. Keys that the object lacks are filled in from `known`. Other objects
-  /// of the document to which it refers become new objects, unless they correspond to existing objects.
+  /// Creates a complete model from the base in a ``MergeState``. Keys that the base lacks are filled in from `known`. Parts
+  /// (``MergeGraph/Part``) to which the base refers become new objects, unless they correspond to existing objects.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {
@@ -63,8 +63,8 @@ extension ValueMerger {
     return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
-  /// Replaces references to objects of the incoming document by references to objects in memory: the corresponding local object, or else a
-  /// new object. If several references refer to the same object, only one object is created.
+  /// Replaces references to parts (``MergeGraph/Part``) by references to objects in memory: the corresponding local object, or else a new
+  /// object. If several references refer to the same part, only one object is created.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]
     let numbers = try Postorder.numbers(from: newParts(of: record)) { number in
@@ -82,13 +82,13 @@ extension ValueMerger {
     return linked(record)
   }
 
-  /// Returns the numbers of those objects of the incoming document to which a record refers and which do not exist locally yet.
+  /// Returns the numbers of the parts to which a record refers and for which no local object exists yet.
   private func newParts(of record: ModelRecord) -> [Int] {
     ArchiveValue.record(record).references.filter { existing($0) == nil }
   }
 
-  /// Returns the number of the local object to which a reference refers; `nil` if it refers to an object of the incoming document that does
-  /// not exist locally.
+  /// Returns the number of the existing object to which a reference refers; `nil` if the reference refers to a part for which no local
+  /// object exists.
   private func existing(_ number: Int) -> Int? {
     number < 0 ? matching?.entity(of: number).flatMap { matching?.entities[$0][.local].first } : number
   }

@@ -285,8 +285,8 @@ extension ValueMerger {
     return result
   }
 
-  /// Returns the numbers of the entities (groups of matching objects) that have different fields on one side than in the base. The fields
-  /// of other objects to which they refer are not compared.
+  /// Returns the numbers of the entities (groups of matching objects) in which a field has a different value on one side than in the base.
+  /// The fields of other objects to which they refer are not compared, and neither are fields that the side or the base lacks.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -302,7 +302,7 @@ extension ValueMerger {
   }
 
   /// Returns the fields of an object that does not exist locally. The fields come from the server. Fields that the server omits come from
-  /// the base, or else get their defaults.
+  /// the base, or else get their defaults. For an object that replaces a local one, returns the merged fields.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
     if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
       return record
