@@ -144,9 +144,10 @@ extension VersionedModel {
     var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
-      // A record of a newer version keeps this version when it is written again. If it were written with the model's own version, migration
-      // steps would later set defaults for absent keys (``ModelSchema/floors``). The model's own version is used in two cases: for a merge,
-      // which only works with records of the model's version, and for a stream whose header does not list the floors of the newer version.
+      // A record of a newer version keeps that version when it is written again. If it were written with the model's own version, migration
+      // steps would later set defaults for absent keys (``ModelSchema/floors``). The model's own version is used in two cases: if excluded
+      // fields are written, as for a merge, which only works with records of the model's version, and in a stream whose header does not
+      // list the floors of the newer version.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer

@@ -19,8 +19,8 @@ extension ReversibleTransformer where Input == String, Output == Date {
   /// rejects a day that the month does not have, a wrong weekday, spaces around the string, the year 24 for `yyyy`, and 5 for `MM`.
   ///
   /// - Parameters:
-  ///   - format: the format pattern, which must not be empty.
-  ///   - locale: the locale of month and weekday names; by default `en_US_POSIX`.
+  ///   - format: the format pattern. JSON adapters and stores reject a transformer with an empty pattern.
+  ///   - locale: the locale of names, such as the names of months; by default `en_US_POSIX`.
   ///   - timeZone: the time zone of strings that do not contain a time zone; by default UTC.
   ///   - calendar: the calendar; by default the Gregorian calendar.
   ///   - defaultDate: the date that supplies the components missing from the format.

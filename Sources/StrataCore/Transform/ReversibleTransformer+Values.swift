@@ -26,8 +26,8 @@ extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashab
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
   ///
   /// - Parameters:
-  ///   - table: the inputs with their outputs. If an input has two different outputs, JSON adapters reject the table, and every conversion
-  ///     throws an error.
+  ///   - table: the inputs with their outputs. If an input has two different outputs, JSON adapters and stores reject the table, and every
+  ///     conversion throws an error.
   ///   - unknown: how an input that is not in the table is converted.
   ///   - unknownReverse: how an output that is not in the table is converted back.
   public static func values(

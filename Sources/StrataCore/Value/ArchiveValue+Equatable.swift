@@ -12,8 +12,8 @@ extension ArchiveValue: Hashable {
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars)
   }
 
-  /// Fast path for collections without nested collections. Returns `nil` if both values have a nested collection at the same position,
-  /// because nested collections are not compared here.
+  /// Fast path for arrays, sets and records without nested collections. Returns `nil` if the result is unknown: if both values have a
+  /// nested collection at the same position, if two records have different shapes, or if the values are any other two collections.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)

@@ -11,7 +11,7 @@ package struct Postorder {
   /// Visits all nodes that are reachable from `starts` and that no earlier call of this method has visited.
   ///
   /// - Parameter next: returns the successors of a node. Called once for each node.
-  /// - Returns: the visited nodes, in postorder.
+  /// - Returns: the nodes visited by this call, in postorder.
   mutating func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var result: [Int] = []
     for start in starts where seen.insert(start).inserted {

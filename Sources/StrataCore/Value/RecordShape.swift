@@ -14,8 +14,8 @@ package final class RecordShape: Sendable {
   package let floors: VersionFloors?
   /// The total size of all keys in bytes.
   package let keyBytes: Int
-  /// The cached ``mark``, which is the type name and the version as text; `nil` if the mark is computed when needed. It is not always
-  /// cached, because most intermediate shapes of a migration never need a mark.
+  /// The cached ``mark`` (type name, version and superclasses as text); `nil` if the mark is computed when needed. It is not always cached,
+  /// because most intermediate shapes of a migration never need a mark.
   private let knownMark: String?
   /// The index of each key in `keys`; `nil` if there are only a few keys, because a linear search is then faster.
   private let places: [ExactKey: Int]?
@@ -173,8 +173,8 @@ package final class RecordShape: Sendable {
       typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
   }
 
-  /// Returns this shape with a newer version, and with the oldest versions that may read and write its records. Used for records that a
-  /// newer version of the model than the version in this program has written.
+  /// Returns this shape with a newer version, and with the oldest versions that may read and write its records. Used for records that were
+  /// written by a newer version of the model than this program has.
   package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
     RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
   }

@@ -112,8 +112,8 @@ package struct OutputLimit {
 
   /// Checks the output size, in bytes, while a value is written.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if `count` is beyond the limit, or if repeated shared storage makes the
-  ///   output too large compared with the size of the value in memory.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if `count` is beyond the limit, or if the encoded value would be too large
+  ///   compared with its size with shared storage counted only once.
   @inline(__always)
   package mutating func check(_ count: Int, of value: @autoclosure () -> ArchiveValue?) throws(ArchiveError) {
     if count > next { try look(count, value()) }

@@ -106,9 +106,9 @@ extension ArchiveDecoder {
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // A copy of an object replaces each reference to it. For each object, this array contains the number of values in
-    // the copy, including the objects copied into it, or 0 if references to the object are kept. The array is empty if
-    // no object is referenced twice, because every object is then copied.
+    // References to some objects are replaced by copies of the object. For each object, this array contains the number
+    // of values in the copy, including the objects copied into it, or 0 if references to the object are kept. The array
+    // is empty if no object is referenced twice, because every record that is not a class instance is then copied.
     let hasShared = uses.contains { $0 > 1 }
     var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {

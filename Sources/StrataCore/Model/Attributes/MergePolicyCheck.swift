@@ -33,8 +33,8 @@ enum MergePolicyCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// Returns the reason why a model's default policy cannot be used, with a suggested fix; `nil` if it can be used. Fields of different
-  /// types share the default policy, so the policy only has to apply to one of these fields.
+  /// Returns the reason why a part of a model's default policy cannot be used, with a suggested fix; `nil` if it can be used. Fields of
+  /// different types share the default policy, so each of its ``MergePolicy/parts`` only has to apply to one of these fields.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }

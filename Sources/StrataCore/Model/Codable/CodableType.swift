@@ -89,7 +89,8 @@ extension UUID: DirectValue { var directValue: ArchiveValue? { .uuid(self) } }
 extension Data: DirectValue { var directValue: ArchiveValue? { .data(self) } }
 
 extension URL: DirectValue {
-  // Returns `nil` for a URL that decoding would not restore exactly. The encoder then calls `archivedValue`, which throws an error.
+  // Returns `nil` for a relative URL with a base, and for a URL that decoding would not restore exactly. The encoder then calls
+  // `archivedValue`, which throws an error if the URL cannot be restored.
   var directValue: ArchiveValue? { baseURL == nil && URL(exactly: absoluteString) != nil ? .url(self) : nil }
 }
 

@@ -2,8 +2,8 @@ package import Foundation
 
 /// Reads the fields of a model. A reader is the argument of a model's `init(fields:)`.
 ///
-/// If an archive was written with the model's current fields, the reader reads them from consecutive bytes of the CBOR body. Otherwise the
-/// reader looks up each field in an upgraded record or in a JSON object. The code of a model is the same in all cases.
+/// If an archive was written with the model's current version and fields, the reader reads the fields from consecutive bytes of the CBOR
+/// body. Otherwise the reader looks up each field in an upgraded record or in a JSON object. The code of a model is the same in all cases.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   @usableFromInline package var position: Int

@@ -339,7 +339,8 @@ public struct ArchiveWriter: ~Copyable {
   ///
   /// - Parameter value: the container; `nil` if a `Codable` type encoded it. Such a container is not checked for repeated parts, because
   ///   the type encodes each repetition itself.
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if repeated parts make the output too large.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` if the output exceeds ``ArchiveLimits/outputSize``, or if repeated parts make
+  ///   it too large.
   mutating func begin(_ value: ArchiveValue?) throws {
     if openValues == 0 {
       outermost = value

@@ -1,8 +1,8 @@
 /// Finds the path from a value to an object, to report it in errors. The path must be searched, because objects are archived separately
 /// from the references to them.
 package struct ObjectPath {
-  /// Returns the shortest path of keys and indices from `root` to an object. Returns an empty path if `root` does not refer to the object,
-  /// directly or indirectly.
+  /// Returns the shortest path of keys and indices from `root` to an object. Returns an empty path if the object is the root itself, or if
+  /// no path is found.
   ///
   /// - Complexity: linear in the size of the graph.
   package static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {

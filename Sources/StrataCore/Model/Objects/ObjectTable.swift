@@ -217,7 +217,8 @@ package final class ObjectTable {
 
   /// Returns a copy of an untyped property's value in which each reference is replaced by the contents of its object.
   ///
-  /// A reference becomes null if it refers to an enclosing object or to an object that does not exist yet.
+  /// A reference becomes null if it refers to an enclosing object or to an object that does not exist yet, or if references are nested more
+  /// than 64 levels deep.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` if shared values expand too much, and any error that
   ///   encoding an object throws.

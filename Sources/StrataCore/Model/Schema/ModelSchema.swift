@@ -6,7 +6,7 @@ public final class ModelSchema: Sendable {
   public let formerNames: [String]
   /// The current version, which is written to new archives.
   public let modelVersion: Int
-  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may do so. The
+  /// The oldest versions of the model that may read and write records of the current version; `nil` if no older version may read them. The
   /// allowed versions can handle such records, because the later migration steps only set defaults.
   package let floors: VersionFloors?
   /// The fields in declaration order. The fields of superclasses follow the class's own fields.
@@ -73,7 +73,7 @@ public final class ModelSchema: Sendable {
     private let declaresLabels: Bool
 
     /// Creates the description of a case, with the types and keys of its associated values. For a case without values, pass an empty list
-    /// of keys. Decoding then reports values of this case in older archives as unused.
+    /// of keys. If an archive contains values for this case, decoding then reports them as unused.
     public init(
       _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String]? = nil
     ) {

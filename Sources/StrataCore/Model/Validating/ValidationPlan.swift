@@ -4,9 +4,11 @@
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
-  /// Runs all rules, even if one of them fails. If a rule fails, all fields that rules have changed are restored to their original values.
+  /// Runs all rules, even if one of them fails. If a rule fails, the fields that rules have replaced in a class instance get their original
+  /// values again. A struct or an enum is not restored, so the caller must discard it.
   ///
-  /// - Parameter keepsReplacements: whether the fields keep the values that rules have set if no rule fails.
+  /// - Parameter keepsReplacements: whether the fields keep the values that rules have set if no rule fails. If false, a class instance is
+  ///   restored even if no rule fails.
   func run(on model: inout M, keepsReplacements: Bool) throws {
     var undo = Undo<M>()
     var failures: [ValidationFailure] = []
