@@ -27,7 +27,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The offset in the file of the references to the children, and the number of children.
     let children: Int
     let count: Int
-    /// The nesting depth of the frame. It starts at 1 for a record, because a record is not inlined in another value.
+    /// The nesting depth of the frame. It is 1 for a record, because a record is not inlined in another value.
     let depth: Int
     /// The position in ``indices`` at which the key indices of the children start, or -1 if the children have no keys.
     var indices = -1

@@ -69,7 +69,8 @@ public struct RemoteRetry: Sendable, Hashable {
     ["GET", "HEAD", "PUT", "DELETE"].contains(request.method) || request.headers["Idempotency-Key"] != nil
   }
 
-  /// Whether the request should be retried after a response with this status, because a later attempt may succeed.
+  /// Whether a request that may be sent twice is retried after a response with this status, because a later attempt may
+  /// succeed.
   static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599 ~= status && status != 501) }
 
   static func isTransient(_ code: RemoteError.Code) -> Bool {

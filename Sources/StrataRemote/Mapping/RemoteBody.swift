@@ -14,7 +14,7 @@ struct RemoteBody: Sendable {
   ///
   /// An object with a key of the entity is usually an envelope around the records, even if the envelope has an id of
   /// its own. In two cases, the object is itself a record: if it has an id and the model reads a property from this
-  /// key, or if a single record was requested and the object has an id and other properties of the model.
+  /// key, or if a single record was requested and the object has an id and at least one other property of the model.
   ///
   /// - Parameter isOne: whether a single record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the body is empty, is not JSON, or is neither a list nor

@@ -66,7 +66,7 @@ extension AnswerWriter {
   }
 
   /// Gives a new local record a different primary key, because the server uses its key for another record. Records that
-  /// are not new are not changed.
+  /// are not new, or that may be the server's record itself, are not changed.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
@@ -81,8 +81,8 @@ extension AnswerWriter {
       [entity.name, record])
   }
 
-  /// Drops records of the response if a newer response has already been merged into them, or if they were deleted
-  /// locally.
+  /// Drops records of the response if the response to a later request has already updated or deleted them, or if they
+  /// were deleted locally.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {

@@ -11,7 +11,7 @@ struct Refreshing: Sendable {
   let account: String
   /// Returns the primary keys of the rows to which the requested list corresponds, for example the tasks of one
   /// project. Only these rows are deleted if they are missing from the list. If the closure is `nil`, missing rows are
-  /// deleted only if the list contains all records.
+  /// deleted only if the list contains all records and ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
   private struct Pages: Sendable {

@@ -12,8 +12,8 @@ struct KeyNames {
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table of keys, by key identifier. The table is read only when a lookup in the index fails for the first
-  /// time. Until then, `nil`.
+  /// The names in the table of keys, by key identifier. The table is read only when the index lacks a name for the first time, or
+  /// has a name that the table does not confirm. Until then, `nil`.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {

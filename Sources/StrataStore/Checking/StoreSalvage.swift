@@ -55,8 +55,8 @@ extension SnapshotStore {
   /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder of
   /// the new store.
   ///
-  /// - Throws: the same errors as `salvage(to:)`. Also throws ``StoreError`` with the code `newerStore`, `notAStore` if nothing
-  ///   indicates that the file was a store, or `damaged` if too many pages are damaged to find any revisions.
+  /// - Throws: the same errors as `salvage(to:)`. Also throws ``StoreError`` with the code `newerStore`, `notAStore` if the file
+  ///   does not exist or nothing indicates that it was a store, or `damaged` if too many pages are damaged to find any revisions.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) async throws -> StoreSalvageReport {

@@ -233,10 +233,10 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Registers a column that stores a list: the foreign key column of the list's elements, or the column with their positions.
-  /// Throws if the column is already registered for a different list.
+  /// Registers a column that stores a list: the foreign key column of a `.toMany` relation, or the column with the positions of
+  /// the elements. Throws if the column is already registered for a different list.
   ///
-  /// To-one relations and attributes are not registered. They may share a foreign key column with a list, because each save
+  /// `.toOne` relations and attributes are not registered. They may share a foreign key column with a list, because each save
   /// checks that their values agree. If several classes in a table inherit the same list, they all register it under the same
   /// name.
   private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {

@@ -26,10 +26,11 @@ public struct EntityError: Error, Sendable {
     case staleSave
     /// A relation was set in an object that had been fetched without the relation. The save would lose the related rows.
     case unreadRelation
-    /// The saved data is contradictory. For example, two keys of an object identify different rows, or the two sides of a
-    /// relation disagree.
+    /// The saved data contradicts itself or other rows. For example, two keys of an object identify different rows, the two sides
+    /// of a relation disagree, or another row already has the same value in a unique index.
     case clash
-    /// The row violates a constraint or a foreign key of the table, or a trigger rejects the row.
+    /// The row violates a foreign key or another constraint of the table, or a trigger rejects the row. A unique index has the code
+    /// ``clash``, and a `NOT NULL` constraint the code ``missingValue``.
     case constraint
     /// The rows were migrated by a newer version of the program.
     case newerModel
