@@ -34,8 +34,8 @@ struct LockedModel {
     self.names = names
   }
 
-  /// Returns the recorded versions, oldest first. Also returns the version numbers of the files that were edited after they were recorded,
-  /// and a problem for each of these files.
+  /// Returns the recorded versions, oldest first. Also returns the version numbers of the files that were edited or moved after they were
+  /// recorded, or that cannot be read, and a problem for each of these files.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []

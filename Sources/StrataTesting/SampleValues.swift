@@ -108,6 +108,7 @@ struct SampleValues {
       guard field.archive == ArchiveBehavior.conditional.rawValue else {
         let value = try value(of: type, depth)
         // Given values of a different kind than the generated value are ignored, because the type of a field can differ between versions.
+        // If the generated value is null, all given values are used.
         let values = (given[name] ?? []).filter { value.isNull || $0.kind == value.kind }
         return values.isEmpty ? value : values[random.below(UInt64(values.count))]
       }

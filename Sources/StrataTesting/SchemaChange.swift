@@ -89,8 +89,8 @@ package struct SchemaChange {
     return changes
   }
 
-  /// Returns the name in `names` of the field or the case that had an older name: the same name, or a name that was later changed to the
-  /// same current name. Only former names that are still declared are considered, because data of every version is read with these names.
+  /// Returns the name in `names` of the field or the case that had an older name: the same name, or a name with the same current name.
+  /// Only former names that are still declared are considered, because data of every version is read with these names.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }

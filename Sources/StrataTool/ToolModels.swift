@@ -27,8 +27,9 @@ package struct ToolModels: Sendable {
     return type
   }
 
-  /// Returns the model for the argument of `--type`. If `stamp` is the type name of an archive of this model or of its
-  /// optionals or collections, such as `[Issue]`, returns the type of that archive instead.
+  /// Returns the type for the argument of `--type`, which is the name of a model or of its optionals or collections. If
+  /// `stamp` is the type name of an archive of this model or of its optionals or collections, such as `[Issue]`,
+  /// returns the type of that archive instead.
   ///
   /// - Throws: `ToolError` if no model is registered for the type.
   func type(ofOption name: String, stampedAs stamp: String? = nil) throws -> ArchivedType {

@@ -18,7 +18,8 @@ struct UnknownCommand {
         continue
       }
       let names = commands.compactMap { $0.configuration.commandName }
-      // A word that is the beginning of a name has the distance 0, so that this name is suggested before any other.
+      // A word of several letters that is the beginning of a name has the distance 0, so that this name is suggested
+      // before any other.
       let near = names.map { (name: $0, distance: word.count > 1 && $0.hasPrefix(word) ? 0 : Self.distance(word, $0)) }
         .min { $0.distance < $1.distance }
       let unknown = word.cut(to: 40).onOneLine

@@ -60,14 +60,14 @@ struct VerifyCommand: ToolCommand {
       if result.outcome != .other { isKnown = true }
       report.add(result)
     }
-    // A folder without any archive is an error, because the path is probably wrong.
+    // A folder in which all files have other formats is an error, because the path is probably wrong.
     if !isKnown {
       report.add(FileResult(folder, .missing, "the folder contains no archive, store, keyed archive or property list"))
     }
   }
 
-  /// - Parameter isNamed: whether the user specified this file and not only its folder. An unsupported format is a
-  ///   failure only in this case.
+  /// - Parameter isNamed: whether the user specified this file and not only its folder. A file in an unknown format is
+  ///   a failure only in this case.
   private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> FileResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {

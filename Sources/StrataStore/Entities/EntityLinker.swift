@@ -142,8 +142,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns whether the save moves a row into a list. If another save has moved the row into a different list since the row was
-  /// fetched, the conflict handling decides.
+  /// Returns whether the save moves a row into a list. If another change has moved the row into a different list since the row
+  /// was fetched, the conflict handling decides.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -153,8 +153,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Merges a list with the changes that other saves have made to it since its owner was fetched. Returns `nil` if the list in
-  /// the database stays unchanged.
+  /// Merges a list with the changes that were made to it in the database since its owner was fetched. Returns `nil` if the list
+  /// in the database stays unchanged.
   private func merged(_ list: List) throws -> List? {
     let relation = targets.relation(list.place)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -186,7 +186,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // An element that another save has added is inserted after the element that precedes it in the database.
+    // An element that was added in the database since the fetch is inserted after the element that precedes it there.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?

@@ -10,7 +10,7 @@ extension EntityTable {
   ///   - slots: the indices of the columns to compare.
   ///   - tuples: the tuples to find. Each tuple has one value per column.
   ///   - collations: the collation of each column, or `nil` for the column's default collation.
-  ///   - order: the SQL terms that sort the rows with equal tuples. The terms refer to the table as `t`.
+  ///   - order: the SQL terms that sort the rows that match the same tuple. The terms refer to the table as `t`.
   ///   - body: a closure that is called with the index of the tuple in `tuples` and the column values of the row.
   package func forEachRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,

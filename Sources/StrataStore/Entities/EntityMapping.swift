@@ -13,16 +13,16 @@ public import StrataCore
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of the model's fields, by field key. Only a field with a differently named column, with a conversion or without
-  /// a column (``EntityColumn/none``) must be listed.
+  /// The columns of the model's fields, by field key. Only a field with a differently named column, with a conversion, with a
+  /// read-only column or without a column (``EntityColumn/none``) must be listed.
   public let columns: [String: EntityColumn]
   /// The keys that identify rows, in order of precedence. Each key has a name and a list of fields or to-one relations. The
   /// columns of a key must have a unique index.
   public let keys: [(name: String, fields: [String])]
   /// The relations to other entities, by the key of the field that contains the relation.
   public let relations: [String: EntityRelation]
-  /// Whether a save discards the unknown fields that a model has preserved from an archive. A row has no columns for unknown
-  /// fields.
+  /// Whether saves and migrations discard unknown fields, because a row has no columns for them. Must be true if the model
+  /// preserves the unknown fields of archives.
   public let dropsUnknownFields: Bool
   /// A closure that returns the class of a row from the row's column values. The closure is `nil` if all rows are instances of
   /// the entity itself.

@@ -20,8 +20,8 @@ struct EntityMatcher {
   /// For each new row, the column values of the node for which the row was created, by column index. Another node without a
   /// complete key is matched with this row if it has the same values.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// The nodes whose keys depended on each other in a cycle. To break the cycle, these nodes are matched without the keys that
-  /// depend on other nodes.
+  /// The nodes that were waiting in a cycle and have a complete key. To break the cycle, they are matched without the keys that
+  /// depend on nodes without a row.
   private var nodesDoneWaiting = Set<Int>()
   /// The key values of new rows, by row and by the index of the key in the entity's list of keys.
   private var newKeys: [Int: [Int: [Part]]] = [:]

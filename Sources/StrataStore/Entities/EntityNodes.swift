@@ -339,7 +339,7 @@ package struct EntityNodes: Sendable {
             entity: type.name, path: path(node, []), key: field.key,
             source: parts.path(of: place, in: part.type.schema),
             raw: raw[place], value: value, column: written.map { table.columns[$0.slot].name },
-            // `stored` is `nil` if required keys are missing in the value, because only an existing row could complete it.
+            // `stored` is `nil` if the column cannot store the value, for example because required keys are missing.
             stored: written.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } }))
       }
     }

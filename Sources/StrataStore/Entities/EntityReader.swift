@@ -74,7 +74,7 @@ final class EntityReader {
       var values: [ArchiveValue] = []
       values.reserveCapacity(shape.keys.count)
       for index in attributes.indices {
-        // Inserts placeholders for relations. They are replaced once the related rows have been read.
+        // Inserts placeholders for relations and the `RowBase`. They are replaced once the related rows have been read.
         while values.count < attributes[index].place { values.append(.null) }
         let slot = attributes[index].attribute.slot
         values.append(try type.value(of: attributes[index].attribute, row.value(start + slot), in: table))
@@ -236,8 +236,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // A struct is decoded again for each foreign key that refers to it. The limit on decoded values is raised by the number of
-    // the repeated values.
+    // A struct is decoded again for each foreign key that refers to it. The limit on substituted values is raised according to
+    // the number of the values in these structs.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {

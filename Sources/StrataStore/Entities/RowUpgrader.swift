@@ -24,8 +24,8 @@ struct RowUpgrader {
   private let sources: [Source]
   /// The indices of the columns whose values are stored in the form of the current mapping.
   private let current: Set<Int>
-  /// The columns for keys that migration steps create, each with its default value. A row cannot be migrated if such a column
-  /// contains a value other than null and the default.
+  /// The columns for keys that migration steps create, each with the default value of the column. A row cannot be migrated if
+  /// such a column contains a value other than null and the default.
   private let created: [Change]
   private let shape: RecordShape
 

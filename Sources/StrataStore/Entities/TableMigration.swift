@@ -72,7 +72,8 @@ struct TableMigration {
   }
 
   /// Returns the parts of the table, which are ranges of rows with the same model versions. If the version of a model is not
-  /// recorded in the database, the version that the app has registered is used.
+  /// recorded in the database, the version that the app has registered is used, or the current version if the model has no
+  /// migration steps.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {

@@ -30,7 +30,8 @@ extension SnapshotStore {
   ///
   /// - Parameter url: the file of the backup, which must not be the file of an open store.
   /// - Throws: ``StoreError`` with the code `full`, `busy` or `fileSystem`, or `damaged` if the copy fails the check. The code is
-  ///   `invalid` if `url` is the file of this store, or if the file has a journal, for example because it is open.
+  ///   `invalid` if `url` is the file of this store, or if the file has a journal, for example because it is open. Throws
+  ///   `CancellationError` if the task was cancelled.
   /// - Complexity: linear in the size of the file. The write-ahead log cannot be truncated until the backup is done.
   @discardableResult
   public func backup(to url: URL) async throws -> StoreBackup {

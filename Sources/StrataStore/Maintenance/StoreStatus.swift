@@ -58,7 +58,8 @@ extension StoreStatus.TypeCount: CustomStringConvertible {
 }
 
 extension StoreStatus: CustomStringConvertible {
-  /// One line with the number of keys, the number of revisions, the size of the file and the last sequence.
+  /// One line with the number of keys, the number of revisions, the size of the file and the last sequence. If there are failed
+  /// upgrades or the store is read-only, the line includes this as well.
   public var description: String {
     "\(keys.counting("key")), \(revisions.counting("revision")), \(fileSize.counting("byte")), sequence \(sequence)"
       + (failedUpgrades > 0 ? ", \(failedUpgrades.counting("failed upgrade"))" : "") + (isReadOnly ? ", read-only" : "")

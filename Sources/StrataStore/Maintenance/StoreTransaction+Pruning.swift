@@ -16,8 +16,8 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Prepares a prune of a key. If a revision to keep is stored as a delta of a revision to remove, stores it again without this
-  /// delta. Examines the revisions in ascending order of their numbers.
+  /// Prepares a prune of a key. If a revision to keep is stored as a delta of a revision to remove, or would exceed the limits on
+  /// deltas and inflations, stores it again. Examines the revisions in ascending order of their numbers.
   ///
   /// - Parameters:
   ///   - removed: the identifiers of the revisions to remove.
@@ -53,7 +53,7 @@ extension StoreTransaction {
 
   /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
   /// After the call of ``rewriteKept(_:without:after:_:limit:bytes:)``, a concurrent save may have stored a revision as a delta
-  /// of a revision to remove. Such a revision is first stored again without this delta.
+  /// of a revision to remove. Such a revision is first stored again with its complete content.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {

@@ -33,8 +33,8 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
   public struct Iterator: AsyncIteratorProtocol {
     let store: SnapshotStore
     let key: String
-    /// The identifier of the revision that `next()` returned last, or `.some(nil)` if the key did not exist at that time. `nil`
-    /// before the first call.
+    /// The identifier of the revision that `next()` read last, or `.some(nil)` if the key did not exist at that time. `nil`
+    /// before the first successful read.
     private var last: Int64??
     /// The value of ``StoreSignal/saves`` before the last read of the store, if this read failed. Otherwise `nil`. After a failed
     /// read, the next call waits until `saves` changes or the poll interval has elapsed.

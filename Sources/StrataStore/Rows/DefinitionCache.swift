@@ -27,7 +27,7 @@ final class DefinitionCache: Sendable {
 
   subscript(id: Int64) -> Definition? { state.withLock { $0.byID[id] } }
 
-  /// Returns the newest cached definition with the given type and version.
+  /// Returns the newest cached definition with the given type, version and fingerprint.
   func newest(_ key: StampKey) -> Definition? { state.withLock { $0.newest[key] } }
 
   func add(_ definition: Definition) {

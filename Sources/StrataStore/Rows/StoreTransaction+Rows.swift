@@ -124,8 +124,8 @@ extension StoreTransaction {
       contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
   }
 
-  /// Returns whether a row may refer to strings and data that are stored separately. If so, the row's bytes contain the tag that
-  /// marks such references.
+  /// Returns whether a row may refer to strings and data that are stored separately. This is the case if the row's bytes contain
+  /// the tag that marks such references.
   private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
     let tag = RowParts.contentTag
     return bytes.withUnsafeBytes { bytes in

@@ -60,7 +60,7 @@ struct StoredKey {
 }
 
 extension StoreTransaction {
-  /// Checks that a key, label, author or note can be stored, before it is saved or looked up.
+  /// Checks a key, prefix, label, author or note before it is saved or looked up.
   ///
   /// - Throws: ``StoreError`` with the code `invalid` if the text contains a NUL, because SQLite would truncate the text there.
   static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {

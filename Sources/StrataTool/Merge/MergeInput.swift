@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// The documents of a merge, all converted to match the local document: to JSON values if the local document is JSON,
-/// and otherwise to the types in its archive.
+/// The documents of a merge, converted to match the local document. If the local document is JSON, archives are
+/// converted to JSON values. Otherwise, JSON documents are converted to the types in the local archive.
 struct MergeInput {
   enum Source {
     case document(String)

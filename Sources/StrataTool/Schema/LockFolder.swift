@@ -138,7 +138,7 @@ struct LockFolder {
   /// one. Returns `nil` if there are no such changes.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
-    // `nil` means that the step contains a closure, which can change any key. No change is reported as missing in this
+    // `nil` means that the step contains a closure that may change any key. No change is reported as missing in this
     // case.
     guard let known = new.stepKeys else { return nil }
     // A later step may also remove a key that was removed in this version.
