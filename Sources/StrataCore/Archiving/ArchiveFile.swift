@@ -6,11 +6,12 @@ public import Foundation
 ///     var library = try file.load()?.value ?? Library()
 ///     try file.save(library)
 ///
-/// ``load()`` upgrades a value that an older version of the program wrote. ``save(_:)`` replaces the file atomically. Two backup files can
+/// ``load()`` upgrades a value that an older version of the program wrote. ``save(_:)`` replaces the file atomically. Backup files can
 /// exist next to the file:
 ///
 /// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it.
-/// - `NAME.damaged`: the last damaged file, copied before it was replaced.
+/// - `NAME.damaged`: a damaged file, copied before it was replaced. If this backup exists, later damaged files are copied to
+///   `NAME.damaged-2` and so on.
 ///
 /// Several tasks can use one `ArchiveFile` concurrently. ``save(_:)`` throws an error if another writer has replaced the file since this
 /// instance loaded or saved it. This check is not a lock: if two processes save at the same moment, the last save wins.
@@ -39,7 +40,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   public let url: URL
   /// The URL of the backup of a file that an older version of the program wrote. ``save(_:)`` makes the backup before it replaces the file.
   public let previousURL: URL
-  /// The URL of the backup of a damaged file. ``save(_:)`` makes the backup before it replaces the file.
+  /// The URL of the backup of a damaged file. ``save(_:)`` makes the backup before it replaces the file. If a file already exists at this
+  /// URL, the backup gets a different name.
   public let damagedURL: URL
   private let encoder: ArchiveEncoder
   private let decoder: ArchiveDecoder
@@ -97,8 +99,11 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// Replaces the content of the file.
   ///
-  /// A file that an older version wrote is first copied to ``previousURL``, and a damaged file to ``damagedURL`` or, if that file exists, to the next of `NAME.damaged-2` to `NAME.damaged-9`. To detect these cases,
-  /// the existing file is read first, unless this instance has already loaded or saved it.
+  /// A file that an older version wrote is first copied to ``previousURL``. The same applies to a file of the current version whose fields
+  /// differ from the fields of the program's models, and to a file with enum cases that the program does not know. A damaged file is first
+  /// copied to ``damagedURL`` or, if that file exists, to the first of `NAME.damaged-2` to `NAME.damaged-9` that does not exist. If all of
+  /// them exist, `NAME.damaged-9` is replaced. To detect these cases, the existing file is read first, unless this instance has already
+  /// loaded or saved it.
   ///
   /// - Throws: any error that ``ArchiveEncoder`` throws, and ``ArchiveError`` with the code `newerModel` if a newer program wrote the file,
   ///   `fileSystem`, or `fileInUse`. The code is `fileInUse` if another writer has replaced the file since this instance loaded or saved

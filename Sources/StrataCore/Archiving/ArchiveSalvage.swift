@@ -15,8 +15,8 @@ public enum ArchiveSalvage {
     case complete
     /// The output contains all values, but the checksum at the end of the archive is missing, so any value can be wrong.
     case unverified
-    /// Models or values are missing. If the input is a truncated archive of one value, the values in the output are also not verified,
-    /// because the only checksum is at the end of an archive.
+    /// Models or values are missing, or bytes follow an archive of one value. If the input is a truncated archive of one value, the values
+    /// in the output are also not verified, because the only checksum is at the end of an archive.
     case partial
   }
 

@@ -24,7 +24,8 @@ extension ArchiveError {
   /// The rejected value; `nil` if it is not known. ``description`` never contains this value.
   public var input: (any Sendable)? { details.input }
 
-  /// This error, followed by the other errors that the same operation collected, in the order of the schema's fields.
+  /// This error, followed by the other errors that the same operation collected, in the order of the fields in the schema and of the
+  /// elements in arrays.
   public var all: [ArchiveError] { [changed { $0.others = [] }] + details.others }
 
   /// Returns the error with `input` as the rejected value, unless the error already has a rejected value.

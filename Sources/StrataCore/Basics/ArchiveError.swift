@@ -130,7 +130,7 @@ public struct ArchiveError: Error, Sendable {
   public var typeName: String? { details.typeName }
   /// The model version or format version of the data, if the error is about a version; otherwise `nil`.
   public var foundVersion: Int? { details.foundVersion }
-  /// The version that was expected; `nil` if the error is not about a version. This is usually the newest version that this program can
+  /// The version that was expected; `nil` if no specific version was expected. This is usually the newest version that this program can
   /// read. For the code `unsupportedVersion`, it is the oldest version that the model can upgrade, or, in a merge, the model version of the
   /// other data. For a failed migration step, it is the version after the step.
   public var supportedVersion: Int? { details.supportedVersion }

@@ -30,9 +30,11 @@ public struct Stamp: Sendable, Hashable {
   public package(set) var sequenceNumber: UInt64
   /// The name of the archive's root type, such as `Issue` or `[Issue]`.
   public package(set) var typeName: String
-  /// The model version of the root type; `nil` if the root type is not a model.
+  /// The version of the root model, or of the models in a root collection; `nil` if the root type is neither a model nor a collection of
+  /// models.
   public package(set) var modelVersion: Int?
-  /// The fingerprint of the root model's schema at the time of writing; 0 if the root type is not a model or the schema is unknown.
+  /// The fingerprint of the schema of the root model, or of the models in a root collection, at the time of writing; 0 if there are no such
+  /// models or their schema is unknown.
   public package(set) var fingerprint: UInt64
   /// The size of the inflated body in bytes. In the stamp of an ``Kind/end`` member, whose body is empty, the total
   /// size of all bodies in the stream.

@@ -70,7 +70,7 @@ package struct StreamMembers: ~Copyable {
   private var known = 0
   /// Whether the members of the stream record their positions in their headers.
   private var isLinked = false
-  /// Whether the reader skipped a sequence of members that ends with an end member and might belong to the stream.
+  /// Whether the reader skipped a sequence of members that contains an end member and might belong to the stream.
   private(set) var hasDoubtfulEnd = false
   /// A closure that is called for each readable member that is not known to belong to the stream. Its arguments are the stamp, the body and
   /// the size of the member in the file.

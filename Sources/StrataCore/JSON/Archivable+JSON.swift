@@ -1,7 +1,8 @@
 public import Foundation
 
 // The functions in this file decode values directly from JSON tokens. This is faster than creating an `ArchiveValue` first. The results are
-// the same as those of `decode(from:in:)`, and tests compare both. All other types are decoded from an `ArchiveValue`.
+// the same as those of `decode(from:in:)`, and tests compare both. Types that do not implement `decode(fromJSON:in:)` are decoded from an
+// `ArchiveValue`.
 
 extension Archivable where Self: FixedWidthInteger {
   public static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {

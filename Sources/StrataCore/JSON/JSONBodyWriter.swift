@@ -3,8 +3,8 @@ import Foundation
 /// Converts the encoded body of an archive directly to JSON text. Most values are not decoded into an ``ArchiveValue``.
 ///
 /// The body must have just been written by this process, must not contain shared strings, and must not be nested more deeply than the
-/// writer's limit. Rare values are decoded and then written by ``JSONValueWriter``: models with transformers, uncommon kinds of numbers,
-/// and maps with keys that have no text form.
+/// writer's limit. Rare values are decoded and then written by ``JSONValueWriter``, such as models with transformers, uncommon kinds of
+/// numbers, and maps whose keys are neither all strings nor all integers.
 struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var reader: ArchiveReader
   private var output: JSONOutput

@@ -27,7 +27,8 @@ struct JSONFrame {
   let contents: Contents
   let count: Int
   let isObject: Bool
-  /// The name of the enum case that this object represents, if the tag of the case is one of the object's members; otherwise `nil`.
+  /// The name of the enum case that this object represents, if the tag of the case is a member next to the associated values; otherwise
+  /// `nil`.
   let caseName: String?
   /// The index in the object graph of the object that is being written; `nil` for a value that is not in the graph.
   var reference: Int?
@@ -76,8 +77,8 @@ extension JSONFrame.Contents {
   /// Inserts a tag as the first member. If the contents already have this tag under `key` and `mayHoldTag` is true, as for a field of a
   /// class, they are returned unchanged.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents have any other member under `key`, or if they are not an
-  ///   object.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents have a member under `key` in any other case, or if they are
+  ///   not an object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

@@ -1,5 +1,5 @@
-/// Describes how records of the same type and with the same keys are written as JSON. Fields whose paths begin with the same steps share a
-/// nested object, which is at the position of the first of these fields.
+/// Describes how records of the same type and version, and with the same keys, are written as JSON. Fields whose paths begin with the same
+/// steps share a nested object, which is at the position of the first of these fields.
 final class JSONLayout: Sendable {
   /// A field of a record, with a JSON path at which the field is written. A field with several paths has several leaves.
   final class Leaf: Sendable {

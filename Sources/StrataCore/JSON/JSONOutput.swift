@@ -167,7 +167,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   /// Writes the fewest digits that read back as the same number, always with a decimal point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
-    // The description of a number below 10^-4, or of 2^53 and above, contains an exponent and is written unchanged.
+    // Below 10^-4 and above 2^53, the description of a number contains an exponent, except for 0. Such a description is written unchanged.
     guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
     if number < 0 { buffer.append(UInt8(ascii: "-")) }
     buffer.append(WideInteger.Magnitude(digits.significand), power: digits.power)
@@ -185,7 +185,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   mutating func write(_ number: Float) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     let text = number.description
-    // From 2^24 up, the description of a float has an exponent. The description of the equal double has none, so the double's description
+    // Above 2^24, the description of a float has an exponent. The description of the equal double has none, so the double's description
     // is written instead.
     buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
   }

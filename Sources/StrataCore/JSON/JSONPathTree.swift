@@ -4,7 +4,7 @@
 final class JSONPathTree: Sendable {
   /// The path step from the parent node.
   let step: ValuePath.Component
-  /// The key of the step as a JSON string with quotes; empty if the step is an index.
+  /// The key of the step as a JSON string with quotes; empty if the step is not a key.
   let quotedKey: [UInt8]
   /// The paths that end at this node, as indices in the list from which the tree was created.
   let leaves: [Int]

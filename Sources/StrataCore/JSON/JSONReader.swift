@@ -86,8 +86,8 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a JSON text and calls `body` with its value. If `body` throws an error, the position of the error in the text is added. If the
-  /// error contains several collected errors, those get no position, because finding many positions would be slow.
+  /// Reads a JSON text and calls `body` with its value. If `body` throws an error, the position of the error in the text is added. Other
+  /// errors that were collected with this error get no position, because finding many positions would be slow.
   func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try read(json)
     do { return try body(value) } catch { throw located(error, in: json) }

@@ -152,8 +152,8 @@ struct JSONValueWriter {
     frames.append(frame)
   }
 
-  /// Returns the contents of the JSON array or object for a value. Also returns the name of the enum case if the tag of an enum case is
-  /// written inside the object.
+  /// Returns the contents of the JSON array or object for a value. For an enum case whose tag is a member next to the associated values,
+  /// also returns the name of the case.
   private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)

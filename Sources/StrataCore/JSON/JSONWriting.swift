@@ -14,7 +14,7 @@ final class JSONWriting {
   var nullsCycles = false
   /// The number of references that were written as null because they form a cycle.
   var cycleCount = 0
-  /// The schemas of the models that wrote records, by the shape (the type and keys) of the records.
+  /// The schemas of the models that wrote records, by the shape (the type, its version and the keys) of the records.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()

@@ -5,8 +5,8 @@
 /// ``feed(whole:)`` may reserve the size in the stamp immediately, if the input is large enough to inflate to that size.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
-  /// The maximum number of bytes to inflate in one step. A small number keeps the bytes in the processor's cache until their checksum is
-  /// computed.
+  /// The maximum number of bytes that ``feed(_:)`` inflates in one step. A small number keeps the bytes in the processor's cache until
+  /// their checksum is computed.
   private static let step = 256 << 10
   /// A body of at most this size in bytes may have any compression ratio, because it needs little memory.
   private static let ratioThreshold = 1 << 20

@@ -102,8 +102,8 @@ extension JSONAdapter {
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
-      // For duplicate keys, the last value is used. This cannot hide errors, because the first attempt has already rejected duplicates of
-      // all keys that a field reads.
+      // For duplicate keys, the last value is used. The first attempt rejects duplicates of keys that a field reads, and such an error is
+      // thrown above. Only duplicates in nested objects that the first attempt did not reach are not reported.
       let value = try element.lastValue().value
       do { _ = try decodeChecked(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first

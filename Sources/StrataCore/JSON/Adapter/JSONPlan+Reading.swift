@@ -142,7 +142,8 @@ extension JSONPlan {
     }
   }
 
-  /// Applies the coercions, the null policy and the transformer of a field to a value. Returns `nil` if the field gets its default.
+  /// Applies the coercions, the null policy and the transformer of a field to a value. If the field's default must replace a null, but the
+  /// field has no default and is not optional, returns `nil`, so that the field is treated as absent.
   private func processed(_ value: ArchiveValue, _ entry: Entry, in context: DecodingContext) throws -> ArchiveValue? {
     let json = entry.json
     do {

@@ -93,7 +93,8 @@ package final class JSONPlan: Sendable {
   let needsObject: Bool
   /// The lookup table for fields that use their JSON values unchanged.
   let keys: JSONKeys
-  /// The first keys of the paths of all fields that are read but are not in `keys`; `nil` if one of these paths does not begin with a key.
+  /// The first keys of the paths of all fields that are read but are not in `keys`; `nil` if one of these fields is mapped to the entire
+  /// object, or has a path that does not begin with a key.
   let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?

@@ -44,7 +44,8 @@ public struct JSONVariant<Result>: Sendable {
       encode: { result, _ in try unwrap(result).map { try adapter.encodeValue($0) } })
   }
 
-  /// Returns a variant that passes documents with a tag on to another cluster. The other cluster reads and writes the whole document.
+  /// Returns a variant that passes documents with the given tag on to another cluster. The other cluster reads and writes the whole
+  /// document.
   public static func cluster(
     _ tag: String, _ cluster: @autoclosure @escaping @Sendable () throws -> JSONCluster<Result>
   )

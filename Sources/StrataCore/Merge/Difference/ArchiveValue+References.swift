@@ -1,6 +1,6 @@
 extension ArchiveValue {
-  /// Whether two values are equal. Set members that contain references may be in any order, because archives sort them by the fields of the
-  /// referenced objects.
+  /// Whether two values are equal. If a set contains references, the order of its members is ignored, because archives sort such members by
+  /// the fields of the referenced objects.
   func isEqual(to other: ArchiveValue) -> Bool {
     Self.areEqual(self, other, Self.areEqualScalars, hasOrder: false)
   }
@@ -27,7 +27,8 @@ extension ArchiveValue {
     case .reference(let reference): return .reference(number(reference))
     case .set(let members):
       let members = members.map { $0.canonical(number) }
-      // If a member cannot be encoded, the members stay unsorted. The set then differs from every other set, regardless of the order.
+      // If a member cannot be encoded, the members keep their order. The set then differs from a set with the same members in a different
+      // order.
       return .set((try? CanonicalOrder.sorted(members) { try $0.write($1.mapReferences { .integer($0) }) }) ?? members)
     case .array, .object, .map, .record: return mapInside { $0.canonical(number) }
     default: return self
