@@ -9,7 +9,8 @@ public import Foundation
 /// ``load()`` upgrades a value that an older version of the program wrote. ``save(_:)`` replaces the file atomically. Backup files can
 /// exist next to the file:
 ///
-/// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it.
+/// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it. Other files that
+///   contain something the program does not know, such as an enum case, are copied in the same way.
 /// - `NAME.damaged`: a damaged file, copied before it was replaced. If this backup exists, later damaged files are copied to
 ///   `NAME.damaged-2` and so on.
 ///
@@ -38,7 +39,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// The URL of the file.
   public let url: URL
-  /// The URL of the backup of a file that an older version of the program wrote. ``save(_:)`` makes the backup before it replaces the file.
+  /// The URL of the backup of a file that an older version of the program wrote, or that contains something the program does not know.
+  /// ``save(_:)`` makes the backup before it replaces the file.
   public let previousURL: URL
   /// The URL of the backup of a damaged file. ``save(_:)`` makes the backup before it replaces the file. If a file already exists at this
   /// URL, the backup gets a different name.
