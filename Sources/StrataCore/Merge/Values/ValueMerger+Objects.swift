@@ -39,12 +39,15 @@ extension ValueMerger {
     if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
     // An entity may have several local objects, which represent the same object. If the base has this object, too, the local edits of all
     // of them are combined, so that each of them gets all edits.
-    let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
-    var first: (local: ModelRecord, merged: ModelRecord, notes: Range<Int>)?
-    for number in locals {
-      let local = try graph.record(number), own = common ?? local
+    let bases = try matching.entities[entity][.base].map { try graph.record($0) }
+    let pairs = bases.isEmpty || locals.count + bases.count < 3 ? nil : try combined(locals, bases, &server)
+    var first: (local: ModelRecord, base: ModelRecord?, merged: ModelRecord, notes: Range<Int>)?
+    for (place, number) in locals.enumerated() {
+      let local = try graph.record(number), own = pairs?[place].own ?? local, base = pairs?[place].base ?? base
       let merged: ModelRecord
-      if let first, first.local.shape === own.shape, areSame(.record(first.local), .record(own)) {
+      if let first, first.local.shape === own.shape, areSame(.record(first.local), .record(own)),
+        areSame(first.base.map { .record($0) }, base.map { .record($0) })
+      {
         merged = first.merged
       } else {
         let start = notes.count
@@ -55,7 +58,7 @@ extension ValueMerger {
           dropNotes(from: start, like: first.notes)
         } else {
           try noteRepeated(entity, own, merged, matching)
-          first = (own, merged, start..<notes.count)
+          first = (own, base, merged, start..<notes.count)
         }
       }
       guard !merged.isEqual(to: local) else { continue }
@@ -194,39 +197,74 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// Combines the local edits of several objects with the same identity. If two objects contain different edits of the same field, the edit
-  /// of the first object wins. Returns `nil` if the objects are of different classes.
-  private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
-    var result = try graph.record(numbers[0])
-    for number in numbers.dropFirst() {
-      let other = try graph.record(number)
-      guard other.typeName == result.typeName else { return nil }
-      for (key, value) in zip(other.keys, other.values) where !areSame(base[key], value) && !areSame(result[key], value)
-      {
-        if areSame(base[key], result[key]) {
-          result[key] = value
-        } else {
-          path = [.key(key)]
-          note(
-            sides(base[key], value, nil), .merged, "another local object with the same identity was also edited",
-            result[key])
-          path = []
+  /// Returns, for each local object of an entity, its fields with the edits of all of them, and the base of these fields. An edit is a value
+  /// that no object of the base has. If two objects contain different edits of the same field, the edit of the first object wins. Unedited
+  /// objects can differ, because a document can describe an object several times, once completely and once abbreviated. Each of them keeps
+  /// its own value, and has this value as its base. Returns `nil` if the objects are of different classes.
+  ///
+  /// - Parameter server: the server's fields. A field is removed if it is unedited and the base has the server's value, because neither side
+  ///   has changed it.
+  private mutating func combined(
+    _ numbers: [Int], _ bases: [ModelRecord], _ server: inout ModelRecord
+  ) throws -> [(own: ModelRecord, base: ModelRecord)]? {
+    let records = try numbers.map { try graph.record($0) }
+    guard let first = records.first, records.allSatisfy({ $0.typeName == first.typeName }) else { return nil }
+    let schema = graph.schema(numbers[0])
+    var edits = ModelRecord(typeName: first.typeName, modelVersion: first.modelVersion, fields: [])
+    for record in records {
+      for (key, value) in zip(record.keys, record.values) where !isKnown(value, key, bases, schema) {
+        guard let known = edits[key] else {
+          edits[key] = value
+          continue
         }
+        guard !areSame(known, value) else { continue }
+        path = [.key(key)]
+        note(
+          sides(bases[0][key], value, nil), .merged, "another local object with the same identity was also edited",
+          known)
+        path = []
       }
     }
-    return result
+    let unchanged = zip(server.keys, server.values).filter { key, value in
+      !value.hasReferences && bases.contains { base in base[key].map { areSame($0, value) } ?? false }
+    }
+    for (key, _) in unchanged where edits[key] == nil { server[key] = nil }
+    return records.map { record in
+      var (own, base) = (record, bases[0])
+      for (key, value) in zip(record.keys, record.values) {
+        if let edit = edits[key] { own[key] = edit } else { base[key] = value }
+      }
+      for (key, value) in unchanged where edits[key] != nil { base[key] = value }
+      return (own, base)
+    }
+  }
+
+  /// Whether an object of the base has a value. If an object of the base lacks the key, a document has described the object without it, and
+  /// a new object has got the default.
+  private func isKnown(_ value: ArchiveValue, _ key: String, _ bases: [ModelRecord], _ schema: ModelSchema) -> Bool {
+    if bases.contains(where: { base in base[key].map { areSame($0, value) } ?? false }) { return true }
+    guard bases.contains(where: { $0[key] == nil }), let field = schema.mergeTraits.fields[ExactKey(key)] else {
+      return false
+    }
+    // `try?`, because a default that cannot be created is not the value of an object. A default that changes cannot be recognized.
+    let defaults = (0..<2).map { _ in try? field.absentValue() }
+    return areSame(defaults[0], value) || !areSame(defaults[0], defaults[1])
   }
 
   /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If the document describes the object several
-  /// times with different values of a field, the first value that differs from the base is used. Without a base, it is the first value that
-  /// differs from the local value.
+  /// times with different values of a field, the first value that no object of the base has is used. Without a base, it is the first value
+  /// that differs from the local value.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
     var result = try graph.record(first)
     guard members.count > 1 else { return result }
-    let base = try (matching.entities[entity][.base].first ?? matching.entities[entity][.local].first).map {
+    let others = matching.entities[entity][.base]
+    let bases = try (others.isEmpty ? Array(matching.entities[entity][.local].prefix(1)) : others).map {
       try graph.record($0)
+    }
+    func isUnchanged(_ value: ArchiveValue, _ key: String) -> Bool {
+      bases.contains { base in base[key].map { areSame($0, value) } ?? false }
     }
     for number in members.dropFirst() {
       let other = try graph.record(number)
@@ -235,7 +273,7 @@ extension ValueMerger {
           result[key] = value
           continue
         }
-        if areSame(known, base?[key]), !areSame(known, value) { result[key] = value }
+        if isUnchanged(known, key), !isUnchanged(value, key) { result[key] = value }
       }
     }
     return result
@@ -291,10 +329,14 @@ extension ValueMerger {
     guard let matching else { return [] }
     var result = Set<Int>()
     for (entity, members) in matching.entities.enumerated() {
-      guard let base = members[.base].first, let number = members[side].first else { continue }
-      let (old, new) = (try graph.record(base), try graph.record(number))
-      let differs = zip(new.keys, new.values).contains { key, value in
-        old[key].map { !areSame($0, value) } ?? false
+      guard !members[.base].isEmpty else { continue }
+      let bases = try members[.base].map { try graph.record($0) }
+      let differs = try members[side].contains { number in
+        let record = try graph.record(number)
+        return zip(record.keys, record.values).contains { key, value in
+          let known = bases.compactMap { $0[key] }
+          return !known.isEmpty && !known.contains { areSame($0, value) }
+        }
       }
       if differs { result.insert(entity) }
     }
