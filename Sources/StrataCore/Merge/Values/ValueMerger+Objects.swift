@@ -203,7 +203,7 @@ extension ValueMerger {
   /// its own value, and has this value as its base. Returns `nil` if the objects are of different classes.
   ///
   /// - Parameter server: the server's fields. A field is removed if it is unedited and the base has the server's value, because neither side
-  ///   has changed it.
+  ///   has changed it. The objects to which the removed value refers are queued.
   private mutating func combined(
     _ numbers: [Int], _ bases: [ModelRecord], _ server: inout ModelRecord
   ) throws -> [(own: ModelRecord, base: ModelRecord)]? {
@@ -226,9 +226,12 @@ extension ValueMerger {
       }
     }
     let unchanged = zip(server.keys, server.values).filter { key, value in
-      !value.hasReferences && bases.contains { base in base[key].map { areSame($0, value) } ?? false }
+      bases.contains { base in base[key].map { areSame($0, value) } ?? false }
     }
-    for (key, _) in unchanged where edits[key] == nil { server[key] = nil }
+    for (key, value) in unchanged where edits[key] == nil {
+      server[key] = nil
+      enqueue(value)
+    }
     return records.map { record in
       var (own, base) = (record, bases[0])
       for (key, value) in zip(record.keys, record.values) {
