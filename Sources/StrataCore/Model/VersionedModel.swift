@@ -234,6 +234,7 @@ extension VersionedModel {
     }
   }
 
+  /// Creates a model from a record. A record of an older version is upgraded.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)

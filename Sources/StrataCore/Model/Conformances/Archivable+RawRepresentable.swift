@@ -10,6 +10,7 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try substitute(for: rawValue, in: reader.context)
   }
 
+  /// Creates a value from an untyped raw value.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     let rawValue = try RawValue.decode(from: value, in: context)
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue, in: context)

@@ -26,6 +26,7 @@ extension Archivable where Self: FixedWidthInteger {
     return value
   }
 
+  /// Creates an integer from an untyped number. Throws `typeMismatch` if the number is not an integer of the type's range.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     switch value {
     case .int, .uint, .wideInteger:
