@@ -39,7 +39,7 @@ extension ValueMerger {
     if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
     // An entity may have several local objects, which represent the same object. If the base has this object, too, the local edits of all
     // of them are combined, so that each of them gets all edits.
-    let bases = try matching.entities[entity][.base].map { try graph.record($0) }
+    let bases = try distinctBases(of: entity, matching)
     let pairs = bases.isEmpty || locals.count + bases.count < 3 ? nil : try combined(locals, bases, &server)
     var first: (local: ModelRecord, base: ModelRecord?, merged: ModelRecord, notes: Range<Int>)?
     for (place, number) in locals.enumerated() {
@@ -242,6 +242,16 @@ extension ValueMerger {
     }
   }
 
+  /// Returns the different records of an entity in the base. A document often contains many equal copies of an object.
+  private func distinctBases(of entity: Int, _ matching: ObjectMatching) throws -> [ModelRecord] {
+    var result: [ModelRecord] = []
+    for number in matching.entities[entity][.base] {
+      let record = try graph.record(number)
+      if !result.contains(where: { areSame(.record($0), .record(record)) }) { result.append(record) }
+    }
+    return result
+  }
+
   /// Whether an object of the base has a value. If an object of the base lacks the key, a document has described the object without it, and
   /// a new object has got the default.
   private func isKnown(_ value: ArchiveValue, _ key: String, _ bases: [ModelRecord], _ schema: ModelSchema) -> Bool {
@@ -262,10 +272,8 @@ extension ValueMerger {
     let members = matching.entities[entity][.server]
     var result = try graph.record(first)
     guard members.count > 1 else { return result }
-    let others = matching.entities[entity][.base]
-    let bases = try (others.isEmpty ? Array(matching.entities[entity][.local].prefix(1)) : others).map {
-      try graph.record($0)
-    }
+    var bases = try distinctBases(of: entity, matching)
+    if bases.isEmpty { bases = try matching.entities[entity][.local].prefix(1).map { try graph.record($0) } }
     func isUnchanged(_ value: ArchiveValue, _ key: String) -> Bool {
       bases.contains { base in base[key].map { areSame($0, value) } ?? false }
     }
@@ -333,12 +341,11 @@ extension ValueMerger {
     var result = Set<Int>()
     for (entity, members) in matching.entities.enumerated() {
       guard !members[.base].isEmpty else { continue }
-      let bases = try members[.base].map { try graph.record($0) }
+      let bases = try distinctBases(of: entity, matching)
       let differs = try members[side].contains { number in
         let record = try graph.record(number)
         return zip(record.keys, record.values).contains { key, value in
-          let known = bases.compactMap { $0[key] }
-          return !known.isEmpty && !known.contains { areSame($0, value) }
+          bases.contains { $0[key] != nil } && !bases.contains { $0[key].map { areSame($0, value) } ?? false }
         }
       }
       if differs { result.insert(entity) }
