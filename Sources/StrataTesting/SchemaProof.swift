@@ -249,7 +249,7 @@ struct SchemaProof<M: VersionedModel> {
     else { return value }
     for field in nested.fields
     where field.archive == .always && ([field.key] + field.formerly).allSatisfy({ record[$0] == nil }) {
-      guard let initial = try field.absentValue(), try field.absentValue() == initial else {
+      guard !field.hasChangingDefault, let initial = try field.absentValue() else {
         throw NoConstantDefault()
       }
       record[field.key] = initial

@@ -37,13 +37,8 @@ final class MergeTraits: SchemaNotes {
   }
 
   private static func isChanging(_ key: IdentityKey, _ fields: [ExactKey: FieldInfo]) -> Bool {
-    let defaults = key.keys.map { fields[ExactKey($0)]?.makeDefault }
-    // `try?`, because the same error is thrown when a model is created. Random defaults can be equal by chance, so several are compared.
-    return defaults.allSatisfy { $0 != nil }
-      && defaults.contains { makeDefault in
-        guard let first = try? makeDefault?() else { return false }
-        return (0..<4).contains { _ in (try? makeDefault?() != first) ?? false }
-      }
+    let parts = key.keys.map { fields[ExactKey($0)] }
+    return parts.allSatisfy { $0?.makeDefault != nil } && parts.contains { $0?.hasChangingDefault ?? false }
   }
 }
 

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataStore
 
 /// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each transition is one method,
-/// which runs in the caller's transaction. Docs/Refresh.md has a table of the transitions.
+/// which runs in the caller's transaction. Docs/Refresh.md lists the transitions.
 ///
 /// Changes are inserted by the triggers (``ChangeTriggers``), which also return a refused change to the queue when its
 /// record is edited again. In every state, a lease (``SendingLease``) prevents two senders from sending the same

@@ -87,9 +87,11 @@ extension EntityWriter {
       }
       if try attribute.isSame(local, known) || type.isReplacedCase(known, value, attribute) { continue }
       let now = rows[row].original?[attribute.slot]
-      let hasReplacedCase =
+      // The columns are decoded only if the stored values differ.
+      func hasReplacedCase() throws -> Bool {
         try base.rows.isOfObject && type.isReplacedCase(now, type.value(of: attribute, known, in: table), attribute)
-      if try hasReplacedCase || attribute.isSame(known, now) || attribute.isSame(local, now) {
+      }
+      if try attribute.isSame(known, now) || attribute.isSame(local, now) || hasReplacedCase() {
         // If the row still has its original value, no other object that represents the row has changed it, so the new value is
         // not a contradiction.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false

@@ -210,8 +210,10 @@ package final class EntityWriter {
     if let base = base(ofRow: row, node: number) { return try merge(stated, base, type, row, isFirst) }
     guard nodes.merges, !node.isMerged, merging.hasHooks || stated.contains(where: { !$0.attribute.isPlain }) else {
       for (attribute, value) in stated {
-        if !nodes.merges, type.isReplacedCase(rows[row].original?[attribute.slot], value, attribute) { continue }
-        try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
+        let stored = try type.stored(value, attribute, in: table), original = rows[row].original?[attribute.slot]
+        // The column is decoded only if it would change.
+        if !nodes.merges, stored != original, type.isReplacedCase(original, value, attribute) { continue }
+        try set(stored, attribute, type, row, isFirst)
       }
       return
     }

@@ -88,6 +88,11 @@ struct ObjectMatching {
   /// Returns the number that represents an object in comparisons: its entity's number, or a unique number if the object has no entity.
   func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
+  /// Whether two values are equal. References are equal if they refer to objects of one entity.
+  func areSame(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
+    left == right || left.isEqual(to: right, canonical)
+  }
+
   func isMember(_ number: Int, of side: Side) -> Bool { (memberships[number]?.sides ?? 0) & side.bit != 0 }
 
   /// Returns the identity of an object; `nil` for an object without one.

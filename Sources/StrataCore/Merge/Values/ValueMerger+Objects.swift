@@ -31,7 +31,7 @@ extension ValueMerger {
     if matching.entities[entity].takesDefaults, let number = matching.entities[entity].typeMember {
       server = try completed(stated, graph.schema(number))
     }
-    let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
+    let bases = try BaseValues(matching.entities[entity][.base], graph, matching), base = bases.first
     let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
     let outer = (object, selectors)
     (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
@@ -39,8 +39,8 @@ extension ValueMerger {
     if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
     // An entity may have several local objects, which represent the same object. If the base has this object, too, the local edits of all
     // of them are combined, so that each of them gets all edits.
-    let bases = try distinctBases(of: entity, matching)
-    let pairs = bases.isEmpty || locals.count + bases.count < 3 ? nil : try combined(locals, bases, &server)
+    let isRepeated = base != nil && (bases.differ || locals.count > 1)
+    let pairs = isRepeated ? try combined(locals, bases, &server) : nil
     var first: (local: ModelRecord, base: ModelRecord?, merged: ModelRecord, notes: Range<Int>)?
     for (place, number) in locals.enumerated() {
       let local = try graph.record(number), own = pairs?[place].own ?? local, base = pairs?[place].base ?? base
@@ -205,14 +205,16 @@ extension ValueMerger {
   /// - Parameter server: the server's fields. A field is removed if it is unedited and the base has the server's value, because neither side
   ///   has changed it. The objects to which the removed value refers are queued.
   private mutating func combined(
-    _ numbers: [Int], _ bases: [ModelRecord], _ server: inout ModelRecord
+    _ numbers: [Int], _ bases: BaseValues, _ server: inout ModelRecord
   ) throws -> [(own: ModelRecord, base: ModelRecord)]? {
     let records = try numbers.map { try graph.record($0) }
-    guard let first = records.first, records.allSatisfy({ $0.typeName == first.typeName }) else { return nil }
+    guard let first = records.first, let firstBase = bases.first,
+      records.allSatisfy({ $0.typeName == first.typeName })
+    else { return nil }
     let schema = graph.schema(numbers[0])
     var edits = ModelRecord(typeName: first.typeName, modelVersion: first.modelVersion, fields: [])
     for record in records {
-      for (key, value) in zip(record.keys, record.values) where !isKnown(value, key, bases, schema) {
+      for (key, value) in zip(record.keys, record.values) where !bases.explains(value, key, schema) {
         guard let known = edits[key] else {
           edits[key] = value
           continue
@@ -220,48 +222,24 @@ extension ValueMerger {
         guard !areSame(known, value) else { continue }
         path = [.key(key)]
         note(
-          sides(bases[0][key], value, nil), .merged, "another local object with the same identity was also edited",
+          sides(firstBase[key], value, nil), .merged, "another local object with the same identity was also edited",
           known)
         path = []
       }
     }
-    let unchanged = zip(server.keys, server.values).filter { key, value in
-      bases.contains { base in base[key].map { areSame($0, value) } ?? false }
-    }
+    let unchanged = zip(server.keys, server.values).filter { key, value in bases.contains(value, key) }
     for (key, value) in unchanged where edits[key] == nil {
       server[key] = nil
       enqueue(value)
     }
     return records.map { record in
-      var (own, base) = (record, bases[0])
+      var (own, base) = (record, firstBase)
       for (key, value) in zip(record.keys, record.values) {
         if let edit = edits[key] { own[key] = edit } else { base[key] = value }
       }
       for (key, value) in unchanged where edits[key] != nil { base[key] = value }
       return (own, base)
     }
-  }
-
-  /// Returns the different records of an entity in the base. A document often contains many equal copies of an object.
-  private func distinctBases(of entity: Int, _ matching: ObjectMatching) throws -> [ModelRecord] {
-    var result: [ModelRecord] = []
-    for number in matching.entities[entity][.base] {
-      let record = try graph.record(number)
-      if !result.contains(where: { areSame(.record($0), .record(record)) }) { result.append(record) }
-    }
-    return result
-  }
-
-  /// Whether an object of the base has a value. If an object of the base lacks the key, a document has described the object without it, and
-  /// a new object has got the default.
-  private func isKnown(_ value: ArchiveValue, _ key: String, _ bases: [ModelRecord], _ schema: ModelSchema) -> Bool {
-    if bases.contains(where: { base in base[key].map { areSame($0, value) } ?? false }) { return true }
-    guard bases.contains(where: { $0[key] == nil }), let field = schema.mergeTraits.fields[ExactKey(key)] else {
-      return false
-    }
-    // `try?`, because a default that cannot be created is not the value of an object. A default that changes cannot be recognized.
-    let defaults = (0..<2).map { _ in try? field.absentValue() }
-    return areSame(defaults[0], value) || !areSame(defaults[0], defaults[1])
   }
 
   /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If the document describes the object several
@@ -272,11 +250,8 @@ extension ValueMerger {
     let members = matching.entities[entity][.server]
     var result = try graph.record(first)
     guard members.count > 1 else { return result }
-    var bases = try distinctBases(of: entity, matching)
-    if bases.isEmpty { bases = try matching.entities[entity][.local].prefix(1).map { try graph.record($0) } }
-    func isUnchanged(_ value: ArchiveValue, _ key: String) -> Bool {
-      bases.contains { base in base[key].map { areSame($0, value) } ?? false }
-    }
+    let bases = matching.entities[entity][.base]
+    let old = try BaseValues(bases.isEmpty ? Array(matching.entities[entity][.local].prefix(1)) : bases, graph, matching)
     for number in members.dropFirst() {
       let other = try graph.record(number)
       for (key, value) in zip(other.keys, other.values) {
@@ -284,7 +259,7 @@ extension ValueMerger {
           result[key] = value
           continue
         }
-        if isUnchanged(known, key), !isUnchanged(value, key) { result[key] = value }
+        if old.contains(known, key), !old.contains(value, key) { result[key] = value }
       }
     }
     return result
@@ -341,11 +316,11 @@ extension ValueMerger {
     var result = Set<Int>()
     for (entity, members) in matching.entities.enumerated() {
       guard !members[.base].isEmpty else { continue }
-      let bases = try distinctBases(of: entity, matching)
+      let bases = try BaseValues(members[.base], graph, matching)
       let differs = try members[side].contains { number in
         let record = try graph.record(number)
         return zip(record.keys, record.values).contains { key, value in
-          bases.contains { $0[key] != nil } && !bases.contains { $0[key].map { areSame($0, value) } ?? false }
+          bases.hasKey(key) && !bases.contains(value, key)
         }
       }
       if differs { result.insert(entity) }

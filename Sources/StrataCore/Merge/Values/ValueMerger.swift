@@ -354,10 +354,8 @@ struct ValueMerger {
   /// Whether two values are equal. Two references are equal if their objects belong to the same entity, which is a group of matching
   /// objects.
   func areSame(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
-    if left == right { return true }
-    guard let left, let right else { return false }
-    guard let matching else { return left.isEqual(to: right) { $0 } }
-    return left.isEqual(to: right) { matching.canonical($0) }
+    guard let left, let right else { return left == right }
+    return matching?.areSame(left, right) ?? (left == right || left.isEqual(to: right) { $0 })
   }
 }
 

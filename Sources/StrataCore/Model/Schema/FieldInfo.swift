@@ -123,6 +123,13 @@ public struct FieldInfo: Sendable {
   /// Returns the value of the field in a new object if the key is absent: the default, or null for an optional field.
   /// Returns `nil` if the key is required.
   package func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
+
+  /// Whether new objects get different defaults, such as `UUID()`. Random defaults can be equal by chance, so several are compared.
+  package var hasChangingDefault: Bool {
+    // `try?`, because the same error is thrown when an object is created.
+    guard let makeDefault, let first = try? makeDefault() else { return false }
+    return (0..<4).contains { _ in (try? makeDefault()).map { $0 != first } ?? false }
+  }
 }
 
 /// A closure that creates the initial value of a property. The `Sendable` conformance is unchecked. It is safe, because
