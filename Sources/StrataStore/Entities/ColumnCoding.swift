@@ -17,6 +17,8 @@ struct ColumnCoding: Sendable {
 
   let conversion: Conversion
   let affinity: ColumnAffinity
+  /// The field of the column, if its values can contain unknown enum cases that reading replaces or skips.
+  private var field: FieldInfo?
 
   /// Chooses how the values of a field are converted for its column.
   ///
@@ -28,6 +30,15 @@ struct ColumnCoding: Sendable {
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
     conversion = try Self.conversion(type, form, affinity)
+  }
+
+  /// Chooses how the values of a field are converted. If the field is declared with `unknown: .useDefault`, unknown enum cases in JSON and
+  /// in archives are replaced or skipped when the column is read.
+  ///
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if values of the field's type cannot be stored in this form.
+  init(_ field: FieldInfo, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
+    try self.init(field.type, form, affinity)
+    if field.replacesUnknownCases { self.field = field }
   }
 
   init(_ conversion: Conversion, _ affinity: ColumnAffinity) {
@@ -249,7 +260,21 @@ struct ColumnCoding: Sendable {
       if stored.isNull, !transform.takesNull { return .null }
       return try transform.read(Self.value(of: stored, inner), Self.unfinished())
     }
-    return try Self.value(of: stored, conversion)
+    do { return try Self.value(of: stored, conversion) } catch let error as ArchiveError {
+      guard let field, field.acceptsUnknownCase(error), let value = try known(stored, field) else { throw error }
+      return value
+    }
+  }
+
+  /// Returns the value of a column that stores JSON or an archive, with its unknown enum cases replaced or skipped; `nil` for other columns.
+  private func known(_ stored: DatabaseValue, _ field: FieldInfo) throws -> ArchiveValue? {
+    switch (conversion, stored.storage) {
+    case (.json, .string(let text)):
+      try field.replacingUnknownCases(in: JSONReader().read(Data(text.utf8)), from: .json)
+    case (.json, .blob(let data)): try field.replacingUnknownCases(in: JSONReader().read(data), from: .json)
+    case (.archive, .blob(let data)): try field.replacingUnknownCases(in: ArchiveDecoder().decodeValue(from: data))
+    default: nil
+    }
   }
 
   private static func value(of stored: DatabaseValue, _ conversion: Conversion) throws -> ArchiveValue {

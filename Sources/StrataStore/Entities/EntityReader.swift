@@ -309,7 +309,7 @@ enum EntityRowCoding {
           throw EntityError(
             .notReadable, "the fetched row does not include the column; add the column to the selection")
         }
-        slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored)
+        slots[place] = try ColumnCoding(field, column?.form ?? .automatic, .none).value(of: stored)
       } catch {
         let known =
           error as? EntityError

@@ -63,7 +63,7 @@ struct RowUpgrader {
           // type of the property, which would upgrade the record.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
-          source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
+          source.coding = try ColumnCoding(field, form, source.coding.affinity)
           source.isCurrent = true
         }
         // If decoding null fails, the property cannot be nil.

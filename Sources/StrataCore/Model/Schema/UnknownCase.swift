@@ -71,9 +71,12 @@ extension FieldInfo {
 
   /// Returns the value that the field gets when it is read from a value with an unknown enum case; `nil` if the value has no unknown case.
   ///
+  /// - Parameter source: the form of `value`: JSON or an archive.
   /// - Throws: any error that reading the field throws.
-  package func replacingUnknownCases(in value: ArchiveValue) throws -> ArchiveValue? {
-    let context = DecodingContext(includesExcluded: true, finishing: .never)
+  package func replacingUnknownCases(in value: ArchiveValue, from source: DecodingSource = .archive) throws
+    -> ArchiveValue?
+  {
+    let context = DecodingContext(source: source, includesExcluded: true, finishing: .never)
     func read(_ value: ArchiveValue) throws -> ArchiveValue {
       try ValueCoding.typed(value, as: type, ReferencedObjects(), in: context)
     }
