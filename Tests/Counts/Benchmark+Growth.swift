@@ -17,6 +17,45 @@ private struct Rows: DescribedModel {
   }
 }
 
+/// A list of issues that repeat the same author with different names.
+private final class Tracker: DescribedModel {
+  var issues: [Issue] = []
+
+  static let fields = Fields(
+    Tracker.self, version: 1, Field("issues", \.issues),
+    make: {
+      let tracker = Tracker()
+      tracker.issues = $0
+      return tracker
+    })
+
+  /// The name of the author in each issue has a number, which begins with `first`.
+  static func document(_ count: Int, from first: Int) -> Data {
+    let issues = (0..<count).map { #"{"id":\#($0),"author":{"id":1,"name":"name \#(first + $0)"}}"# }
+    return Data(#"{"issues":[\#(issues.joined(separator: ","))]}"#.utf8)
+  }
+}
+
+private final class Issue: DescribedModel {
+  let id: Int
+  var author: Reporter
+
+  init(id: Int, author: Reporter) { (self.id, self.author) = (id, author) }
+
+  static let fields = Fields(
+    Issue.self, version: 1, Field("id", \.id), Field("author", \.author), make: { Issue(id: $0, author: $1) })
+}
+
+private final class Reporter: DescribedModel {
+  let id: Int
+  var name: String
+
+  init(id: Int, name: String) { (self.id, self.name) = (id, name) }
+
+  static let fields = Fields(
+    Reporter.self, version: 1, Field("id", \.id), Field("name", \.name), make: { Reporter(id: $0, name: $1) })
+}
+
 extension Benchmark {
   /// Returns the call for a name such as `merge-list@500`. `counts --growth` compares a length with twice that length.
   static func growing(_ name: String) -> Benchmark? {
@@ -73,6 +112,19 @@ extension Benchmark {
         return {
           var merged = merging
           consume(try merged.merge(.json(second)))
+        }
+      }
+    ),
+    (
+      "repeated-objects",
+      { count in
+        let adapter = try JSONAdapter<Tracker>()
+        let base = try adapter.decode(Tracker.document(count, from: 0))
+        let server = Tracker.document(count, from: 1)
+        return {
+          let merged = try adapter.decode(Tracker.document(count, from: 0))
+          merged.issues[0].author.name = "edited"
+          consume(try merged.merge(.json(server), base: base))
         }
       }
     ),

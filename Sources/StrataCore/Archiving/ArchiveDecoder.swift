@@ -192,8 +192,8 @@ extension ModelSchema {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version, or if an older version
-  /// wrote a value of another type.
+  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version, if an older version wrote a
+  /// value of another type, or if the model has no steps for the older version.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code) else { return error }
     if error.code == .typeMismatch, let found = stamp.modelVersion, found < modelVersion, isOurs(stamp) {
@@ -201,6 +201,15 @@ extension ModelSchema {
         $0.reason +=
           "; version \(found) of \(name) wrote the archive, so if the type of the field has changed since then, convert the "
           + "old value in a migration step, such as .convert, or .replaceNull for null"
+      }
+    }
+    if error.code == .missingValue, migration == nil, hook == nil, let found = stamp.modelVersion, found < modelVersion,
+      isOurs(stamp)
+    {
+      return error.changed {
+        $0.reason +=
+          "; version \(found) of \(name) wrote the archive, but \(name) has no steps; if an extension declares "
+          + "migration steps, conform \(name) to Migratable"
       }
     }
     guard hasOtherFields(than: stamp) else { return error }

@@ -74,7 +74,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   ///
   /// If the file is damaged, returns the value in ``previousURL``. In that case, ``Loaded/origin`` contains the error.
   ///
-  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If the error is `newerModel`, ``loadPrevious()`` returns the value
+  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If both files are damaged, the error describes both. If the error is `newerModel`, ``loadPrevious()`` returns the value
   ///   from before the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in
@@ -87,7 +87,14 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
         known = found
         return loaded
       } catch let damage as ArchiveError where damage.isDamage {
-        guard let previous = try read(previousURL, .previous(damage: damage)) else { throw damage }
+        let previous: Loaded?
+        do { previous = try read(previousURL, .previous(damage: damage)) } catch {
+          throw damage.changed {
+            $0.reason +=
+              "; the backup “\(previousURL.lastPathComponent)” cannot be read either (\(ArchiveError.wrap(error).reason))"
+          }
+        }
+        guard let previous else { throw damage }
         return previous
       }
     }

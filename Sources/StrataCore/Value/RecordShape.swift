@@ -136,9 +136,12 @@ package final class RecordShape: Sendable {
 
   /// Returns this shape with the given keys. Returns `self` if the keys are the same.
   package func limited(to keys: [String]) -> RecordShape {
-    hasKeys(keys)
-      ? self
-      : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors)
+    hasKeys(keys) ? self : copy(limitedTo: keys)
+  }
+
+  /// Returns a new shape with the given keys, even if the keys are the same.
+  package func copy(limitedTo keys: [String]) -> RecordShape {
+    RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors)
   }
 
   package func adding(_ key: String) -> RecordShape {

@@ -123,8 +123,12 @@ struct ArchiveFileTests {
       let copy = url.appendingPathExtension("damaged-\(number)")
       #expect(try Data(contentsOf: copy) == Data([content]))
     }
-    try FileManager.default.removeItem(at: file.previousURL)
     try broken.write(to: url)
+    try Data("x".utf8).write(to: file.previousURL)
+    let both = #expect(throws: ArchiveError.self) { try file.load() }
+    #expect(both?.code == .truncated)
+    #expect(both?.description.contains("“\(file.previousURL.lastPathComponent)” cannot be read either (") == true)
+    try FileManager.default.removeItem(at: file.previousURL)
     #expect(code { _ = try file.load() } == .truncated)
   }
 

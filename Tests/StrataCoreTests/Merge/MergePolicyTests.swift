@@ -23,6 +23,17 @@ struct MergePolicyTests {
     .lines, .lastWriter(by: "updated_at"), .lastWriter(by: "a|b"), .serverWins.ifPresent,
   ]
 
+  @Test("A conflict in a value to which byID does not apply is described like a conflict without a policy")
+  func scalarByID() throws {
+    let merger = Merger(options: MergeOptions(policy: .byID()))
+    func document(_ title: ArchiveValue, _ count: ArchiveValue) -> ArchiveValue {
+      ["title": title, "list": [["id": 1, "a": count]]]
+    }
+    let (_, report) = try merger.merge(document("server", 3), into: document("local", 2), base: document("base", 1))
+    #expect(report.conflicts.map(\.path.description).sorted() == ["list[id=1].a", "title"])
+    #expect(report.conflicts.allSatisfy { $0.rule == "changed by both sides" })
+  }
+
   @Test("A policy round-trips through its text, including combined policies")
   func text() throws {
     let pairs = Self.plain.flatMap { one in

@@ -108,9 +108,13 @@ struct MergeStateTests {
       for conflict in [summary, stars] {
         let error = #expect(throws: ArchiveError.self) { try task.resolve(conflict, with: resolution) }
         #expect(error?.code == .mergeFailed && error?.description.contains("older version") == true)
+        // A field that the new version does not have cannot be set to a value.
+        let advice = conflict == summary ? "no field with this key" : ".value(…)"
+        #expect(error?.description.contains(advice) == true, "\(conflict)")
       }
     }
-    #expect(throws: ArchiveError.self) { try task.resolve(summary, with: .value("x")) }
+    let error = #expect(throws: ArchiveError.self) { try task.resolve(summary, with: .value("x")) }
+    #expect(error?.description.contains("resolve the conflict with .local") == true)
     #expect(task.mergeConflicts.count == 2 && task.title == "mine" && task.stars == 0)
     try task.resolve(stars, with: .value(7))
     #expect(task.stars == 7)

@@ -28,6 +28,12 @@ private struct Sheet: Equatable {
 }
 
 @Model(version: 1)
+private struct PartItem { let id: Int; var name = "" }
+
+@Model(version: 1)
+private struct Parts { var items: [PartItem] = [] }
+
+@Model(version: 1)
 private struct Table: Equatable {
   var bySpot: [LineSpot: Line] = [:]
   var byName: [String: Line] = [:]
@@ -152,6 +158,14 @@ private struct Optionals {
 @Suite("Incoming list elements without the identity of their type")
 struct MissingIdentityTests {
   private let two = MergeSource.json(Data(#"{"lines":[{"text":"a"},{"text":"b"}]}"#.utf8))
+
+  @Test("The error for a required identity that is missing names the element")
+  func missing() throws {
+    var parts = Parts(items: [PartItem(id: 1, name: "a")])
+    let json = Data(#"{"items": [{"id": 1}, {"id": 2, "name": "b"}, {"name": "c"}]}"#.utf8)
+    let error = #expect(throws: ArchiveError.self) { try parts.merge(.json(json)) }
+    #expect(error?.code == .missingValue && error?.codingPath == [.key("items"), .index(2), .key("id")])
+  }
 
   @Test("A document that is merged again adds no element, in any kind of list")
   func again() throws {

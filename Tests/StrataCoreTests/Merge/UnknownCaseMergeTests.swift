@@ -54,6 +54,27 @@ private final class Chamber: DescribedModel {
     Field("name", \.name, default: ""), make: { Chamber(state: $0, name: $1) })
 }
 
+/// Containers of enum cases. Cases that are unknown to the program are skipped.
+private struct Phases: DescribedModel, Equatable {
+  var list: [Phase] = []
+  var set: Set<Phase> = []
+  var lists: [[Phase]] = []
+  var optional: [Phase]? = nil
+  var others: [Bearer] = []
+  static let fields = Fields(
+    Phases.self, name: "UnknownPhases", version: 1, Field("list", \.list, unknown: .useDefault, default: []),
+    Field("set", \.set, unknown: .useDefault, default: []), Field("lists", \.lists, unknown: .useDefault, default: []),
+    Field("optional", \.optional, unknown: .useDefault, default: nil), Field("others", \.others, default: []),
+    make: { Phases(list: $0, set: $1, lists: $2, optional: $3, others: $4) })
+}
+
+private struct PhaseOwner: DescribedModel, Equatable {
+  var phases = Phases()
+  static let fields = Fields(
+    PhaseOwner.self, name: "UnknownPhaseOwner", version: 1, Field("phases", \.phases, default: Phases()),
+    make: { PhaseOwner(phases: $0) })
+}
+
 @Suite("Merging: unknown enum cases replace no values")
 struct UnknownCaseMergeTests {
   private static let local = Errand(
@@ -140,6 +161,54 @@ struct UnknownCaseMergeTests {
     var expected = Self.local
     expected.title = "new"
     #expect(ticket == expected)
+  }
+
+  private enum Form: CaseIterable { case json, record, archive, adapter }
+
+  @Test("The report names each field from which elements with unknown cases were skipped", arguments: Form.allCases)
+  private func skipped(form: Form) throws {
+    let json = #"""
+      {"phases": {"list": ["merged", "foo"], "set": ["foo"], "lists": [["open"], ["foo", "closed"]], "optional": ["bar"],
+       "others": [{"id": 1, "role": "closed"}]}}
+      """#
+    let phases = ModelRecord(
+      typeName: "UnknownPhases", modelVersion: 1,
+      fields: [
+        ("list", ["merged", "foo"]), ("set", .set(["foo"])), ("lists", [["open"], ["foo", "closed"]]),
+        ("optional", ["bar"]),
+        (
+          "others",
+          [
+            .record(
+              ModelRecord(
+                typeName: "UnknownOwner", modelVersion: 1, fields: [("id", 1), ("role", "closed"), ("note", "")]))
+          ]
+        ),
+      ])
+    let record = ModelRecord(typeName: "UnknownPhaseOwner", modelVersion: 1, fields: [("phases", .record(phases))])
+    let local = PhaseOwner(phases: Phases(list: [.open], set: [.open], lists: [], optional: nil))
+    for base in [nil, local] {
+      var merged = local
+      let report =
+        switch form {
+        case .json: try merged.merge(.json(Data(json.utf8)), base: base)
+        case .record: try merged.merge(.record(record), base: base)
+        case .archive: try merged.merge(.archive(ArchiveEncoder().encode(record)), base: base)
+        case .adapter: try JSONAdapter<PhaseOwner>().merge(.json(Data(json.utf8)), into: &merged, base: base)
+        }
+      #expect(
+        merged.phases
+          == Phases(
+            list: [.merged], set: [], lists: [[.open], [.closed]], optional: [], others: [Bearer(id: 1, role: .closed)])
+      )
+      let skipped = report.entries.filter { $0.rule.contains("were skipped") }
+      #expect(
+        skipped.map(\.path.description) == ["phases.list", "phases.set", "phases.lists", "phases.optional"],
+        "\(form)\n\(report)")
+    }
+    var known = local
+    let report = try known.merge(.json(Data(#"{"phases": {"list": ["merged"], "set": []}}"#.utf8)))
+    #expect(!report.entries.contains { $0.rule.contains("skipped") })
   }
 
   @Test("An object keeps a field's value if the incoming case is unknown")

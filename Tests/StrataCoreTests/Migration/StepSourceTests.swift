@@ -172,6 +172,8 @@ struct StepSourceTests {
     struct Card { var number: String }
     @Model(version: 4, name: "Card")
     struct More { var number = 0; var color = "" }
+    @Model(version: 5, name: "Card")
+    struct Newer { var color: String }
   }
 
   @Test("Different fields under the same version are mentioned in the error or the report")
@@ -190,6 +192,14 @@ struct StepSourceTests {
     let missing = archiveError { try ArchiveDecoder().decode(After.Card.self, from: more) }
     #expect(
       missing?.code == .missingValue && missing?.description.contains("but with different fields, so raise") == true)
+    // Without steps, a key of the new version is missing from every older archive.
+    let newer = archiveError { try ArchiveDecoder().decode(After.Newer.self, from: data) }
+    let listed = archiveError { try ArchiveDecoder().decode([After.Newer].self, from: data) }
+    for error in [newer, listed] where error?.code == .missingValue {
+      #expect(error?.description.contains("version 4 of Card wrote the archive, but Card has no steps") == true)
+      #expect(error?.description.contains("conform Card to Migratable") == true)
+    }
+    #expect(listed?.code == .missingValue)
   }
 
   enum Saved {

@@ -153,7 +153,7 @@ package final class FieldParts {
   /// - Throws: ``ArchiveError`` if the value does not fit the field. The path of the error begins with the key of the field.
   package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
     guard !isWhole else { return slot }
-    do { return try reader.value(of: field, slot, nil) } catch {
+    do { return try reader.value(of: field, slot, nil).value } catch {
       let plan = reader.context.source == .json ? reader.context.json.plan(of: schema) : nil
       let entry = plan?.entries.first { $0.field.key == field.key }
       let known = ArchiveError.wrap(error)

@@ -19,6 +19,8 @@ final class PartReader {
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
+  /// The number of lists in the current field from which elements were skipped, and of skipped dictionary entries with unknown keys.
+  private var skipped = 0
   /// The number of lists that enclose the current value. In list elements, keys that a patch did not change are kept, too, because it is
   /// not known yet which of them identify the element.
   var listDepth = 0
@@ -135,13 +137,15 @@ final class PartReader {
     var olds = before?.arrayValue.map { PatchedElements($0, type, context) }
     listDepth += 1
     defer { listDepth -= 1 }
-    return try elements.enumerated().compactMap { index, element in
+    let result = try elements.enumerated().compactMap { index, element in
       try at(.index(index)) {
         try skippingUnknownCase {
           try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count))
         }
       }
     }
+    if result.count < elements.count { skipped += 1 }
+    return result
   }
 
   /// Returns the result of `body`, or `nil` if `body` throws for an unknown enumeration case and such cases are skipped.
@@ -172,7 +176,10 @@ final class PartReader {
     var seen = Set<ArchiveValue>()
     for pair in try type.partPairs(of: value, in: context) {
       try at(.key(pair.key.stringValue ?? "(key)")) {
-        guard let key = try skippingUnknownCase({ try type.partKey(pair.key, in: context) }) else { return }
+        guard let key = try skippingUnknownCase({ try type.partKey(pair.key, in: context) }) else {
+          skipped += 1
+          return
+        }
         guard seen.insert(key).inserted || key.hasNaN else {
           throw ArchiveError(
             context.source == .json ? .invalidJSON : .damaged,
@@ -250,18 +257,16 @@ final class PartReader {
 
   /// Creates a record of the present fields in the order of the schema, followed by the unknown fields.
   ///
-  /// - Parameter unknownCases: the indices of fields that are absent because of an unknown enumeration case.
+  /// - Parameter unknownCases: the indices of fields that are absent, or lack elements, because of an unknown enumeration case.
   private func record(
     _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
     let present = values.map { $0 != nil }
     var shape = schema.fullShape
-    if present.contains(false) {
+    if present.contains(false) || !unknownCases.isEmpty {
       let key = unknownCases.isEmpty ? present : present + values.indices.map(unknownCases.contains)
       let known = shapes[ObjectIdentifier(schema)]?[key]
-      shape =
-        known
-        ?? shape.limited(to: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil })
+      shape = known ?? shape.copy(limitedTo: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil })
       if known == nil {
         shapes[ObjectIdentifier(schema), default: [:]][key] = shape
         graph.noteUnknownCases(of: shape, unknownCases.map { schema.fields[$0].key })
@@ -329,8 +334,9 @@ final class PartReader {
         case (_?, nil): values[place] = try part(field.type, .null, nil)
         case (let old?, let new?) where old == new && !keepsAll: continue
         case (_, let new?):
-          values[place] = try self.value(of: field, new, old)
-          if values[place] == nil { unknownCases.append(place) }
+          let (value, isPartial) = try self.value(of: field, new, old)
+          values[place] = value
+          if value == nil || isPartial { unknownCases.append(place) }
         }
       } catch { throw plan.locate(error, place, input: new) }
     }
@@ -338,15 +344,21 @@ final class PartReader {
   }
 
   /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns `nil` in the
-  /// source of a merge, and the default in a remembered base.
-  func value(of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue? {
-    do { return try part(field.type, value, before) } catch let error as ArchiveError
+  /// source of a merge, and the default in a remembered base. `isPartial` is true if elements of a source's value were skipped because of
+  /// unknown cases.
+  func value(
+    of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?
+  ) throws -> (value: ArchiveValue?, isPartial: Bool) {
+    let outer = skipped
+    defer { skipped = outer }
+    do { return (try part(field.type, value, before), false) } catch let error as ArchiveError
       where field.acceptsUnknownCase(error)
     {
-      guard !error.codingPath.isEmpty else { return isIncoming ? nil : try field.absentValue() }
+      guard !error.codingPath.isEmpty else { return (isIncoming ? nil : try field.absentValue(), false) }
       leavesOutUnknownCases = true
       defer { leavesOutUnknownCases = false }
-      return try part(field.type, value, before)
+      let result = try part(field.type, value, before)
+      return (result, isIncoming && skipped > outer)
     }
   }
 
@@ -368,10 +380,12 @@ final class PartReader {
       // treated as absent.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
-      do { values[place] = try value(of: field, slot, nil) } catch {
+      let (value, isPartial): (ArchiveValue?, Bool)
+      do { (value, isPartial) = try self.value(of: field, slot, nil) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
-      if values[place] == nil { unknownCases.append(place) }
+      values[place] = value
+      if value == nil || isPartial { unknownCases.append(place) }
     }
     return self.record(schema, values, unknownCases: unknownCases, unknown)
   }

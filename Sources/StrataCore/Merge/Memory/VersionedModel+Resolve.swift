@@ -50,12 +50,18 @@ extension VersionedModel {
     let graph = snapshot.graph
     let type = Swift.type(of: dynamicModel)
     var state = try snapshot.state
-    if conflict.isOutdated, resolution == .server || resolution == .base {
-      throw ArchiveError(
-        .mergeFailed,
-        "the conflict at \(conflict.path.keysOnly) was recorded by an older version of the model, so its values "
-          + "cannot be used; resolve it with .value(…), or change the model and resolve it with .local",
-        typeName: snapshot.schema.name)
+    if conflict.isOutdated {
+      let schema = snapshot.schema
+      let hasField = schema.isEnumeration || conflict.path.firstKey.map { schema.allKeys.contains($0) } ?? true
+      guard resolution == .local || hasField && resolution != .server && resolution != .base else {
+        throw ArchiveError(
+          .mergeFailed,
+          "the conflict at \(conflict.path.keysOnly) was recorded by an older version of the model, "
+            + (hasField
+              ? "so its values cannot be used; resolve it with .value(…), or change the model and resolve it with .local"
+              : "and this version has no field with this key; change the model, and resolve the conflict with .local"),
+          typeName: schema.name)
+      }
     }
     var resolved = try ResolvedValue(snapshot)
     var (root, updates) = (snapshot.root, [Int: ModelRecord]())

@@ -57,12 +57,12 @@ final class MergeGraph {
     return (key, value)
   }
 
-  /// Stores the keys that records with this shape lack because their values were unknown enumeration cases.
+  /// Stores the keys that records with this shape lack, or whose values lack elements, because of unknown enumeration cases.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
     if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
   }
 
-  /// Returns the keys that a record lacks because their values were unknown enumeration cases.
+  /// Returns the keys that a record lacks, or whose values lack elements, because of unknown enumeration cases.
   func unknownCases(of record: ModelRecord) -> [String] {
     unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }

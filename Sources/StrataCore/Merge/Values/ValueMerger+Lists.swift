@@ -98,7 +98,11 @@ extension ValueMerger {
     // An element without a key is identified by its content. To match a complete local element, the server's element must therefore be
     // complete, too.
     if incoming.hasParts {
-      other = try other.map { try graph.opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
+      other = try other.enumerated().map { place, element in
+        do { return try graph.opened(element)[key]?.isNull ?? true ? completed(element, over: []) : element } catch {
+          throw ArchiveError.at(.index(place), error)
+        }
+      }
     }
     if isBaseRemembered {
       // The remembered base contains only the keys that the server sent. An element without a key is therefore completed here, too, so that

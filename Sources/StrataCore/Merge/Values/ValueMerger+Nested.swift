@@ -114,7 +114,13 @@ extension ValueMerger {
     }
     for key in graph.unknownCases(of: server) where !handled.contains(key) && wanted?.contains(key) ?? true {
       path.append(.key(key))
-      note(sides(base?[key], local[key], nil), .local, "the enum case is unknown to this program", local[key])
+      if server[key] == nil {
+        note(sides(base?[key], local[key], nil), .local, "the enum case is unknown to this program", local[key])
+      } else {
+        note(
+          sides(base?[key], local[key], server[key]), .server,
+          "elements whose enum cases are unknown to this program were skipped", result[key])
+      }
       path.removeLast()
     }
     return result

@@ -251,7 +251,8 @@ extension ValueMerger {
     var result = try graph.record(first)
     guard members.count > 1 else { return result }
     let bases = matching.entities[entity][.base]
-    let old = try BaseValues(bases.isEmpty ? Array(matching.entities[entity][.local].prefix(1)) : bases, graph, matching)
+    let locals = matching.entities[entity][.local].prefix(1)
+    let old = try BaseValues(bases.isEmpty ? Array(locals) : bases, graph, matching)
     for number in members.dropFirst() {
       let other = try graph.record(number)
       for (key, value) in zip(other.keys, other.values) {

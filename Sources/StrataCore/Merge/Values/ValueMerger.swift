@@ -258,8 +258,12 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergePolicy.Sides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    // If no policy was declared, the report shows the reason for the conflict in place of the policy's name.
-    let rule = policy.isAutomatic || policy.isRecursive ? "changed by both sides" : policy.description
+    // If no policy was declared, or if the policy does not apply to the value, the report shows the reason for the conflict in place of the
+    // policy's name.
+    let isScalar =
+      sides.local.map { $0.arrayValue == nil } ?? false && sides.server.map { $0.arrayValue == nil } ?? false
+    let applies = !policy.isAutomatic && !policy.isRecursive && !(policy.isByID && isScalar)
+    let rule = applies ? policy.description : "changed by both sides"
     note(sides, .conflict, rule, value)
     return value
   }
@@ -367,6 +371,7 @@ extension JSONField {
 extension MergePolicy {
   var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
   var isRecursive: Bool { if case .recursive = rule { true } else { false } }
+  var isByID: Bool { if case .byID = leading.rule { true } else { false } }
   /// Whether the policy adds up the changes of both sides, so that two equal changes are not treated as one.
   package var isSum: Bool {
     switch rule {
