@@ -44,7 +44,7 @@ struct UpgradeCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     guard !console.models.types.isEmpty else {
       throw ToolError(
-        "upgrade requires the types of the models, which this program does not contain; use the app's own tool, which "
+        "upgrade needs your model types, which this program does not contain; use the app's own tool, which "
           + "calls Tool.main(Issue.self) from StrataTool (see “A tool of your own” in Docs/Tool.md)")
     }
     var report = FileReport([

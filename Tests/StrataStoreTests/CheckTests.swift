@@ -114,7 +114,7 @@ struct CheckTests {
         #expect(try await copy.value(String.self, for: "m") == "marker")
         #expect(try await copy.check(.full).isClean)
         #expect(try await copy.revision(at: backup.sequence) != nil)
-        // An open backup is a store with a journal, so it cannot be overwritten.
+        // A backup that is open as a store has a journal, so it cannot be overwritten.
         await storeErrorAsync(.invalid) { try await store.backup(to: file) }
         try copy.close()
       }

@@ -127,8 +127,7 @@ extension EntityWriter {
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // An existing row is not checked if it is not deleted and has neither an object nor an owner. Only its position in a list
-      // changes.
+      // A row that is not deleted and has neither an object nor an owner is not checked, because only its position in a list changes.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
       // A row of a join table has no entity. It is treated as a row of the table that contains the list's owner.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table

@@ -120,7 +120,7 @@ extension ToolModels {
   ) throws -> [SchemaAnnotation] {
     guard !types.isEmpty else {
       throw ToolError(
-        "the command requires the types of the models, which this program does not contain; run the test with "
+        "the command needs your model types, which this program does not contain; run the test that uses "
           + "SchemaLock (set STRATA_RECORD=1 to record), or use the app's own tool (see “A tool of your own” in "
           + "Docs/Tool.md)")
     }

@@ -34,7 +34,7 @@ struct StorePruneCommand: ToolCommand {
   @Flag(help: "Show what would be removed, without removing it.")
   var dryRun = false
 
-  @Flag(help: "Prune even if the rules keep only the last revisions and the revisions with labels.")
+  @Flag(help: "Prune even if the rules would keep only the last revision of each key and the revisions with labels.")
   var force = false
 
   func validate() throws {

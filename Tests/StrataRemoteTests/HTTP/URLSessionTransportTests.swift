@@ -203,7 +203,7 @@ struct URLSessionTransportTests {
     #expect(sent.withLock { $0 } < total, "sent \(sent.withLock { $0 }) of \(total)")
   }
 
-  /// The server sends nothing more and does not close. Only the byte count can end the request.
+  /// The server sends nothing more and keeps the connection open. Only the limit on the size of a body can end the request.
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
     "HTTP/1.1 404 X\r\nContent-Length: 1000000000000\r\n\r\n",

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import Testing
 
-/// A list whose elements are deleted when they are removed from it.
+/// An album with a list whose elements are deleted when they are removed from it.
 struct Album: DescribedModel, Entity, Equatable {
   var id: String
   var name: String

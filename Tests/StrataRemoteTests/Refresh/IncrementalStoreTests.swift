@@ -263,7 +263,7 @@ struct IncrementalStoreTests {
     #expect((changes[0].state, changes[0].status) == (.refused, status))
     #expect(office.server.json("todos", "1")?["title"] == "Paint all")
     #expect(try await office.entities.fetchAll(Project.all()).count == 1)
-    // A refused change is not sent again automatically. After a retry it is sent, followed by the changes that waited for it.
+    // A refused change is not sent again automatically. Calling `retry` sends it, followed by the changes that waited for it.
     office.server.forget()
     try await office.remote.send()
     #expect(office.server.lines.isEmpty)

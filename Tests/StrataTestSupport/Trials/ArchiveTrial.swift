@@ -33,7 +33,7 @@ package enum ArchiveTrial {
     }
   }
 
-  /// Encodes the value of a Codable type, and decodes it again as the same value.
+  /// Encodes a value of a Codable type, decodes it, and checks that the result equals the original.
   private static func encode(_ tree: CodableTree) throws {
     let encoder = ArchiveEncoder(compression: .none)
     let archive = try succeed("a Codable type is encoded") { try encoder.encode(tree) }

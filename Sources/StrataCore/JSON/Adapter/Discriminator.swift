@@ -158,7 +158,7 @@ public struct Discriminator: Sendable {
 }
 
 extension ArchiveValue {
-  /// The text of this value as a tag, for a string, an integer or a boolean; `nil` for a value that cannot be a tag.
+  /// The tag that this value spells if it is a string, an integer or a boolean; `nil` for any other value.
   var tagText: String? {
     switch self {
     case .string(let text): text

@@ -39,7 +39,7 @@ extension ArchiveWriter {
     case .map(let entries): try writeMap(entries)
     case .object(let object):
       beginMap(count: object.count)
-      // A span is used because a loop over the array would copy each entry. The span borrows the entries.
+      // The buffer borrows the entries. A loop over the array would copy each of them.
       try object.entries.withUnsafeBufferPointer { buffer in
         let entries = buffer.span
         var index = 0

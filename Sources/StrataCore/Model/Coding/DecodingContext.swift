@@ -419,7 +419,7 @@ extension DecodingReport: CustomStringConvertible {
       keys.isEmpty ? [] : [title + keys.map(\.description).joined(separator: ", ")]
     }
     let keys = line("no field reads ", unusedKeys) + line("defaults for ", defaultedKeys)
-    let idle = idleOperations.map { "an operation without effect: \($0)" }
+    let idle = idleOperations.map { "an operation had no effect: \($0)" }
     let others = typesWithOtherFields.map { "the archive has the current version of \($0) but different fields" }
     let cases = typesWithUnknownCases.map { "the archive has an unknown case of \($0)" }
     return (upgrades.map(\.description) + missing + keys + idle + others + cases).joined(separator: "; ").onOneLine

@@ -254,8 +254,8 @@ package final class ObjectTable {
     }
   }
 
-  /// The underlying error of the `ArchiveError` for a reference to an object that has not been created yet. The reader then defers the
-  /// field.
+  /// The underlying error of an `ArchiveError` that is thrown for a reference to an object that has not been created yet. The reader defers
+  /// the field.
   struct Pending: Error {}
 
   /// Sets the fields that were deferred until all objects existed.

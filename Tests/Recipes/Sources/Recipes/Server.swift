@@ -101,8 +101,8 @@ struct BodyProblem: HTTPResponseError {
   let status: HTTPResponse.Status
   let document: Document
 
-  /// - Returns: `nil` if the body is not the cause of the error. For example, a mistake in a model's declaration is an error of the
-  ///   server, so the status of the response is 500.
+  /// - Returns: `nil` if the request's body did not cause the error. For example, a mistake in a model's declaration is a server error, so
+  ///   the response has the status 500.
   init?(_ error: ArchiveError) {
     switch error.code {
     case .invalidSchema, .invalidMigration, .invalidMapping, .notEncodable, .fileSystem, .fileInUse: return nil
