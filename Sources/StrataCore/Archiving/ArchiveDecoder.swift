@@ -203,8 +203,8 @@ extension ModelSchema {
           + "old value in a migration step, such as .convert, or .replaceNull for null"
       }
     }
-    if error.code == .missingValue, migration == nil, hook == nil, let found = stamp.modelVersion, found < modelVersion,
-      isOurs(stamp)
+    if error.code == .missingValue, error.typeName.map(isNamed) ?? true, migration == nil, hook == nil,
+      superclasses.isEmpty, let found = stamp.modelVersion, found < modelVersion, isOurs(stamp)
     {
       return error.changed {
         $0.reason +=

@@ -88,10 +88,11 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
         return loaded
       } catch let damage as ArchiveError where damage.isDamage {
         let previous: Loaded?
-        do { previous = try read(previousURL, .previous(damage: damage)) } catch {
+        do { previous = try read(previousURL, .previous(damage: damage)) } catch let other as ArchiveError
+          where other.isDamage
+        {
           throw damage.changed {
-            $0.reason +=
-              "; the backup “\(previousURL.lastPathComponent)” cannot be read either (\(ArchiveError.wrap(error).reason))"
+            $0.reason += "; the backup “\(previousURL.lastPathComponent)” is also damaged (\(other.reason))"
           }
         }
         guard let previous else { throw damage }

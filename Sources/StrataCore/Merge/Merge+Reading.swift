@@ -110,6 +110,17 @@ extension Merge {
   private mutating func readBase(_ known: (any Archivable)?) throws {
     guard let type = TypeShape.model(snapshot.type) else {
       base = try known.map { try graph.value(of: $0) }
+      guard known == nil, let key = schema.mergeStateKey else { return }
+      // Without a base, the merge would overwrite the edits that the elements' own bases can detect.
+      for element in snapshot.root.arrayValue ?? [] {
+        let state = try MergeState.decode(from: graph.opened(element)[key] ?? .null, in: DecodingContext())
+        guard state.base == nil else {
+          throw ArchiveError(
+            .mergeFailed,
+            "the elements of the list have MergeStates, whose bases a merge of a list does not use; pass the list as the "
+              + "server last sent it as the base, or merge each element", typeName: schema.name)
+        }
+      }
       return
     }
     state = try snapshot.state

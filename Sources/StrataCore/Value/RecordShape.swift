@@ -12,6 +12,8 @@ package final class RecordShape: Sendable {
   package let levels: [ModelRecord.Superclass]
   /// The oldest model versions that may read and write the records; `nil` if no older version may read them.
   package let floors: VersionFloors?
+  /// The fields that are incomplete because parts of the incoming data could not be read. Derived shapes have the same gaps.
+  package let gaps: [ExactKey: Gap]
   /// The total size of all keys in bytes.
   package let keyBytes: Int
   /// The cached ``mark`` (type name, version and superclasses as text); `nil` if the mark is computed when needed. It is not always cached,
@@ -20,6 +22,18 @@ package final class RecordShape: Sendable {
   /// The index of each key in `keys`; `nil` if there are only a few keys, because a linear search is then faster.
   private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
+
+  /// The part of a field's incoming value that a merge cannot read.
+  package enum Gap: UInt8, Sendable, Comparable {
+    /// The value is an unknown enum case, so the records lack the field.
+    case unknownCase = 1
+    /// Elements were skipped because they are unknown enum cases.
+    case unknownElements
+    /// Elements were skipped because they are invalid, so the list is not complete.
+    case invalidElements
+
+    package static func < (left: Gap, right: Gap) -> Bool { left.rawValue < right.rawValue }
+  }
 
   private enum Change: Hashable {
     case add(ExactKey)
@@ -31,8 +45,9 @@ package final class RecordShape: Sendable {
 
   private init(
     typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass], floors: VersionFloors?,
-    knownMark: String?
+    gaps: [ExactKey: Gap] = [:], knownMark: String?
   ) {
+    self.gaps = gaps
     self.typeName = typeName
     self.modelVersion = modelVersion
     self.keys = keys
@@ -136,12 +151,14 @@ package final class RecordShape: Sendable {
 
   /// Returns this shape with the given keys. Returns `self` if the keys are the same.
   package func limited(to keys: [String]) -> RecordShape {
-    hasKeys(keys) ? self : copy(limitedTo: keys)
+    hasKeys(keys) ? self : with(gaps, limitedTo: keys)
   }
 
-  /// Returns a new shape with the given keys, even if the keys are the same.
-  package func copy(limitedTo keys: [String]) -> RecordShape {
-    RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors)
+  /// Returns a new shape with the given gaps, limited to the given keys.
+  package func with(_ gaps: [ExactKey: Gap], limitedTo keys: [String]) -> RecordShape {
+    RecordShape(
+      typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels, floors: floors, gaps: gaps,
+      knownMark: nil)
   }
 
   package func adding(_ key: String) -> RecordShape {
@@ -172,8 +189,7 @@ package final class RecordShape: Sendable {
   /// kind then share the resulting shape. More keys are added at once, because adding them one by one would be slow.
   package func adding(_ others: [String]) -> RecordShape {
     if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
-    return RecordShape(
-      typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels, floors: floors)
+    return with(gaps, limitedTo: keys + others)
   }
 
   /// Returns this shape with a newer version, and with the oldest versions that may read and write its records. Used for records that were
@@ -197,7 +213,7 @@ package final class RecordShape: Sendable {
       let isSame = modelVersion == self.modelVersion && ExactKey.isSame(typeName, self.typeName)
       let shape = RecordShape(
         typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels,
-        floors: isSame ? floors : nil)
+        floors: isSame ? floors : nil, gaps: gaps, knownMark: nil)
       // The cache is limited, because hostile data could require any number of derived shapes.
       if changes.count < 64 { changes[change] = shape }
       return shape

@@ -17,9 +17,6 @@ struct ColumnCoding: Sendable {
 
   let conversion: Conversion
   let affinity: ColumnAffinity
-  /// The field of the column, if its values can contain unknown enum cases that reading replaces or skips.
-  private var field: FieldInfo?
-
   /// Chooses how the values of a field are converted for its column.
   ///
   /// - Parameters:
@@ -30,15 +27,6 @@ struct ColumnCoding: Sendable {
   init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
     conversion = try Self.conversion(type, form, affinity)
-  }
-
-  /// Chooses how the values of a field are converted. If the field is declared with `unknown: .useDefault`, unknown enum cases in JSON and
-  /// in archives are replaced or skipped when the column is read.
-  ///
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if values of the field's type cannot be stored in this form.
-  init(_ field: FieldInfo, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
-    try self.init(field.type, form, affinity)
-    if field.replacesUnknownCases { self.field = field }
   }
 
   init(_ conversion: Conversion, _ affinity: ColumnAffinity) {
@@ -260,19 +248,31 @@ struct ColumnCoding: Sendable {
       if stored.isNull, !transform.takesNull { return .null }
       return try transform.read(Self.value(of: stored, inner), Self.unfinished())
     }
-    do { return try Self.value(of: stored, conversion) } catch let error as ArchiveError {
-      guard let field, field.acceptsUnknownCase(error), let value = try known(stored, field) else { throw error }
+    return try Self.value(of: stored, conversion)
+  }
+
+  /// Converts a value of the column to the value that a fetch returns for the field. If the column stores JSON or an archive with unknown
+  /// enum cases, and the field is declared with `unknown: .useDefault`, the cases are replaced or skipped.
+  func value(of stored: DatabaseValue, for field: FieldInfo) throws -> ArchiveValue {
+    do { return try value(of: stored) } catch let error as ArchiveError {
+      guard field.acceptsUnknownCase(error), let value = try known(stored, field) else { throw error }
       return value
     }
   }
 
   /// Returns the value of a column that stores JSON or an archive, with its unknown enum cases replaced or skipped; `nil` for other columns.
   private func known(_ stored: DatabaseValue, _ field: FieldInfo) throws -> ArchiveValue? {
+    guard let raw = try raw(stored) else { return nil }
+    let source = if case .json = conversion { DecodingSource.json } else { DecodingSource.archive }
+    return try field.replacingUnknownCases(in: raw, from: source)
+  }
+
+  /// Returns the untyped value of a column that stores JSON or an archive; `nil` for other columns.
+  func raw(_ stored: DatabaseValue) throws -> ArchiveValue? {
     switch (conversion, stored.storage) {
-    case (.json, .string(let text)):
-      try field.replacingUnknownCases(in: JSONReader().read(Data(text.utf8)), from: .json)
-    case (.json, .blob(let data)): try field.replacingUnknownCases(in: JSONReader().read(data), from: .json)
-    case (.archive, .blob(let data)): try field.replacingUnknownCases(in: ArchiveDecoder().decodeValue(from: data))
+    case (.json, .string(let text)): try JSONReader().read(Data(text.utf8))
+    case (.json, .blob(let data)): try JSONReader().read(data)
+    case (.archive, .blob(let data)): try ArchiveDecoder().decodeValue(from: data)
     default: nil
     }
   }

@@ -203,7 +203,7 @@ struct EntityCatalogBuilder {
         }
         let slot = try tables[table].slot(of: name)
         let form = column?.form ?? .automatic
-        let coding = try ColumnCoding(field, form, tables[table].columns[slot].affinity)
+        let coding = try ColumnCoding(field.type, form, tables[table].columns[slot].affinity)
         if case .archive(let inner) = coding.conversion { try checkValue(inner) }
         if column?.isWritten ?? true {
           if let other = types[number].attributes.first(where: { $0.slot == slot && $0.isWritten }) {

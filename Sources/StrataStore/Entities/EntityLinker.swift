@@ -52,6 +52,8 @@ struct EntityLinker {
     let place: EntityTargets.RowRelation
     let node: Int
     var elements: [Int]
+    /// Whether the list lacks elements that were invalid. If so, the save removes no elements.
+    var isIncomplete: Bool
     var row: Int { place.row }
   }
 
@@ -75,7 +77,9 @@ struct EntityLinker {
           try claim(row, slot, referenced, elements.first, number, relation)
         } else {
           lists.append(
-            .init(place: .init(row: row, type: node.type, relation: place), node: number, elements: elements))
+            .init(
+              place: .init(row: row, type: node.type, relation: place), node: number, elements: elements,
+              isIncomplete: node.incompleteRelations.contains(relation.key)))
         }
       }
     }
@@ -102,6 +106,12 @@ struct EntityLinker {
     for row in superseded where writer.rows[row].isNew && !linked.contains(row) && !listed.contains(row) {
       writer.rows[row].isDeleted = true
     }
+  }
+
+  /// Returns the relation of a list. If the list is incomplete, the relation keeps elements that the list does not contain.
+  private func relation(of list: List) -> EntityType.Relation {
+    let relation = targets.relation(list.place)
+    return list.isIncomplete ? relation.keeping : relation
   }
 
   private func failure(_ reason: String, node: Int, _ relation: EntityType.Relation) -> any Error {
@@ -156,7 +166,7 @@ struct EntityLinker {
   /// Merges a list with the changes that were made to it in the database since its owner was fetched. Returns `nil` if the list
   /// in the database stays unchanged.
   private func merged(_ list: List) throws -> List? {
-    let relation = targets.relation(list.place)
+    let relation = relation(of: list)
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
       relation.removed != .keep
     else { return list }
@@ -252,7 +262,8 @@ struct EntityLinker {
         joined.append(list)
         continue
       }
-      let relation = targets.relation(list.place)
+      joined[known].isIncomplete = joined[known].isIncomplete || list.isIncomplete
+      let relation = relation(of: joined[known])
       if relation.removed == .keep {
         let there = Set(joined[known].elements)
         joined[known].elements += list.elements.filter { !there.contains($0) }
@@ -276,7 +287,7 @@ struct EntityLinker {
   }
 
   private mutating func add(_ list: List) throws {
-    let relation = targets.relation(list.place)
+    let relation = relation(of: list)
     guard case .toMany(let slot, let referenced, _, let removed) = relation.cardinality else {
       return try addPairs(list, relation)
     }
@@ -335,7 +346,7 @@ struct EntityLinker {
   // MARK: List positions
 
   private mutating func order(_ list: List) throws {
-    let relation = targets.relation(list.place)
+    let relation = relation(of: list)
     guard case .toMany(let slot, let referenced, .kept(let order)?, let removed) = relation.cardinality else { return }
     let parent = value(list.row, referenced)
     setPositions(list.elements, order, existing: targets.rows(of: list.place), removed) { row in
@@ -473,7 +484,7 @@ struct EntityLinker {
   private mutating func removeUnlisted(_ lists: [List]) throws {
     var deleted: [Int] = []
     for list in lists {
-      let relation = targets.relation(list.place)
+      let relation = relation(of: list)
       guard case .toMany(let slot, _, let order, let removed) = relation.cardinality, removed != .keep else { continue }
       let table = catalog.types[relation.target].table
       let elements = Set(list.elements)

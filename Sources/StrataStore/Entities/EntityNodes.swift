@@ -27,6 +27,9 @@ package struct EntityNodes: Sendable {
     /// The indices of the attributes for which the source contains an unknown enum case. The values of these attributes are
     /// absent, but the source's defaults for absent values do not apply to them.
     package var unknownCases: Set<Int> = []
+    /// The keys of the relations whose lists lack elements, because the elements are invalid and were skipped. A save keeps the rows that
+    /// such a list does not contain.
+    var incompleteRelations: Set<String> = []
     /// Whether the values have already been merged with the values of the existing row. If so, merge policies are skipped.
     package var isMerged = false
     /// For a complete object, its ``RowBase``, which contains the state of its row at the time of the fetch. `nil` if the
@@ -283,6 +286,7 @@ package struct EntityNodes: Sendable {
         if let trace { report(node, part, trace) }
         nodes[node].links = try catalog.types[nodes[node].type].relations.map { relation in
           guard let slot = part.slots[relation.place] else { return .absent }
+          if part.skipped.contains(relation.place) { nodes[node].incompleteRelations.insert(relation.key) }
           return .nodes(try elements(of: slot, relation, node))
         }
       }

@@ -77,7 +77,7 @@ final class EntityReader {
         // Inserts placeholders for relations and the `RowBase`. They are replaced once the related rows have been read.
         while values.count < attributes[index].place { values.append(.null) }
         let slot = attributes[index].attribute.slot
-        values.append(try type.value(of: attributes[index].attribute, row.value(start + slot), in: table))
+        values.append(try type.fetchedValue(of: attributes[index].attribute, row.value(start + slot), in: table))
       }
       while values.count < shape.keys.count { values.append(.null) }
       return Node(
@@ -309,7 +309,7 @@ enum EntityRowCoding {
           throw EntityError(
             .notReadable, "the fetched row does not include the column; add the column to the selection")
         }
-        slots[place] = try ColumnCoding(field, column?.form ?? .automatic, .none).value(of: stored)
+        slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored, for: field)
       } catch {
         let known =
           error as? EntityError

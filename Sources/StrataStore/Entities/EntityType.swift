@@ -65,7 +65,7 @@ package struct EntityType: Sendable {
     package let key: String
     /// The index of the related entity in the catalog.
     package let target: Int
-    package let cardinality: Cardinality
+    package private(set) var cardinality: Cardinality
     package let shape: Shape
     package let isOptional: Bool
     /// Whether a merge leaves the relation unchanged in existing rows.
@@ -85,6 +85,18 @@ package struct EntityType: Sendable {
       case .toOne: nil
       case .toMany(_, _, _, let removed), .through(_, _, let removed): removed
       }
+    }
+    /// The same relation with the rule `.keep` for elements that are not in a list.
+    var keeping: Relation {
+      var result = self
+      result.cardinality =
+        switch cardinality {
+        case .toOne: cardinality
+        case .toMany(let slot, let referenced, let order, _):
+          .toMany(slot: slot, referenced: referenced, order: order, removed: .keep)
+        case .through(let pairs, let order, _): .through(pairs, order: order, removed: .keep)
+        }
+      return result
     }
   }
 
@@ -153,19 +165,30 @@ package struct EntityType: Sendable {
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
-    do { return try attribute.coding.value(of: stored) } catch {
-      throw located(
-        error, .notReadable, "the column's value cannot be decoded as the property's type", attribute, table)
+    do { return try attribute.coding.value(of: stored) } catch { throw unreadable(error, attribute, table) }
+  }
+
+  /// Returns the value that a fetch reads from a column. Unknown enum cases in JSON and in archives are replaced or skipped.
+  func fetchedValue(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
+    do { return try attribute.coding.value(of: stored, for: schema.fields[attribute.place]) } catch {
+      throw unreadable(error, attribute, table)
     }
+  }
+
+  private func unreadable(_ error: any Error, _ attribute: Attribute, _ table: EntityTable) -> EntityError {
+    located(error, .notReadable, "the column's value cannot be decoded as the property's type", attribute, table)
   }
 
   /// Whether a column has an enum case that this program does not know, and a fetch replaces the column's value by the given value. If an
   /// object still has this value, the object was not edited, and a save must keep the column.
   func isReplacedCase(_ stored: DatabaseValue?, _ value: ArchiveValue, _ attribute: Attribute) -> Bool {
     guard attribute.replacesUnknownCases, let stored, !stored.isNull else { return false }
+    let field = schema.fields[attribute.place]
     // `try?`, because a column that cannot be read has no value that an unedited object could have.
-    let read = try? schema.fields[attribute.place].replacingUnknownCases(in: attribute.coding.value(of: stored))
-    return read == value
+    if let read = try? attribute.coding.value(of: stored) {
+      return (try? field.replacingUnknownCases(in: read)) == value
+    }
+    return (try? attribute.coding.value(of: stored, for: field)) == value
   }
 
   package func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {

@@ -89,7 +89,8 @@ extension EntityWriter {
       let now = rows[row].original?[attribute.slot]
       // The columns are decoded only if the stored values differ.
       func hasReplacedCase() throws -> Bool {
-        try base.rows.isOfObject && type.isReplacedCase(now, type.value(of: attribute, known, in: table), attribute)
+        try base.rows.isOfObject
+          && type.isReplacedCase(now, type.fetchedValue(of: attribute, known, in: table), attribute)
       }
       if try attribute.isSame(known, now) || attribute.isSame(local, now) || hasReplacedCase() {
         // If the row still has its original value, no other object that represents the row has changed it, so the new value is

@@ -10,6 +10,8 @@ struct RowUpgrader {
     var coding: ColumnCoding
     /// Whether the column stores the value in the form of the current mapping.
     var isCurrent = false
+    /// The field of the column; `nil` if the record contains the value as it is stored.
+    var field: FieldInfo?
     /// Whether null in the column means that the key is absent. This is the case if the property cannot be nil.
     var nullIsAbsent = false
   }
@@ -63,7 +65,8 @@ struct RowUpgrader {
           // type of the property, which would upgrade the record.
           source.coding = ColumnCoding(.archive(ArchiveValue.self), .none)
         } else if type.mapping.relations[last] == nil {
-          source.coding = try ColumnCoding(field, form, source.coding.affinity)
+          source.coding = try ColumnCoding(field.type, form, source.coding.affinity)
+          source.field = field
           source.isCurrent = true
         }
         // If decoding null fails, the property cannot be nil.
@@ -185,7 +188,15 @@ struct RowUpgrader {
   private func record(_ row: [DatabaseValue]) throws -> ModelRecord {
     var values = [ArchiveValue](repeating: .null, count: shape.keys.count)
     for (place, source) in sources.enumerated() {
-      do { values[place] = try source.coding.value(of: row[source.slot]) } catch {
+      do {
+        do { values[place] = try source.coding.value(of: row[source.slot]) } catch let error as ArchiveError {
+          // Migration steps receive a value with unknown enum cases as it is stored.
+          guard let field = source.field, field.acceptsUnknownCase(error),
+            let raw = try source.coding.raw(row[source.slot])
+          else { throw error }
+          values[place] = raw
+        }
+      } catch {
         throw located(error, .notReadable, key: source.key, slot: source.slot)
       }
     }
@@ -210,9 +221,16 @@ struct RowUpgrader {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // A column that stores an archive keeps the unknown enum case. When the model is read, the property gets its default
-        // value.
-        if case .archive = column.coding.conversion { return (value, nil) }
+        // A column that stores JSON or an archive keeps its unknown enum cases. When the model is read, they are replaced or skipped.
+        if let raw = try column.coding.raw(old) {
+          guard raw == value else {
+            throw EntityError(
+              .notStorable,
+              "a migration step changes a value but leaves an enum case in it that this program does not know; replace "
+                + "the case in the step")
+          }
+          return (value, nil)
+        }
       }
     }
     guard column.isWritten else {

@@ -127,7 +127,7 @@ struct ArchiveFileTests {
     try Data("x".utf8).write(to: file.previousURL)
     let both = #expect(throws: ArchiveError.self) { try file.load() }
     #expect(both?.code == .truncated)
-    #expect(both?.description.contains("“\(file.previousURL.lastPathComponent)” cannot be read either (") == true)
+    #expect(both?.description.contains("“\(file.previousURL.lastPathComponent)” is also damaged (") == true)
     try FileManager.default.removeItem(at: file.previousURL)
     #expect(code { _ = try file.load() } == .truncated)
   }

@@ -68,6 +68,14 @@ private struct Phases: DescribedModel, Equatable {
     make: { Phases(list: $0, set: $1, lists: $2, optional: $3, others: $4) })
 }
 
+private struct RememberingPhases: DescribedModel, Equatable {
+  var list: [Phase] = []
+  var merging = MergeState()
+  static let fields = Fields(
+    RememberingPhases.self, version: 1, Field("list", \.list, unknown: .useDefault, default: []),
+    Field("merging", \.merging, default: MergeState()), make: { RememberingPhases(list: $0, merging: $1) })
+}
+
 private struct PhaseOwner: DescribedModel, Equatable {
   var phases = Phases()
   static let fields = Fields(
@@ -209,6 +217,21 @@ struct UnknownCaseMergeTests {
     var known = local
     let report = try known.merge(.json(Data(#"{"phases": {"list": ["merged"], "set": []}}"#.utf8)))
     #expect(!report.entries.contains { $0.rule.contains("skipped") })
+  }
+
+  @Test("A skipped element ends no conflict, and the line has the outcome of the field")
+  func skippedConflict() throws {
+    var model = try RememberingPhases(fromJSON: Data(#"{"list": ["open"]}"#.utf8))
+    model.list = [.closed]
+    let json = Data(#"{"list": ["merged", "foo"]}"#.utf8)
+    try model.merge(.json(json))
+    #expect(model.mergeConflicts.count == 1 && model.list == [.closed])
+    try model.merge(.json(json))
+    #expect(model.mergeConflicts.count == 1 && model.list == [.closed])
+    var phases = Phases(list: [.closed])
+    let report = try phases.merge(.json(json), options: MergeOptions(policy: .keepLocal))
+    #expect(phases.list == [.closed])
+    #expect(report.entries.allSatisfy { $0.outcome == .local }, "\(report)")
   }
 
   @Test("An object keeps a field's value if the incoming case is unknown")

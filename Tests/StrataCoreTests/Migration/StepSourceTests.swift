@@ -195,7 +195,8 @@ struct StepSourceTests {
     // Without steps, a key of the new version is missing from every older archive.
     let newer = archiveError { try ArchiveDecoder().decode(After.Newer.self, from: data) }
     let listed = archiveError { try ArchiveDecoder().decode([After.Newer].self, from: data) }
-    for error in [newer, listed] where error?.code == .missingValue {
+    #expect(newer?.code == .typeMismatch)
+    for error in [listed] {
       #expect(error?.description.contains("version 4 of Card wrote the archive, but Card has no steps") == true)
       #expect(error?.description.contains("conform Card to Migratable") == true)
     }

@@ -31,7 +31,18 @@ private struct Plan: DescribedModel, Entity, Equatable {
     columns: ["step": .json("step"), "steps": .json("steps"), "phases": .json("phases"), "phase": .json("phase")])
 }
 
-/// The next version of the row, which renames a column.
+/// The same row with the state in which it was fetched.
+private struct BasedPlan: DescribedModel, Entity {
+  var id: Int
+  var phases: [Phase]
+  var fetched = RowBase()
+  static let fields = Fields(
+    BasedPlan.self, version: 1, Field("id", \.id), Field("phases", \.phases, unknown: .useDefault, default: []),
+    Field("fetched", \.fetched, default: RowBase()), make: { BasedPlan(id: $0, phases: $1, fetched: $2) })
+  static let entityMapping = EntityMapping(table: "plan", columns: ["phases": .json("phases")])
+}
+
+/// The next version of the row, which changes the label and some of the phases.
 private struct NewPlan: DescribedModel, Migratable, Entity, Equatable {
   var id: Int
   var phases: [Phase]
@@ -43,7 +54,13 @@ private struct NewPlan: DescribedModel, Migratable, Entity, Equatable {
     Field("phase", \.phase, unknown: .useDefault, default: .open), Field("label", \.label),
     make: { NewPlan(id: $0, phases: $1, phase: $2, label: $3) })
   static let migration = MigrationPlan(
-    .step(from: 1, to: 2, .custom("adds a mark") { $0["label"] = .string(($0["label"]?.stringValue ?? "") + "!") }))
+    .step(
+      from: 1, to: 2,
+      .custom("adds a mark") {
+        if $0["label"] == "extend" { $0["phases"] = ["foo"] }
+        if $0["label"] == "replace" { $0["phases"] = ["open"] }
+        $0["label"] = .string(($0["label"]?.stringValue ?? "") + "!")
+      }))
   static let entityMapping = EntityMapping(
     table: "plan", columns: ["phases": .json("phases"), "phase": .json("phase")])
 }
@@ -169,5 +186,36 @@ struct ColumnUnknownCaseTests {
     let entities = try EntityStore(queue, NewPlan.self)
     let fetched = try queue.read { db in try entities.fetchAll(NewPlan.all(), in: db) }
     #expect(fetched == [NewPlan(id: 1, phases: [.closed], phase: .open, label: "a!")])
+  }
+
+  @Test("A document replaces unknown cases, and a change by another program is a conflict")
+  func changed() throws {
+    let queue = try queue(Self.json)
+    let entities = try EntityStore(queue, BasedPlan.self)
+    var edited = try queue.read { db in try #require(try entities.fetchAll(BasedPlan.all(), in: db).first) }
+    edited.phases = [.open]
+    try queue.write { db in
+      try db.execute(sql: #"UPDATE plan SET phases = '["closed","bar"]'"#)
+      #expect(throws: EntityError.self) { try entities.save(edited, in: db) }
+    }
+    #expect(String.fromDatabaseValue(try row(queue)[2]) == #"["closed","bar"]"#)
+    let json = Data(#"{"id":1,"phases":["closed"]}"#.utf8)
+    try queue.write { db in _ = try entities.apply(.json(json), to: BasedPlan.self, in: db) }
+    #expect(String.fromDatabaseValue(try row(queue)[2]) == #"["closed"]"#)
+  }
+
+  @Test("A step that changes a value must replace its unknown cases")
+  func changedByStep() throws {
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE plan (id INTEGER PRIMARY KEY, phases TEXT, phase TEXT, label TEXT);
+          INSERT INTO plan VALUES (1, '["foo", "bar"]', '"open"', 'extend');
+          """)
+    }
+    #expect(throws: EntityError.self) { try Log.migrator(of: NewPlan.self).migrate(queue) }
+    try queue.write { db in try db.execute(sql: "UPDATE plan SET label = 'replace'") }
+    try Log.migrator(of: NewPlan.self).migrate(queue)
+    #expect(try queue.lines("SELECT phases FROM plan") == [#"["open"]"#])
   }
 }

@@ -5,6 +5,8 @@ struct JSONSlots {
   /// The values of already decoded fields, by field index.
   var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
+  /// The indices of the fields whose lists lack elements, because the elements are invalid and were skipped.
+  var skipped = Set<Int>()
   /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
@@ -177,6 +179,7 @@ extension JSONPlan {
     let type = TypeShape.unwrapped(entry.field.type)
     func skip<A: ArrayType>(_ type: A.Type) throws {
       let (values, made) = try type.valid(elements, in: context)
+      if (made?.count ?? values.count) < elements.count { slots.skipped.insert(entry.place) }
       slots.made[entry.place] = made.map { A.made(of: $0) }
       value = made == nil ? .array(values) : nil
     }

@@ -10,6 +10,8 @@ package final class FieldParts {
     package let type: any VersionedModel.Type
     /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
+    /// The indices of the fields whose lists lack elements, because the elements are invalid and were skipped.
+    package var skipped: Set<Int> = []
     /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
     /// The object number, which is the same for all references to one object; `nil` if the data does not refer to the model by a reference.
@@ -102,7 +104,7 @@ package final class FieldParts {
       }
       let plan = reader.context.json.plan(of: type.schema)
       let slots = try plan.read(value, in: reader.context, suppliesMissing: false)
-      return Part(type: type, slots: slots.values, source: value, json: json)
+      return Part(type: type, slots: slots.values, skipped: slots.skipped, source: value, json: json)
     }
     var (value, number): (ArchiveValue, Int?) = (value, nil)
     if case .reference(let found) = value {

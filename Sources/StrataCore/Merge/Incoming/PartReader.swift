@@ -35,9 +35,9 @@ final class PartReader {
   /// otherwise look like a change by the server. A null conditional reference in a source is kept, because null clears the reference if the
   /// base is known.
   let isIncoming: Bool
-  /// Cached record shapes by schema. The key of the inner dictionary has one flag for each field, which is true if the field is present. If
-  /// any field has an unknown enumeration case, a second flag for each field follows, which is true for such a field.
-  private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
+  /// Cached record shapes by schema. The key of the inner dictionary has a number for each field: 1 if the field is present, otherwise 0,
+  /// and the raw value of its gap.
+  private var shapes: [ObjectIdentifier: [[UInt8]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
     let number: Int
@@ -257,20 +257,20 @@ final class PartReader {
 
   /// Creates a record of the present fields in the order of the schema, followed by the unknown fields.
   ///
-  /// - Parameter unknownCases: the indices of fields that are absent, or lack elements, because of an unknown enumeration case.
+  /// - Parameter gaps: the incomplete fields, by their indices.
   private func record(
-    _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
+    _ schema: ModelSchema, _ values: [ArchiveValue?], _ gaps: [Int: RecordShape.Gap],
+    _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
-    let present = values.map { $0 != nil }
     var shape = schema.fullShape
-    if present.contains(false) || !unknownCases.isEmpty {
-      let key = unknownCases.isEmpty ? present : present + values.indices.map(unknownCases.contains)
-      let known = shapes[ObjectIdentifier(schema)]?[key]
-      shape = known ?? shape.copy(limitedTo: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil })
-      if known == nil {
-        shapes[ObjectIdentifier(schema), default: [:]][key] = shape
-        graph.noteUnknownCases(of: shape, unknownCases.map { schema.fields[$0].key })
-      }
+    if !gaps.isEmpty || values.contains(where: { $0 == nil }) {
+      let key = values.indices.map { (values[$0] == nil ? 0 : 1) + (gaps[$0]?.rawValue ?? 0) << 1 }
+      let keys = zip(schema.allKeys, values).compactMap { $1 == nil ? nil : $0 }
+      shape =
+        shapes[ObjectIdentifier(schema)]?[key]
+        ?? shape.with(
+          Dictionary(uniqueKeysWithValues: gaps.map { (ExactKey(schema.fields[$0].key), $1) }), limitedTo: keys)
+      shapes[ObjectIdentifier(schema), default: [:]][key] = shape
     }
     var record = ModelRecord(shape: shape, values: values.compactMap(\.self))
     for entry in unknown.object.entries {
@@ -315,11 +315,11 @@ final class PartReader {
     let keepsAll =
       listDepth > 0 || schema.mergeTraits.identityPlaces.contains { olds?[$0] != slots.values[$0] }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
-    var unknownCases: [Int] = []
+    var gaps: [Int: RecordShape.Gap] = [:]
     for (place, field) in schema.fields.enumerated() {
       if let known, known.keys.contains(field.key) {
         values[place] = known.record[field.key]
-        if graph.unknownCases(of: known.record).contains(field.key) { unknownCases.append(place) }
+        gaps[place] = known.record.shape.gaps[ExactKey(field.key)]
         continue
       }
       let (old, new) = (olds?[place], slots.values[place])
@@ -331,16 +331,20 @@ final class PartReader {
           if addsNulls, olds == nil, listDepth == 0, field.json.isRead, field.shape.isOptional {
             values[place] = .null
           }
-        case (_?, nil): values[place] = try part(field.type, .null, nil)
+        case (_?, nil):
+          // A patch replaces lists as a whole, so a key that an element of the patched list lacks gets its default.
+          let initial = listDepth > 0 ? try missingValue(schema, place) ?? field.absentValue() : nil
+          values[place] = try initial ?? part(field.type, .null, nil)
         case (let old?, let new?) where old == new && !keepsAll: continue
         case (_, let new?):
           let (value, isPartial) = try self.value(of: field, new, old)
           values[place] = value
-          if value == nil || isPartial { unknownCases.append(place) }
+          gaps[place] = value == nil ? .unknownCase : isPartial ? .unknownElements : nil
         }
+        if slots.skipped.contains(place) { gaps[place] = .invalidElements }
       } catch { throw plan.locate(error, place, input: new) }
     }
-    return record(schema, values, unknownCases: unknownCases, slots.unknownFields)
+    return record(schema, values, gaps, slots.unknownFields)
   }
 
   /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns `nil` in the
@@ -373,7 +377,7 @@ final class PartReader {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
-    var unknownCases: [Int] = []
+    var gaps: [Int: RecordShape.Gap] = [:]
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
       // An archive contains null for a conditional reference if it does not contain the referenced object. A null in a base is therefore
@@ -385,9 +389,9 @@ final class PartReader {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
       values[place] = value
-      if value == nil || isPartial { unknownCases.append(place) }
+      gaps[place] = value == nil ? .unknownCase : isPartial ? .unknownElements : nil
     }
-    return self.record(schema, values, unknownCases: unknownCases, unknown)
+    return self.record(schema, values, gaps, unknown)
   }
 
   /// Returns the value that the JSON mapping supplies for an absent field; `nil` if it supplies none.

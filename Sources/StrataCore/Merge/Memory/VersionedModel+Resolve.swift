@@ -51,8 +51,8 @@ extension VersionedModel {
     let type = Swift.type(of: dynamicModel)
     var state = try snapshot.state
     if conflict.isOutdated {
-      let schema = snapshot.schema
-      let hasField = schema.isEnumeration || conflict.path.firstKey.map { schema.allKeys.contains($0) } ?? true
+      let fields = try graph.fields(of: snapshot.root)
+      let hasField = conflict.path.firstKey.map { fields?[$0] != nil } ?? true
       guard resolution == .local || hasField && resolution != .server && resolution != .base else {
         throw ArchiveError(
           .mergeFailed,
@@ -60,7 +60,7 @@ extension VersionedModel {
             + (hasField
               ? "so its values cannot be used; resolve it with .value(…), or change the model and resolve it with .local"
               : "and this version has no field with this key; change the model, and resolve the conflict with .local"),
-          typeName: schema.name)
+          typeName: snapshot.schema.name)
       }
     }
     var resolved = try ResolvedValue(snapshot)

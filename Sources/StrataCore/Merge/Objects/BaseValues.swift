@@ -43,7 +43,7 @@ struct BaseValues {
     if contains(value, key) { return true }
     let isAlwaysPresent = first?[key] != nil && counts[ExactKey(key), default: 0] == others
     guard !isAlwaysPresent, let field = schema.mergeTraits.fields[ExactKey(key)] else { return false }
-    // A default that changes cannot be recognized. `try?`, because a default that cannot be created is not the value of an object.
-    return field.hasChangingDefault || (try? field.absentValue()).map { matching.areSame($0, value) } ?? false
+    // `try?`, because a default that cannot be created is not the value of an object. A default that changes cannot be recognized.
+    return (try? field.absentValue()).map { matching.areSame($0, value) } ?? false || field.hasChangingDefault
   }
 }

@@ -26,7 +26,6 @@ final class MergeGraph {
   private(set) var parts: [Part] = []
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
-  private var unknownCases: [ObjectIdentifier: (shape: RecordShape, keys: [String])] = [:]
   /// The settings for reading the document; `nil` if the source is not JSON.
   private(set) var reading: JSONReading?
   /// Returns the value that the JSON mapping supplies for an absent field, or `nil` if it supplies none.
@@ -55,16 +54,6 @@ final class MergeGraph {
   func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)
-  }
-
-  /// Stores the keys that records with this shape lack, or whose values lack elements, because of unknown enumeration cases.
-  func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
-    if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
-  }
-
-  /// Returns the keys that a record lacks, or whose values lack elements, because of unknown enumeration cases.
-  func unknownCases(of record: ModelRecord) -> [String] {
-    unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
   }
 
   /// Returns the fields of the object with the given number. The fields of an existing object are read on first use.

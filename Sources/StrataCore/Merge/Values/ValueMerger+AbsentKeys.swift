@@ -211,8 +211,11 @@ extension ValueMerger {
     var values: [ArchiveValue] = []
     keys.reserveCapacity(schema.fields.count)
     values.reserveCapacity(schema.fields.count)
+    let (gaps, outer) = (record.shape.gaps, isIncomplete)
+    defer { isIncomplete = outer }
     for (place, field) in schema.fields.enumerated() {
       let olds = others.compactMap { $0[field.key] }
+      isIncomplete = !gaps.isEmpty && gaps[ExactKey(field.key)] == .invalidElements
       do {
         if let value = record[field.key] {
           let policy = keepingPolicy.map { self.policy(field, schema.mergeTraits.rules?.policy, $0, isTyped: true) }
@@ -238,7 +241,8 @@ extension ValueMerger {
       keys.append(field.key)
     }
     let full = incoming.isArchived ? schema.archivedShape : schema.fullShape
-    var result = ModelRecord(shape: full.limited(to: keys), values: values)
+    let shape = gaps.isEmpty ? full.limited(to: keys) : full.with(gaps, limitedTo: keys)
+    var result = ModelRecord(shape: shape, values: values)
     for other in [record] + others {
       for (key, value) in zip(other.keys, other.values)
       where schema.fullShape.place(of: key) == nil && result[key] == nil {

@@ -155,7 +155,7 @@ extension ValueMerger {
     case .recursive, .conflict: break
     default: return value
     }
-    guard unlisted == .keep else { return value }
+    guard unlisted == .keep || isIncomplete else { return value }
     if let own = value.members(arePairs: isDictionary), let olds = base.members(arePairs: isDictionary) {
       let known = Set(own.map(\.step))
       let rest = olds.filter { !known.contains($0.step) }
@@ -174,6 +174,7 @@ extension ValueMerger {
   ///
   /// - Parameter named: the setting in the list's own policy; `nil` if the policy has none.
   func unlisted(_ named: Unlisted?, _ sides: MergePolicy.Sides) -> Unlisted {
+    if isIncomplete { return .keep }
     // A patch explicitly lists the elements and keys that it removes, so `MergeOptions.unlisted` does not apply to it.
     if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
     if sides.isBaseKnown { return .removeUnlessEdited }
@@ -200,7 +201,10 @@ extension ValueMerger {
         return nil
       }
       note(
-        sides, .local, "\(policy): missing on the server" + (isEdited ? ", but edited locally" : ""), local)
+        sides, .local,
+        isIncomplete
+          ? "\(policy): not among the valid elements"
+          : "\(policy): missing on the server" + (isEdited ? ", but edited locally" : ""), local)
       return local
     case (nil, _?):
       let isNews = try isEditedElement(sides, .server)

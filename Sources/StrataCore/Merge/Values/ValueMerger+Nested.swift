@@ -80,6 +80,7 @@ extension ValueMerger {
     var result = local
     let schema = try known ?? catalog.schema(named: local.typeName)
     let traits = schema?.mergeTraits
+    let gaps = server.shape.gaps
     owners.append((.record(local), .record(server)))
     defer { owners.removeLast() }
     var handled = Set<String>()
@@ -104,7 +105,12 @@ extension ValueMerger {
       // server cleared the reference, so the local reference is kept.
       if let field, field.archive == .conditional, value.isNull, !isKnown, !incoming.isJSON { continue }
       path.append(.key(key))
-      defer { path.removeLast() }
+      let outer = isIncomplete
+      isIncomplete = !gaps.isEmpty && gaps[ExactKey(key)] == .invalidElements
+      defer {
+        path.removeLast()
+        isIncomplete = outer
+      }
       let policy = self.policy(field, traits?.rules?.policy, inherited, isTyped: schema != nil)
       do {
         if !policy.keepsLocal || options.policy != nil || !selectors.isEmpty { enqueue(value) }
@@ -112,18 +118,27 @@ extension ValueMerger {
           sides(base?[key], result[key], value, isBaseKnown: isKnown), policy, field?.shape.unwrapped)
       } catch { throw ArchiveError.at(.key(key), error) }
     }
-    for key in graph.unknownCases(of: server) where !handled.contains(key) && wanted?.contains(key) ?? true {
+    guard !gaps.isEmpty, let schema else { return result }
+    for key in schema.allKeys where !handled.contains(key) && wanted?.contains(key) ?? true {
+      guard let gap = gaps[ExactKey(key)] else { continue }
       path.append(.key(key))
-      if server[key] == nil {
-        note(sides(base?[key], local[key], nil), .local, "the enum case is unknown to this program", local[key])
-      } else {
-        note(
-          sides(base?[key], local[key], server[key]), .server,
-          "elements whose enum cases are unknown to this program were skipped", result[key])
-      }
+      noteGap(gap, sides(base?[key], local[key], server[key]), result[key])
       path.removeLast()
     }
     return result
+  }
+
+  /// Adds a note to the report that the document contains parts of a field's value that could not be read.
+  private mutating func noteGap(_ gap: RecordShape.Gap, _ sides: MergePolicy.Sides, _ result: ArchiveValue?) {
+    let outcome: MergeReport.Outcome =
+      areSame(result, sides.local) ? .local : areSame(result, sides.server) ? .server : .merged
+    switch gap {
+    case .unknownCase: note(sides, .local, "the enum case is unknown to this program", result)
+    case .unknownElements:
+      note(
+        sides, outcome, "elements whose enum cases are unknown to this program were skipped", result, decides: false)
+    case .invalidElements: note(sides, outcome, "invalid elements were skipped", result, decides: false)
+    }
   }
 
   /// Merges the associated values of two records of the same enum case. Values that are absent from the server's record are unchanged.

@@ -262,6 +262,10 @@ extension ValueMerger {
         }
         if old.contains(known, key), !old.contains(value, key) { result[key] = value }
       }
+      if !other.shape.gaps.isEmpty {
+        let gaps = result.shape.gaps.merging(other.shape.gaps) { max($0, $1) }
+        result = ModelRecord(shape: result.shape.with(gaps, limitedTo: result.keys), values: result.values)
+      }
     }
     return result
   }

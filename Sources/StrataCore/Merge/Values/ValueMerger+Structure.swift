@@ -14,7 +14,7 @@ extension ValueMerger {
     let (own, other) = (try finder.models(in: local), try finder.models(in: server))
     guard !own.isEmpty || !other.isEmpty else { return nil }
     let old = try sides.base.map(finder.models)
-    let isServers = try takesStructure(sides, own, other, old, finder, policy)
+    let (isServers, isConflict) = try takesStructure(sides, own, other, old, finder, policy)
     let (chosen, rest) = isServers ? (other, own) : (own, other)
     var merged = try finder.map(isServers ? server : local) { record, place in
       guard let (key, id) = finder.identity(of: record) else { return .record(record) }
@@ -32,14 +32,18 @@ extension ValueMerger {
         self.sides(before, mine, theirs, isBaseKnown: sides.isBaseKnown), policy) ?? .record(record)
     }
     merged = try completed(merged, over: [])
-    guard isServers, !sides.isBaseKnown else { return merged }
-    for (place, record) in own.all {
+    guard !isConflict else { return merged }
+    for (place, record) in rest.all {
       let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
       guard chosen.counterpart(of: place, isRepeated: isRepeated) == nil,
         let (key, id) = finder.identity(of: record)
       else { continue }
+      let before = old?.counterpart(of: place, isRepeated: isRepeated).map { ArchiveValue.record($0) }
       path.append(.element(key: key, id: id))
-      note(self.sides(nil, .record(record), nil), .server, "\(policy): missing on the server", nil)
+      let value = ArchiveValue.record(record)
+      note(
+        self.sides(before, isServers ? value : nil, isServers ? nil : value, isBaseKnown: sides.isBaseKnown),
+        isServers ? .server : .local, isServers ? "\(policy): missing on the server" : "removed locally", nil)
       path.removeLast()
     }
     return merged
@@ -58,11 +62,12 @@ extension ValueMerger {
     return sides.server
   }
 
-  /// Whether the models in the result are arranged as in the server's value instead of the local value.
+  /// Returns whether the models in the result are arranged as in the server's value instead of the local value, and whether the two
+  /// arrangements are a conflict.
   private mutating func takesStructure(
     _ sides: MergePolicy.Sides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
-  ) throws -> Bool {
+  ) throws -> (isServers: Bool, isConflict: Bool) {
     func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {
       guard let value else { return nil }
       let found = try finder.structure(of: value)
@@ -70,10 +75,20 @@ extension ValueMerger {
       return (try? completed(found, over: [])) ?? found
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
-    guard !areSame(mine, theirs) else { return true }
-    guard sides.isBaseKnown else {
+    guard !areSame(mine, theirs) else { return (true, false) }
+    // Whether the server's arrangement lacks a local model that must be kept. The merge cannot decide where in that arrangement the model
+    // belongs.
+    let named: Unlisted? = if case .byID(_, let named) = policy.leading.rule { named } else { nil }
+    let losesKept =
+      self.unlisted(named, sides) == .keep && (sides.isBaseKnown || isIncomplete)
+      && own.all.contains { place, _ in
+        let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
+        return other.counterpart(of: place, isRepeated: isRepeated) == nil
+          && (!sides.isBaseKnown || old?.counterpart(of: place, isRepeated: isRepeated) != nil)
+      }
+    guard sides.isBaseKnown || losesKept else {
       note(sides, .server, "\(policy): the elements or their order differ", nil, decides: false)
-      return true
+      return (true, false)
     }
     let before = try structure(sides.base)
     let (isOwnNews, isServersNews) = (!areSame(before, mine), !areSame(before, theirs))
@@ -90,18 +105,18 @@ extension ValueMerger {
       }
     }
     let isConflict =
-      try isOwnNews && isServersNews
+      try losesKept || isOwnNews && isServersNews
       || (isServersNews ? losesEdit(own, other, .local) : losesEdit(other, own, .server))
     guard isConflict else {
       if isServersNews {
         note(sides, .server, "only the server changed the elements or their order", nil, decides: false)
       }
-      return isServersNews
+      return (isServersNews, false)
     }
     let whole = try self.sides(
       sides.base, sides.local, sides.server.map { try completed($0, over: [sides.base, sides.local]) })
     _ = conflict(whole, policy)
-    return options.conflicts == .takeServer
+    return (options.conflicts == .takeServer, true)
   }
 }
 

@@ -63,6 +63,8 @@ struct ValueMerger {
   /// The policy of the current value while the next remembered base is prepared; `nil` at any other time. If the policy keeps elements and
   /// keys that the source does not list, the next base must keep them, too.
   var keepingPolicy: MergePolicy?
+  /// Whether the current list lacks elements that were invalid. Elements that such a list does not contain are kept.
+  var isIncomplete = false
 
   /// The format and the completeness of the incoming data.
   struct Incoming {
