@@ -253,9 +253,8 @@ struct ColumnCoding: Sendable {
 
   /// Converts a value of the column to the value that a fetch returns for the field. If the column stores JSON or an archive with unknown
   /// enum cases, and the field is declared with `unknown: .useDefault`, the cases are replaced or skipped.
-  func value(of stored: DatabaseValue, for field: @autoclosure () -> FieldInfo) throws -> ArchiveValue {
+  func value(of stored: DatabaseValue, for field: FieldInfo) throws -> ArchiveValue {
     do { return try value(of: stored) } catch let error as ArchiveError {
-      let field = field()
       guard field.acceptsUnknownCase(error), let value = try known(stored, field) else { throw error }
       return value
     }

@@ -146,6 +146,7 @@ package struct EntityNodes: Sendable {
       var copy = Node(
         type: node.type, values: node.values, links: links, parent: parent, steps: parent == nil ? [] : node.steps)
       (copy.isMerged, copy.unknownCases, copy.rowBase) = (node.isMerged, node.unknownCases, node.rowBase)
+      copy.incompleteRelations = node.incompleteRelations
       return copy
     }
     return result

@@ -23,7 +23,7 @@ package struct EntityType: Sendable {
         // An existing value that cannot be decoded is treated as different, so it is overwritten.
         let old = try? coding.value(of: known)
       else { return false }
-      return try old == coding.value(of: value)
+      return (try? coding.value(of: value)) == old
     }
   }
 
@@ -170,8 +170,10 @@ package struct EntityType: Sendable {
 
   /// Returns the value that a fetch reads from a column. Unknown enum cases in JSON and in archives are replaced or skipped.
   func fetchedValue(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
-    do { return try attribute.coding.value(of: stored, for: schema.fields[attribute.place]) } catch {
-      throw unreadable(error, attribute, table)
+    do { return try attribute.coding.value(of: stored) } catch {
+      do { return try attribute.coding.value(of: stored, for: schema.fields[attribute.place]) } catch {
+        throw unreadable(error, attribute, table)
+      }
     }
   }
 
