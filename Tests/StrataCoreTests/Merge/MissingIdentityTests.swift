@@ -159,6 +159,22 @@ private struct Optionals {
 struct MissingIdentityTests {
   private let two = MergeSource.json(Data(#"{"lines":[{"text":"a"},{"text":"b"}]}"#.utf8))
 
+  @Test("A patch that removes a generated identity matches the element by its content")
+  func patched() throws {
+    var sheet = Sheet(lines: [Line(text: "a"), Line(text: "b")])
+    sheet.lines[0].isOpen = true
+    let before = sheet
+    try sheet.merge(.mergePatch(Data(#"{"lines":[{"text":"a"},{"text":"b"}]}"#.utf8)))
+    #expect(sheet == before)
+    try sheet.merge(.mergePatch(Data(#"{"lines":[{"text":"a"},{"text":"b"},{"text":"c"}]}"#.utf8)))
+    #expect(Array(sheet.lines.prefix(2)) == before.lines && sheet.lines.map(\.text) == ["a", "b", "c"])
+    // A key that has a constant default gets it.
+    sheet.lines[1].count = 9
+    let id = sheet.lines[1].id.uuidString
+    try sheet.merge(.mergePatch(Data(#"{"lines":[{"id":"\#(id)","text":"b"}]}"#.utf8)))
+    #expect(sheet.lines.map(\.count) == [7])
+  }
+
   @Test("The error for a required identity that is missing names the element")
   func missing() throws {
     var parts = Parts(items: [PartItem(id: 1, name: "a")])

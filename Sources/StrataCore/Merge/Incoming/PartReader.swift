@@ -265,12 +265,14 @@ final class PartReader {
     var shape = schema.fullShape
     if !gaps.isEmpty || values.contains(where: { $0 == nil }) {
       let key = values.indices.map { (values[$0] == nil ? 0 : 1) + (gaps[$0]?.rawValue ?? 0) << 1 }
-      let keys = zip(schema.allKeys, values).compactMap { $1 == nil ? nil : $0 }
-      shape =
-        shapes[ObjectIdentifier(schema)]?[key]
-        ?? shape.with(
-          Dictionary(uniqueKeysWithValues: gaps.map { (ExactKey(schema.fields[$0].key), $1) }), limitedTo: keys)
-      shapes[ObjectIdentifier(schema), default: [:]][key] = shape
+      if let known = shapes[ObjectIdentifier(schema)]?[key] {
+        shape = known
+      } else {
+        shape = shape.with(
+          Dictionary(uniqueKeysWithValues: gaps.map { (ExactKey(schema.fields[$0].key), $1) }),
+          limitedTo: zip(schema.allKeys, values).compactMap { $1 == nil ? nil : $0 })
+        shapes[ObjectIdentifier(schema), default: [:]][key] = shape
+      }
     }
     var record = ModelRecord(shape: shape, values: values.compactMap(\.self))
     for entry in unknown.object.entries {
@@ -332,7 +334,9 @@ final class PartReader {
             values[place] = .null
           }
         case (_?, nil):
-          // A patch replaces lists as a whole, so a key that an element of the patched list lacks gets its default.
+          // A patch replaces lists as a whole, so a key that an element of the patched list lacks gets its default. An identity stays
+          // absent, because the merge looks for an element with the same content.
+          if listDepth > 0, schema.mergeTraits.identityPlaces.contains(place), field.hasChangingDefault { continue }
           let initial = listDepth > 0 ? try missingValue(schema, place) ?? field.absentValue() : nil
           values[place] = try initial ?? part(field.type, .null, nil)
         case (let old?, let new?) where old == new && !keepsAll: continue
