@@ -107,19 +107,23 @@ extension Merge {
     return try merger.realizedModel(type, base, over: before)
   }
 
+  /// Whether an element of a list has a ``MergeState`` with a base.
+  private func remembersBase(_ element: ArchiveValue) throws -> Bool {
+    // An object can belong to a subclass of the list's element type.
+    let schema = if case .reference(let number) = element { graph.schema(number) } else { self.schema }
+    guard let key = schema.mergeStateKey, let state = try graph.opened(element)[key] else { return false }
+    return try MergeState.decode(from: state, in: DecodingContext()).base != nil
+  }
+
   private mutating func readBase(_ known: (any Archivable)?) throws {
     guard let type = TypeShape.model(snapshot.type) else {
       base = try known.map { try graph.value(of: $0) }
-      guard known == nil, let key = schema.mergeStateKey else { return }
       // Without a base, the merge would overwrite the edits that the elements' own bases can detect.
-      for element in snapshot.root.arrayValue ?? [] {
-        let state = try MergeState.decode(from: graph.opened(element)[key] ?? .null, in: DecodingContext())
-        guard state.base == nil else {
-          throw ArchiveError(
-            .mergeFailed,
-            "the elements of the list have MergeStates, whose bases a merge of a list does not use; pass the list as the "
-              + "server last sent it as the base, or merge each element", typeName: schema.name)
-        }
+      if known == nil, try snapshot.root.arrayValue?.contains(where: remembersBase) ?? false {
+        throw ArchiveError(
+          .mergeFailed,
+          "the elements of the list have MergeStates, whose bases a merge of a list does not use; pass the list as the "
+            + "server last sent it as the base, or merge each element", typeName: schema.name)
       }
       return
     }

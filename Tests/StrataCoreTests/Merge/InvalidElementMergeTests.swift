@@ -90,6 +90,19 @@ struct InvalidElementMergeTests {
     #expect(crew.hands.map(\.id) == [2])
   }
 
+  @Test("With addWins, the elements are kept, too; a policy for the whole list uses the valid elements")
+  func policies() throws {
+    let json = Data(#"{"hands":[{"id":1,"name":55},{"id":2,"name":"B"}]}"#.utf8)
+    for (policy, ids) in [
+      (MergePolicy.addWins, [1, 2]), (.union, [1, 2]), (.byID(unlisted: .remove), [1, 2]), (.serverWins, [2]),
+    ] {
+      var crew = Self.before
+      let report = try crew.merge(.json(json), base: Self.before, options: MergeOptions(policies: ["hands": policy]))
+      #expect(crew.hands.map(\.id).sorted() == ids, "\(policy)\n\(report)")
+      #expect(report.entries.contains { $0.rule == "invalid elements were skipped" })
+    }
+  }
+
   @Test("Objects are kept, too", arguments: Base.allCases)
   func objects(base: Base) throws {
     func ship() -> RosterShip {
@@ -123,6 +136,19 @@ private struct TrackedHand: Equatable {
   var merging = MergeState()
 }
 
+@Model(version: 1)
+private class Creature {
+  var id = 1
+  var name = "A"
+  init() {}
+}
+
+@Model(version: 1, superclass: Creature.self)
+private final class Hound: Creature {
+  var merging = MergeState()
+  override init() { super.init() }
+}
+
 @Suite("Merging: lists of models with merge states")
 struct ListStateTests {
   @Test("Merging a list without a base fails if its elements have bases, because their edits would be lost")
@@ -139,6 +165,16 @@ struct ListStateTests {
     var plain = [TrackedHand(id: 1, name: "x")]
     try plain.merge(.json(json))
     #expect(plain.map(\.name) == ["A"])
+  }
+
+  @Test("The same applies if only a subclass has a merge state")
+  func subclass() throws {
+    let hound = Hound()
+    try hound.markSynced()
+    hound.name = "mine"
+    var creatures: [Creature] = [hound]
+    #expect(throws: ArchiveError.self) { try creatures.merge(.json(Data(#"[{"id":1,"name":"A"}]"#.utf8))) }
+    #expect(hound.name == "mine")
   }
 }
 

@@ -119,8 +119,8 @@ extension ValueMerger {
       } catch { throw ArchiveError.at(.key(key), error) }
     }
     guard !gaps.isEmpty, let schema else { return result }
-    for key in schema.allKeys where !handled.contains(key) && wanted?.contains(key) ?? true {
-      guard let gap = gaps[ExactKey(key)] else { continue }
+    for key in schema.allKeys where wanted?.contains(key) ?? true {
+      guard let gap = gaps[ExactKey(key)], gap != .unknownCase || !handled.contains(key) else { continue }
       path.append(.key(key))
       noteGap(gap, sides(base?[key], local[key], server[key]), result[key])
       path.removeLast()

@@ -262,8 +262,10 @@ extension ValueMerger {
         }
         if old.contains(known, key), !old.contains(value, key) { result[key] = value }
       }
-      if !other.shape.gaps.isEmpty {
+      if !other.shape.gaps.isEmpty || !result.shape.gaps.isEmpty {
+        // If one description contains the value, an unknown enum case in another description is no gap.
         let gaps = result.shape.gaps.merging(other.shape.gaps) { max($0, $1) }
+          .filter { $1 != .unknownCase || result[$0.text] == nil }
         result = ModelRecord(shape: result.shape.with(gaps, limitedTo: result.keys), values: result.values)
       }
     }

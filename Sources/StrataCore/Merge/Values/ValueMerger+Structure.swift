@@ -40,11 +40,15 @@ extension ValueMerger {
       else { continue }
       let before = old?.counterpart(of: place, isRepeated: isRepeated).map { ArchiveValue.record($0) }
       path.append(.element(key: key, id: id))
+      if isRepeated { unclearDepth += 1 }
+      defer {
+        path.removeLast()
+        if isRepeated { unclearDepth -= 1 }
+      }
       let value = ArchiveValue.record(record)
       note(
         self.sides(before, isServers ? value : nil, isServers ? nil : value, isBaseKnown: sides.isBaseKnown),
         isServers ? .server : .local, isServers ? "\(policy): missing on the server" : "removed locally", nil)
-      path.removeLast()
     }
     return merged
   }

@@ -193,7 +193,7 @@ struct ValueMerger {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
     case .sumOfDeltas where sides.isBaseKnown && !areSame(base, local) && !areSame(base, server):
       return try resolve(sides, policy)
-    case .union where !areSame(local, server):
+    case .union where !areSame(local, server), .addWins where isIncomplete && !areSame(local, server):
       if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged }
     default: break
     }
