@@ -120,7 +120,10 @@ extension AnswerWriter {
       let slot = type.attributes[attribute].slot
       return bases[table.columns[slot].name] ?? row[slot]
     }
-    let server = fields { nodes.nodes[place].values[$0] ?? .null }
+    let server = ModelRecord(
+      shape: type.shape(
+        of: said.map { type.attributes[$0].place }, incomplete: nodes.nodes[place].incompleteFields),
+      values: said.map { nodes.nodes[place].values[$0] ?? .null })
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
     // If the server already has a value that was sent, this value is the merge base, even if the response to the
     // request that sent it has not arrived yet.

@@ -17,6 +17,7 @@ struct ColumnCoding: Sendable {
 
   let conversion: Conversion
   let affinity: ColumnAffinity
+
   /// Chooses how the values of a field are converted for its column.
   ///
   /// - Parameters:

@@ -79,7 +79,7 @@ struct EntityLinker {
           lists.append(
             .init(
               place: .init(row: row, type: node.type, relation: place), node: number, elements: elements,
-              isIncomplete: node.incompleteRelations.contains(relation.key)))
+              isIncomplete: node.incompleteFields.contains(relation.key)))
         }
       }
     }

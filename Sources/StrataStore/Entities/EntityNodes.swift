@@ -27,9 +27,9 @@ package struct EntityNodes: Sendable {
     /// The indices of the attributes for which the source contains an unknown enum case. The values of these attributes are
     /// absent, but the source's defaults for absent values do not apply to them.
     package var unknownCases: Set<Int> = []
-    /// The keys of the relations whose lists lack elements, because the elements are invalid and were skipped. A save keeps the rows that
+    /// The keys of the fields whose lists lack elements, because the elements are invalid and were skipped. A save keeps the elements that
     /// such a list does not contain.
-    var incompleteRelations: Set<String> = []
+    package var incompleteFields: Set<String> = []
     /// Whether the values have already been merged with the values of the existing row. If so, merge policies are skipped.
     package var isMerged = false
     /// For a complete object, its ``RowBase``, which contains the state of its row at the time of the fetch. `nil` if the
@@ -54,6 +54,7 @@ package struct EntityNodes: Sendable {
     let values: [ArchiveValue?]
     let links: [Int?]
     let unknownCases: Set<Int>
+    let incompleteFields: Set<String>
   }
 
   /// Changes a node's type to the subclass that its row belongs to. Does nothing if the source specifies the class.
@@ -146,7 +147,7 @@ package struct EntityNodes: Sendable {
       var copy = Node(
         type: node.type, values: node.values, links: links, parent: parent, steps: parent == nil ? [] : node.steps)
       (copy.isMerged, copy.unknownCases, copy.rowBase) = (node.isMerged, node.unknownCases, node.rowBase)
-      copy.incompleteRelations = node.incompleteRelations
+      copy.incompleteFields = node.incompleteFields
       return copy
     }
     return result
@@ -215,6 +216,7 @@ package struct EntityNodes: Sendable {
           return try parts.value(of: slot, part.type.schema.fields[attribute.place], in: part.type.schema)
         }
         var node = Node(type: own, values: values, links: [], parent: parent, steps: steps)
+        node.incompleteFields = Set(part.skipped.map { part.type.schema.fields[$0].key })
         for (number, attribute) in catalog.types[own].attributes.enumerated()
         where values[number] == nil && part.slots[attribute.place] != nil { node.unknownCases.insert(number) }
         if parts.isWhole { node.rowBase = catalog.types[own].rowBase.flatMap { RowBase.box(of: part.slots[$0]) } }
@@ -273,7 +275,9 @@ package struct EntityNodes: Sendable {
         }
         return known
       }
-      return Subclass(values: values, links: links, unknownCases: unknownCases)
+      return Subclass(
+        values: values, links: links, unknownCases: unknownCases,
+        incompleteFields: Set(part.skipped.map { type.schema.fields[$0].key }))
     }
 
     mutating func run() throws {
@@ -287,7 +291,6 @@ package struct EntityNodes: Sendable {
         if let trace { report(node, part, trace) }
         nodes[node].links = try catalog.types[nodes[node].type].relations.map { relation in
           guard let slot = part.slots[relation.place] else { return .absent }
-          if part.skipped.contains(relation.place) { nodes[node].incompleteRelations.insert(relation.key) }
           return .nodes(try elements(of: slot, relation, node))
         }
       }
@@ -356,5 +359,6 @@ extension EntityNodes.Node {
     let known = links
     links = subclass.links.map { $0.map { known[$0] } ?? .absent }
     (self.type, values, unknownCases, subclasses) = (type, subclass.values, subclass.unknownCases, [:])
+    incompleteFields.formUnion(subclass.incompleteFields)
   }
 }

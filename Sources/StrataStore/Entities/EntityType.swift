@@ -20,7 +20,7 @@ package struct EntityType: Sendable {
     func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
       guard !value.isExactly(known) else { return true }
       guard let known, !coding.isExact, !known.isNull, !value.isNull,
-        // An existing value that cannot be decoded is treated as different, so it is overwritten.
+        // A value that cannot be decoded is treated as different, so an existing one is overwritten.
         let old = try? coding.value(of: known)
       else { return false }
       return (try? coding.value(of: value)) == old
@@ -152,7 +152,13 @@ package struct EntityType: Sendable {
   }
 
   /// Returns the keys of a record that contains only the fields with the given indices.
-  package func shape(of places: [Int]) -> RecordShape {
+  ///
+  /// - Parameter incomplete: the keys of the fields whose lists lack invalid elements.
+  package func shape(of places: [Int], incomplete: Set<String> = []) -> RecordShape {
+    guard incomplete.isEmpty else {
+      let gaps = Dictionary(uniqueKeysWithValues: incomplete.map { (ExactKey($0), RecordShape.Gap.invalidElements) })
+      return schema.fullShape.with(gaps, limitedTo: places.map { schema.allKeys[$0] })
+    }
     guard places.count < schema.fields.count else { return schema.fullShape }
     return schema.fullShape.limited(to: places.map { schema.allKeys[$0] })
   }
@@ -170,10 +176,9 @@ package struct EntityType: Sendable {
 
   /// Returns the value that a fetch reads from a column. Unknown enum cases in JSON and in archives are replaced or skipped.
   func fetchedValue(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
-    do { return try attribute.coding.value(of: stored) } catch {
-      do { return try attribute.coding.value(of: stored, for: schema.fields[attribute.place]) } catch {
-        throw unreadable(error, attribute, table)
-      }
+    guard attribute.replacesUnknownCases else { return try value(of: attribute, stored, in: table) }
+    do { return try attribute.coding.value(of: stored, for: schema.fields[attribute.place]) } catch {
+      throw unreadable(error, attribute, table)
     }
   }
 

@@ -218,10 +218,19 @@ package final class EntityWriter {
       return
     }
     let known = type.attributes.filter { rows[row].values[$0.slot] != nil }
+    let statedSlots = Set(stated.map(\.attribute.slot))
+    // Unknown enum cases are replaced only in columns that the source does not contain. These columns stay unchanged, unless a hook sets
+    // them.
     let local = ModelRecord(
       shape: type.shape(of: known.map(\.place)),
-      values: try known.map { try type.value(of: $0, rows[row].values[$0.slot] ?? .null, in: table) })
-    let server = ModelRecord(shape: type.shape(of: stated.map(\.attribute.place)), values: stated.map(\.value))
+      values: try known.map {
+        let stored = rows[row].values[$0.slot] ?? .null
+        return statedSlots.contains($0.slot)
+          ? try type.value(of: $0, stored, in: table) : try type.fetchedValue(of: $0, stored, in: table)
+      })
+    let server = ModelRecord(
+      shape: type.shape(of: stated.map(\.attribute.place), incomplete: node.incompleteFields),
+      values: stated.map(\.value))
     let merged = try merging.merged(server, into: local).record
     for attribute in type.attributes where attribute.isWritten {
       let key = type.schema.fields[attribute.place].key

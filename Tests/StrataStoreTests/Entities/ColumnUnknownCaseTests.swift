@@ -204,6 +204,18 @@ struct ColumnUnknownCaseTests {
     #expect(String.fromDatabaseValue(try row(queue)[2]) == #"["closed"]"#)
   }
 
+  @Test("A document that does not contain a column with unknown cases leaves it unchanged")
+  func absent() throws {
+    let queue = try queue(Self.json)
+    let before = try row(queue)
+    let entities = try EntityStore(queue, Plan.self)
+    let json = Data(#"{"id":1,"step":{"note":"new"}}"#.utf8)
+    try queue.write { db in _ = try entities.apply(.json(json), to: Plan.self, in: db) }
+    let after = try row(queue)
+    #expect(Array(after[1...]) == Array(before[1...]))
+    #expect(String.fromDatabaseValue(after[0])?.contains("new") == true)
+  }
+
   @Test("A step that changes a value must replace its unknown cases")
   func changedByStep() throws {
     let queue = try database { db in
