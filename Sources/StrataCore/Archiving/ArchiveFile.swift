@@ -74,8 +74,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
   ///
   /// If the file is damaged, returns the value in ``previousURL``. In that case, ``Loaded/origin`` contains the error.
   ///
-  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If both files are damaged, the error describes both. If the error is `newerModel`, ``loadPrevious()`` returns the value
-  ///   from before the program was updated.
+  /// - Throws: the errors that ``ArchiveDecoder`` throws for a file. If both files are damaged, the error describes both. If the error is
+  ///   `newerModel`, ``loadPrevious()`` returns the value from before the program was updated.
   public func load() throws -> Loaded? {
     try known.withLock { known in
       known = .nothing
