@@ -65,7 +65,7 @@ package struct SchemaChange {
           let isRead = RecordedType(parsing: field.type).isRead(as: RecordedType(parsing: newType))
           changes.append(
             .init(
-              "the field \(key) of the type \(newType) was moved to a superclass",
+              "the field \(key), whose type is \(newType), was moved to a superclass",
               needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
           // This change does not require a step of this class, because such a step would remove the value before the subclass could read it.

@@ -264,8 +264,8 @@ struct SchemaProof<M: VersionedModel> {
     case archive = "as an archive"
     case otherOrder = "with its keys in a different order"
     case upgrader = "after an upgrade by ArchiveUpgrader"
-    case list = "in an array"
-    case dictionary = "in a dictionary"
+    case list = "as an element of an array"
+    case dictionary = "as a value in a dictionary"
     case row = "as a row of a store"
   }
 

@@ -326,7 +326,7 @@ struct StoreSalvage {
     lost.add(
       StoreFinding(
         .file, sequence: last,
-        "the last sequence of the damaged store cannot be determined, so the next save gets a sequence above \(last)",
+        "the last sequence number of the damaged store is unknown, so the next save gets a number above \(last)",
         advice: "no action is needed because the sequences of lost revisions are not used again"))
   }
 }

@@ -5,7 +5,7 @@ internal import StrataTesting
 
 struct SchemaHTMLCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "html", abstract: "Draw the recorded versions of all models as an HTML page.",
+    commandName: "html", abstract: "Write an HTML page that shows the recorded versions of all models.",
     discussion: """
       The page has a table for each model, with a column for each version and a row for each field or case. Steps are \
       drawn as arrows between the columns. The page is a single file.
