@@ -67,8 +67,6 @@ extension ModelRecord {
       let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
       return ModelRecord(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))
     }
-    let shape = RecordShape(
-      typeName: typeName, modelVersion: modelVersion, keys: fields.map(\.key), levels: superclasses)
-    return ModelRecord(shape: shape, values: fields.map(\.value))
+    return ModelRecord(shape: shape.limited(to: fields.map(\.key)), values: fields.map(\.value))
   }
 }

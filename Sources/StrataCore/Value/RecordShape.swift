@@ -195,7 +195,8 @@ package final class RecordShape: Sendable {
   /// Returns this shape with a newer version, and with the oldest versions that may read and write its records. Used for records that were
   /// written by a newer version of the model than this program has.
   package func newer(_ version: Int, _ floors: VersionFloors) -> RecordShape {
-    RecordShape(typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors)
+    RecordShape(
+      typeName: typeName, modelVersion: version, keys: keys, levels: levels, floors: floors, gaps: gaps, knownMark: nil)
   }
 
   package func withSuperclasses(_ levels: [ModelRecord.Superclass]) -> RecordShape {

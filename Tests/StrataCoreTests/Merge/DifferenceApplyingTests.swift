@@ -33,6 +33,20 @@ struct DifferenceApplyingTests {
     }
   }
 
+  @Test("A changed record keeps its oldest reader and writer, regardless of how many keys change", arguments: 0...12)
+  func floors(_ count: Int) throws {
+    func record(_ keys: [String]) -> ModelRecord {
+      let shape = RecordShape(
+        typeName: "Note", modelVersion: 3, keys: keys, floors: VersionFloors(reader: 1, writer: 2))
+      return ModelRecord(shape: shape, values: keys.map { .string($0) })
+    }
+    let old = record((0..<12).map { "old\($0)" })
+    let new = record((0..<12).map { $0 < count ? "new\($0)" : "old\($0)" })
+    let result = try #require(try applied(.record(old), .record(new), to: .record(old)).recordValue)
+    #expect(Set(result.keys) == Set(new.keys))
+    #expect(result.shape.floors == VersionFloors(reader: 1, writer: 2))
+  }
+
   @Test("Adding an existing member or removing a missing one throws mergeFailed")
   func members() throws {
     for (old, new, third) in [
