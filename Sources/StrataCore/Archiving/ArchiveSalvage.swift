@@ -26,7 +26,8 @@ public enum ArchiveSalvage {
     public internal(set) var stamp: Stamp
     /// The number of models that were written to the output.
     public internal(set) var modelCount: UInt64
-    /// The missing parts of a stream, in file order. For an archive of one value, the bytes after the archive, if there are any.
+    /// The missing parts of a stream, in file order. For an archive of one value, this is the range of bytes after the archive, if there
+    /// are any.
     public internal(set) var gaps: [StreamGap] = []
     /// The path at which a truncated value ends. Everything after that path is missing. The path is empty if the value is
     /// complete, or if it is truncated before its first part or inside a key.
@@ -128,7 +129,7 @@ public enum ArchiveSalvage {
       let value = try reader.readValue()
       try reader.endBody()
       try write(value, stamp, output, limits)
-      // Bytes after the archive are reported, but not read, because they may be another archive.
+      // Bytes after the archive are reported but not read, because they may be another archive.
       let end = whole.offset
       let rest = StreamGap(
         bytes: end..<max(end, own), memberCount: nil,

@@ -77,9 +77,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
   ///   - recovering: whether to cut off bytes that an earlier writer left behind after the end of the stream.
-  ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, in which
-  ///     case the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
-  ///     section 11) is always verified.
+  ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, so the cost
+  ///     does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md, section 11) is
+  ///     always verified.
   ///   - waiting: how long to wait if another writer has the file open.
   ///   - compression: the compression level.
   ///   - limits: limits on the content of the stream.
@@ -146,8 +146,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
-    // All headers of a stream must have the same length, so every header contains the same floors (the oldest readers and writers of its
-    // models).
+    // All headers of a stream must have the same length, so every header contains the same floors (the oldest readers and writers of the
+    // stream's models).
     next.floors = first.floors
     writer.knownFloors = next.floors
     total = (end.count, end.plainSize)
@@ -164,7 +164,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   to the file, and `fileInUse` if another program has written to the file. If a failed write cannot be undone, every later call throws
   ///   `fileSystem`. In that case, add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
-    // A full member is written before the model is encoded. A full disk is therefore reported before the model becomes part of the stream.
+    // Full members are written before the model is encoded. If the disk is full, the error is thrown before the model becomes part of the
+    // stream.
     if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
     while try !members.hasRoom && writeMember() {}
     let mark = writer.mark()
@@ -172,11 +173,11 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // The strings and record definitions of the failed model are already numbered, and later models could refer to them. Therefore the
-      // current member accepts no more models.
+      // The strings and record definitions of the failed model already have numbers, and later models could refer to them. The current
+      // member therefore accepts no more models.
       writer.cut(to: mark)
       isClosed = true
-      // The model may be within the limits as the first model of a member, so it is added again, to the next member.
+      // On its own, the model may be within the limits, so it is added again, as the first model of the next member.
       guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
