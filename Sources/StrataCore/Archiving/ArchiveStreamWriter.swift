@@ -9,10 +9,9 @@ public import Foundation
 ///     for issue in issues { try writer.append(issue) }
 ///     try writer.finish()
 ///
-/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes, which do not
-/// change. A writer that is released without a call of ``finish()`` removes the bytes that it appended. Until a writer is released, no
-/// other writer of this type, in any process, can write to the file. Concurrent readers see the content from before the writer was
-/// created.
+/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes, which do not change. A
+/// writer that is released without a call to ``finish()`` removes the bytes that it appended. Until a writer is released, no other writer
+/// of this type, in any process, can write to the file. Concurrent readers see the content from before the writer was created.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// The body size in bytes at which a member is closed. A body of this size is large enough for deflate to find repetitions, and small
   /// enough to be held in memory.
@@ -71,7 +70,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///
   /// A killed writer or a power failure can leave bytes after the end of the stream. By default, a file with such bytes is rejected. With
   /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no end member. Without an end member,
-  /// no call of ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain an end
+  /// no call to ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain an end
   /// member, the stream is damaged and is not changed. Use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
@@ -154,8 +153,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Adds a model to the stream. The model is committed only by ``finish()``, although later calls of this method already write
-  /// compressed members to the file.
+  /// Adds a model to the stream. The model is committed only by ``finish()``, although later calls to this method already write compressed
+  /// members to the file.
   ///
   /// After an error, the writer is in the same state as before the call: the stream contains all earlier models, but not the failed one.
   /// The call can be repeated, with the same model or a different one, and no model is added twice.
@@ -271,7 +270,7 @@ extension ArchiveWriter {
   /// Returns the current position, to which ``cut(to:)`` can truncate the body later.
   func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
-  /// Removes the bytes that were written after the call of ``mark()``. Nothing may be written to the body afterwards, because later bytes
+  /// Removes the bytes that were written after the call to ``mark()``. Nothing may be written to the body afterwards, because later bytes
   /// could refer to removed strings.
   mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)

@@ -37,13 +37,13 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
   /// Returns the result of the first job and waits for it if necessary; `nil` if there are no more jobs. The job stays in the queue.
   ///
   /// - Parameter goesAhead: whether the source may be called for jobs after the first one.
-  /// - Throws: the error that the job threw. The next call of this method runs the job again.
+  /// - Throws: the error that the job threw. The next call to this method runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
   /// Removes all jobs. If the source is currently creating a job, waits until it has returned. The source is not called again before the
-  /// next call of ``first(goesAhead:)``.
+  /// next call to ``first(goesAhead:)``.
   func stop() { queue.stop() }
 }
 

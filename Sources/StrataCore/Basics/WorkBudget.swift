@@ -19,9 +19,9 @@ package final class WorkBudget {
   /// allows beyond ``ArchiveLimits/values``. When the reserve is used up, additional weights reduce ``values``.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
-  /// The state of the budget directly after the last call of ``begin(fileSize:)``.
+  /// The state of the budget directly after the last call to ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is recorded before ``countAsSteps(since:)``
+  /// The lowest value of ``weightsBeyond`` since the last call to ``begin(fileSize:)``. It is recorded before ``countAsSteps(since:)``
   /// increases ``weightsBeyond`` again.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
