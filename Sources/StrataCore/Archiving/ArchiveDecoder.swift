@@ -192,8 +192,9 @@ extension ModelSchema {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Adds an explanation to `error` if the likely cause is known: the model's fields were changed without a new version, an older version
-  /// wrote a value of a different type, or the model has no migration steps for the older version. Otherwise returns `error` unchanged.
+  /// Returns `error` with an added explanation if the likely cause is known: the model's fields were changed without a new version, an
+  /// older version wrote a value of a different type, or the model has no migration steps for the older version. Otherwise returns `error`
+  /// unchanged.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code) else { return error }
     if error.code == .typeMismatch, let found = stamp.modelVersion, found < modelVersion, isOurs(stamp) {
