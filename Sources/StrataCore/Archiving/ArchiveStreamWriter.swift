@@ -13,7 +13,7 @@ public import Foundation
 /// writer that is released without a call to ``finish()`` removes the bytes that it appended. Until a writer is released, no other writer
 /// of this type, in any process, can write to the file. Concurrent readers see the content from before the writer was created.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
-  /// The body size in bytes at which a member is closed. A body of this size is large enough for deflate to find repetitions, and small
+  /// The body size in bytes at which a member is closed. A body of this size is large enough for deflate to find repetitions and small
   /// enough to be held in memory.
   private static var memberSize: Int { 256 << 10 }
   private static var bufferSize: Int { memberSize + (64 << 10) }

@@ -59,8 +59,8 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the bytes with which every row begins whose root is a record of this shape, provided that the shape has the number 0. A store
-  /// can omit these bytes from such rows.
+  /// Returns the bytes at the beginning of every row whose root is a record of this shape, provided that the shape has the number 0. A
+  /// store can omit these bytes from such rows.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))

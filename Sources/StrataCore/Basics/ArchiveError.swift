@@ -38,7 +38,7 @@ public struct ArchiveError: Error, Sendable {
     case migrationFailed
     /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
     case mergeFailed
-    /// A key was passed that the model does not declare.
+    /// The model does not declare the requested key.
     case unknownKey
     /// The value cannot be archived, or cannot be written as JSON.
     case notEncodable

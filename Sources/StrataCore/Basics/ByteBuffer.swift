@@ -160,7 +160,7 @@ package struct ByteBuffer: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
   }
 
-  /// Whether the buffer contains exactly these bytes.
+  /// Whether the whole content of the buffer is equal to `bytes`.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
     UnsafeRawBufferPointer(start: base, count: count).bytes.holdsSameBytes(as: bytes)
   }
@@ -174,7 +174,7 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// Returns the bytes and empties the buffer. The bytes are copied only if there are fewer than 64 KiB.
+  /// Returns the bytes and empties the buffer. Fewer than 64 KiB are copied. A larger buffer is handed over without a copy.
   package mutating func takeData() -> Data {
     guard count >= 65536 else {
       let data = Data(bytes: base, count: count)

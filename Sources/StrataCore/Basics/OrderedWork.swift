@@ -51,7 +51,7 @@ extension OrderedWork {
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when the job or the call to the source that the owner is waiting for has ended. The result is in ``state``.
+    /// Signalled when the owner can stop waiting, because the awaited job or call to the source has ended. The result is in ``state``.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {

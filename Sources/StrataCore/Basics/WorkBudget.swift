@@ -74,10 +74,10 @@ package final class WorkBudget {
   /// memory as they do and stays in memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. For a value that takes more memory, the budget also subtracts an additional weight, counted in
-  // values. Only the size of the file limits the total weight. An encoder pads a small archive until the file size allows twice the number
-  // of its values. Therefore, if a value can be repeated by reference, its additional weight must not exceed the number of values that it
-  // counts as. A value that an encoder writes in full takes at least two bits of the file, which allow 16 values.
+  // In an array, a value takes 16 bytes. A value that takes more memory has an additional weight, counted in values, which is also
+  // subtracted from the budget. Only the size of the file limits the total weight. Encoders pad a small archive until its size allows twice
+  // the number of its values. If a value can be repeated by reference, its additional weight must therefore not exceed the number of values
+  // that it counts as. A value that is written in full takes at least two bits of the file, which allow 16 values.
 
   /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1

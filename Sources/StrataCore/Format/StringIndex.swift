@@ -34,9 +34,9 @@ package struct StringIndex: ~Copyable {
   /// number of slots is written in full again.
   private static let probes = 16
 
-  /// The maximum number of slots. The table must fit into the cache of a core. If more than half of the slots are used, the table is
-  /// emptied, and each repeated string is then written in full once more. With a million strings, this costs far less than a cache miss for
-  /// each string.
+  /// The maximum number of slots. The table must fit into the cache of a processor core. If more than half of the slots are used, the table
+  /// is emptied, and each repeated string is then written in full once more. With a million strings, this costs far less than a cache miss
+  /// for each string.
   private static let mostSlots = 16384
 
   package init() {}

@@ -22,8 +22,8 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The unknown keys that are also the first key of a field's path, with the indices of their leaves in `leaves`. The values of these
-  /// leaves contain only members that no field reads.
+  /// The unknown keys that are also the first key of a field's path, with the indices of their leaves in `leaves`. The value of each of
+  /// these leaves contains only members that no field reads.
   let rests: [ExactKey: Int]
   /// The paths of all `leaves` except those in `rests`, as a tree. Each node in this array is a member of the JSON object.
   let nodes: [JSONPathTree]

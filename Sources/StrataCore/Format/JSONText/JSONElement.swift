@@ -47,7 +47,7 @@ public struct JSONElement: ~Escapable {
     return token.isContainer ? token.next : place &+ 1
   }
 
-  /// The bytes of a scalar in the text, without the quotes of a string.
+  /// The bytes of a scalar in the text. The quotes of a string are not included.
   @inline(__always)
   package var text: RawSpan {
     @_lifetime(copy self)
