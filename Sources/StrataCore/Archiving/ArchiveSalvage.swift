@@ -9,7 +9,7 @@ public import Foundation
 /// one value is salvaged up to the truncation. An archive of one value that is damaged in any other way is rejected, because
 /// its parts have no checksums of their own.
 public enum ArchiveSalvage {
-  /// Whether the output contains all values of the input, and whether checksums verify them.
+  /// Whether the output contains all values of the input, and whether checksums have verified them.
   public enum Outcome: String, Sendable {
     /// The output contains all models, and checksums verify them.
     case complete

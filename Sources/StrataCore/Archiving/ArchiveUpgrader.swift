@@ -6,8 +6,8 @@ public import Foundation
 ///
 /// An upgrader decodes an archive and encodes the decoded value. Its output is the same as if you decoded the archive with
 /// ``ArchiveDecoder`` and encoded the value with ``ArchiveEncoder``. It rejects every archive that the decoder rejects, and runs migration
-/// steps, hooks and validation rules. Former names of types, fields and cases are replaced by the current names. The output contains no
-/// fields that models exclude from archives, and no unreferenced objects.
+/// steps, hooks and validation rules. Former names of types, fields and cases are replaced by the current names. The output contains
+/// neither fields that models exclude from archives nor unreferenced objects.
 public struct ArchiveUpgrader: Sendable {
   /// The compression level of the output.
   public var compression: CompressionLevel

@@ -60,10 +60,10 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// The limit applies to the compressed bytes of the file. Encoders pad a member with empty blocks if readers would otherwise
   /// reject it as too small: a member has at least one byte for every 32 values, and for every 128 bytes that references expand to.
   public var maxWorkPerByte: Int = 64
-  /// The maximum size in bytes of one text or body that is written; 16 GiB by default. Two lower limits apply to repeated content. First, a
-  /// value that repeats shared parts is rejected if its output is larger than both 64 MiB and 64 times the size of its distinct parts.
-  /// Second, if each reference writes its object again, as in JSON, the repeated objects are rejected if they are larger than both 256 KiB
-  /// and 64 times the size of everything else.
+  /// The maximum size in bytes of one JSON text or archive body that is written; 16 GiB by default. Two lower limits apply to repeated
+  /// content. First, a value that repeats shared parts is rejected if its output is larger than both 64 MiB and 64 times the size of its
+  /// distinct parts. Second, if each reference writes its object again, as in JSON, the repeated objects are rejected if they are larger
+  /// than both 256 KiB and 64 times the size of everything else.
   public var outputSize: Int = 1 << 34
 
   /// Creates the default limits.

@@ -160,7 +160,7 @@ package struct ByteBuffer: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
   }
 
-  /// Whether the whole content of the buffer is equal to `bytes`.
+  /// Whether `bytes` are the whole content of the buffer.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
     UnsafeRawBufferPointer(start: base, count: count).bytes.holdsSameBytes(as: bytes)
   }

@@ -30,7 +30,7 @@ struct JSONFrame {
   /// The name of the enum case that this object represents, if its tag and its associated values are members of the same object; otherwise
   /// `nil`.
   let caseName: String?
-  /// The index of the object that is being written, in the object graph; `nil` for a value that is not in the graph.
+  /// The index, in the object graph, of the object that is being written; `nil` for a value that is not in the graph.
   var reference: Int?
   /// The index of the next element or member to write.
   var next = 0

@@ -1,6 +1,6 @@
 /// The trade-off between the size of an archive and the time to compress it.
 public struct CompressionLevel: Sendable, Hashable {
-  /// The zlib level, from 1 to 9; 0 for no compression.
+  /// The level, from 1 to 9; 0 for no compression.
   package let rawLevel: Int
 
   private init(checked rawLevel: Int) { self.rawLevel = rawLevel }
