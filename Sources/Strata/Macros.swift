@@ -1,6 +1,5 @@
 #if Macros
-  /// Makes a struct, class or enum archivable as a record of its stored properties, with a registered name and a model
-  /// version.
+  /// Makes a struct, class or enum archivable. Its stored properties are archived as a record with a registered name and a model version.
   ///
   ///     @Model(version: 2)
   ///     struct Issue {
@@ -13,10 +12,9 @@
   ///     let data = try ArchiveEncoder().encode(issue)
   ///     let copy = try ArchiveDecoder().decode(Issue.self, from: data)
   ///
-  /// Each stored property becomes a field, in declaration order. The key of the field is the property's name. If an
-  /// archive lacks the key, the property gets its initial value, or nil if it is optional. A property without either
-  /// default is required. Computed and static properties are not archived. A property of type `UnknownFields` is not a
-  /// field. It stores the keys that the model does not declare.
+  /// Each stored property becomes a field, in declaration order. The key of the field is the property's name. If an archive lacks the key,
+  /// the property gets its initial value, or nil if it is optional. Any other property is required. Computed and static properties are not
+  /// archived. A property of type `UnknownFields` is not a field. It stores the keys that the model does not declare.
   ///
   /// A struct or class that is also `Codable` does not need to repeat its JSON keys. The raw value of each `CodingKeys`
   /// case is the JSON key of the property with the case's name. A property without a case is not in JSON.
@@ -27,16 +25,16 @@
   /// Generated members have the access level of the type. If imports are internal by default, a public model needs
   /// `public import Strata`.
   ///
-  /// References between objects are preserved: several fields may refer to the same object, and references may form
-  /// cycles. A weak reference is archived only if another reference adds its object to the archive. A class that is not
-  /// final gets a required `init(fields:)`, and can have subclasses that are declared with `superclass:`.
+  /// References between objects are preserved: several fields may refer to the same object, and references may form cycles. A weak
+  /// reference is archived only if another reference adds its object to the archive. A class that is not final gets a required
+  /// `init(fields:)` and can have subclasses, which are declared with `superclass:`.
   ///
   /// A model cannot be isolated to an actor, because archives are read and written on any thread. In a module that
   /// isolates types to the main actor by default, write `nonisolated struct`.
   ///
-  /// If the type's declaration contains the requirement of `Migratable`, `KeyMigrating`, `Mergeable`, `KeyMerging`,
-  /// `Validating`, `PostDecoding` or `JSONTagged`, such as `static let migration = MigrationPlan(…)`, and the type does
-  /// not conform to the protocol, the code does not compile, because the requirement would not be used.
+  /// If the type declares the requirement of `Migratable`, `KeyMigrating`, `Mergeable`, `KeyMerging`, `Validating`, `PostDecoding` or
+  /// `JSONTagged`, such as `static let migration = MigrationPlan(…)`, but does not conform to the protocol, the code does not compile.
+  /// Otherwise the declaration would be ignored without a warning.
   ///
   /// A generic model has a separate registered name for each set of generic arguments, such as `Box<Int>`. An argument
   /// that is a model or a collection appears with its registered name, any other argument with its Swift name. If the
@@ -70,7 +68,7 @@
   ) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-  /// Makes a class archivable, without the properties of its superclass. Use this macro if the superclass is not a
+  /// Makes a class archivable, but not the properties that it inherits from its superclass. Use this macro if the superclass is not a
   /// model.
   ///
   ///     @Model(version: 1, superclass: .excluded)
@@ -115,10 +113,9 @@
   ///       var breed = ""
   ///     }
   ///
-  /// The superclass must not be final, and must also have `@Model`. The macro adds `init(fields:)`, so the subclass
-  /// does not inherit initializers. Declare the initializers that you need. To decode the subclass where the superclass
-  /// is expected, pass it to the decoder, as in `ArchiveDecoder(subclasses: [Dog.self])`, or declare it once with
-  /// `ModelHierarchy`.
+  /// The superclass must not be final and must also have `@Model`. The macro adds `init(fields:)`, so the subclass does not inherit
+  /// initializers. Declare the initializers that you need. To decode the subclass where the superclass is expected, pass it to the decoder,
+  /// as in `ArchiveDecoder(subclasses: [Dog.self])`, or declare it once with `ModelHierarchy`.
   ///
   /// - Parameters:
   ///   - version: the version of this class's fields.

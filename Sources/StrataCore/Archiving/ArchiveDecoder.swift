@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Decodes archives of the current version of a model and of its older versions.
+/// Decodes archives that were written with the current version of a model or with an older version.
 ///
 ///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
 ///
@@ -41,7 +41,7 @@ public struct ArchiveDecoder: Sendable {
     return try decode(type, from: data, report: &report)
   }
 
-  /// Returns the value of an archive, and reports the upgrades in `report`.
+  /// Returns the value of an archive and reports the upgrades in `report`.
   ///
   /// - Throws: the same errors as the method without a report.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
@@ -56,7 +56,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// Returns the value of an archive, for a type that conforms only to `Codable`.
+  /// Returns the value of an archive. This method is for types that conform only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -72,12 +72,12 @@ public struct ArchiveDecoder: Sendable {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
   }
 
-  /// Returns the value of an archive file, and reports the upgrades in `report`.
+  /// Returns the value of an archive file and reports the upgrades in `report`.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL, report: inout DecodingReport) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url), report: &report) }
   }
 
-  /// Returns the value of an archive file, for a type that conforms only to `Codable`.
+  /// Returns the value of an archive file. This method is for types that conform only to `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try ArchiveError.naming(url) { try decode(type, from: read(url)) }
@@ -100,7 +100,7 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
-  /// Calls `body` with the stamp and the inflated body of an archive of one value.
+  /// Calls `body` with the stamp and the inflated body of a single-value archive.
   ///
   /// - Parameter name: the name of the expected type, for error messages and metrics. If it is `nil`, any type is accepted.
   package func withBody<R>(
@@ -180,8 +180,8 @@ extension ModelSchema {
     try checkVersion(found, names.lazy.compactMap { stamp.floors[$0, found] }.first)
   }
 
-  /// Whether a stamp names this model or, for a model that is a struct or an enum, a collection of this model. The type name of a
-  /// collection contains the name of the model.
+  /// Whether a stamp names this model or, if the model is a struct or an enum, a collection of it. The type name of a collection contains
+  /// the name of the model.
   private func isOurs(_ stamp: Stamp) -> Bool {
     isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
   }
@@ -192,8 +192,9 @@ extension ModelSchema {
     stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
-  /// Returns `error`, with an additional explanation if the model's fields were changed without a new version, if an older version wrote a
-  /// value of another type, or if the model has no steps for the older version.
+  /// Returns `error` with an added explanation if the likely cause is known: the model's fields were changed without a new version, an
+  /// older version wrote a value of a different type, or the model has no migration steps for the older version. Otherwise returns `error`
+  /// unchanged.
   func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
     guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code) else { return error }
     if error.code == .typeMismatch, let found = stamp.modelVersion, found < modelVersion, isOurs(stamp) {
@@ -222,8 +223,8 @@ extension ModelSchema {
 }
 
 extension ArchiveError {
-  /// If this error is a type mismatch, and the archive has a different type than expected, returns an error with a reason that names both
-  /// types. Otherwise returns this error unchanged.
+  /// If this error is a type mismatch and the type of the archive differs from the expected type, returns the error with a reason that
+  /// names both types. Otherwise returns the error unchanged.
   func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
     var isMismatch = code == .typeMismatch
     if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }

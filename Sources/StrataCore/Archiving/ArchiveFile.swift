@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A file that contains one value and that updated versions of the program can still read.
+/// A file that contains one value. Newer versions of the program can still read it.
 ///
 ///     let file = ArchiveFile<Library>(url)
 ///     var library = try file.load()?.value ?? Library()
@@ -9,8 +9,8 @@ public import Foundation
 /// ``load()`` upgrades a value that an older version of the program wrote. ``save(_:)`` replaces the file atomically. Backup files can
 /// exist next to the file:
 ///
-/// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it. Other files that
-///   contain something the program does not know, such as an enum case, are copied in the same way.
+/// - `NAME.previous`: the last file that an older version wrote, copied before the current version first replaced it. A file with content
+///   that the program does not know, such as an unknown enum case, is copied in the same way.
 /// - `NAME.damaged`: a damaged file, copied before it was replaced. If this backup exists, later damaged files are copied to
 ///   `NAME.damaged-2` and so on.
 ///
@@ -39,7 +39,7 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
 
   /// The URL of the file.
   public let url: URL
-  /// The URL of the backup of a file that an older version of the program wrote, or that contains something the program does not know.
+  /// The URL of the backup of a file that an older version of the program wrote, or that has content the program does not know.
   /// ``save(_:)`` makes the backup before it replaces the file.
   public let previousURL: URL
   /// The URL of the backup of a damaged file. ``save(_:)`` makes the backup before it replaces the file. If a file already exists at this
@@ -164,8 +164,8 @@ public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
     return Loaded(value: value, origin: origin, report: report)
   }
 
-  /// The first of ``damagedURL``, `NAME.damaged-2`, …, `NAME.damaged-9` that does not exist, or the last one if all exist. A second
-  /// damage therefore does not replace the copy of the first damaged file.
+  /// The first of ``damagedURL``, `NAME.damaged-2`, …, `NAME.damaged-9` that does not exist, or the last one if all exist. This way, if the
+  /// file is damaged again, the copy of the first damaged file is not replaced.
   private func freeDamagedURL() throws -> URL {
     let names = [damagedURL] + (2...9).map { url.appendingPathExtension("damaged-\($0)") }
     return try names.dropLast().first { try !Self.exists($0) } ?? names[names.count - 1]

@@ -7,9 +7,9 @@ struct CutValue {
 }
 
 extension ArchiveReader {
-  /// Reads a value that may be truncated. The result contains all complete elements of an array or a set, but no part of a truncated
-  /// element, because a reader could not distinguish that part from a complete model. For maps, records and objects, the result also
-  /// contains the complete parts of the truncated value.
+  /// Reads a value that may be truncated. If an array or a set is truncated, the result contains only its complete elements, because a
+  /// reader could not tell a part of an element from a complete model. If a map, a record or an object is truncated inside a value, the
+  /// result also contains the complete parts of that value.
   ///
   /// - Returns: the value, and whether it is complete.
   /// - Throws: ``ArchiveError`` for every failure except truncation.

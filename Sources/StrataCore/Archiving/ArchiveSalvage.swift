@@ -9,7 +9,7 @@ public import Foundation
 /// one value is salvaged up to the truncation. An archive of one value that is damaged in any other way is rejected, because
 /// its parts have no checksums of their own.
 public enum ArchiveSalvage {
-  /// Whether the output contains all values of the input, and whether checksums verify them.
+  /// Whether the output contains all values of the input, and whether checksums have verified them.
   public enum Outcome: String, Sendable {
     /// The output contains all models, and checksums verify them.
     case complete
@@ -26,7 +26,8 @@ public enum ArchiveSalvage {
     public internal(set) var stamp: Stamp
     /// The number of models that were written to the output.
     public internal(set) var modelCount: UInt64
-    /// The missing parts of a stream, in file order. For an archive of one value, the bytes after the archive, if there are any.
+    /// The missing parts of a stream, in file order. For an archive of one value, this is the range of bytes after the archive, if there
+    /// are any.
     public internal(set) var gaps: [StreamGap] = []
     /// The path at which a truncated value ends. Everything after that path is missing. The path is empty if the value is
     /// complete, or if it is truncated before its first part or inside a key.
@@ -128,7 +129,7 @@ public enum ArchiveSalvage {
       let value = try reader.readValue()
       try reader.endBody()
       try write(value, stamp, output, limits)
-      // Bytes after the archive are reported, but not read, because they may be another archive.
+      // Bytes after the archive are reported but not read, because they may be another archive.
       let end = whole.offset
       let rest = StreamGap(
         bytes: end..<max(end, own), memberCount: nil,

@@ -9,12 +9,11 @@ public import Foundation
 ///     for issue in issues { try writer.append(issue) }
 ///     try writer.finish()
 ///
-/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes, which do not
-/// change. A writer that is released without a call of ``finish()`` removes the bytes that it appended. Until a writer is released, no
-/// other writer of this type, in any process, can write to the file. Concurrent readers see the content from before the writer was
-/// created.
+/// A new stream replaces an existing file only when it is finished. Appending adds members after the existing bytes, which do not change. A
+/// writer that is released without a call to ``finish()`` removes the bytes that it appended. Until a writer is released, no other writer
+/// of this type, in any process, can write to the file. Concurrent readers see the content from before the writer was created.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
-  /// The body size in bytes at which a member is closed. A body of this size is large enough for deflate to find repetitions, and small
+  /// The body size in bytes at which a member is closed. A body of this size is large enough for deflate to find repetitions and small
   /// enough to be held in memory.
   private static var memberSize: Int { 256 << 10 }
   private static var bufferSize: Int { memberSize + (64 << 10) }
@@ -71,15 +70,15 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///
   /// A killed writer or a power failure can leave bytes after the end of the stream. By default, a file with such bytes is rejected. With
   /// `recovering`, the bytes are cut off if the whole stream before them is intact and they contain no end member. Without an end member,
-  /// no call of ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain an end
+  /// no call to ``finish()`` has committed the models in these bytes. The bytes are first copied to ``cutFile``. If they contain an end
   /// member, the stream is damaged and is not changed. Use ``ArchiveSalvage`` instead.
   ///
   /// - Parameters:
   ///   - url: the file. No other writer can write to it until this writer is released.
   ///   - recovering: whether to cut off bytes that an earlier writer left behind after the end of the stream.
-  ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, in which
-  ///     case the cost does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md,
-  ///     section 11) is always verified.
+  ///   - verifying: whether the checksums of all members are verified. If not, only the first header and the last end are read, so the cost
+  ///     does not depend on the size of the file. A stream whose members do not record their positions (Docs/Format.md, section 11) is
+  ///     always verified.
   ///   - waiting: how long to wait if another writer has the file open.
   ///   - compression: the compression level.
   ///   - limits: limits on the content of the stream.
@@ -146,16 +145,16 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     members = OrderedWork(threads: threads)
     writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
-    // All headers of a stream must have the same length, so every header contains the same floors (the oldest readers and writers of its
-    // models).
+    // All headers of a stream must have the same length, so every header contains the same floors (the oldest readers and writers of the
+    // stream's models).
     next.floors = first.floors
     writer.knownFloors = next.floors
     total = (end.count, end.plainSize)
     beginMember()
   }
 
-  /// Adds a model to the stream. The model is committed only by ``finish()``, although later calls of this method already write
-  /// compressed members to the file.
+  /// Adds a model to the stream. The model is committed only by ``finish()``, although later calls to this method already write compressed
+  /// members to the file.
   ///
   /// After an error, the writer is in the same state as before the call: the stream contains all earlier models, but not the failed one.
   /// The call can be repeated, with the same model or a different one, and no model is added twice.
@@ -164,7 +163,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   to the file, and `fileInUse` if another program has written to the file. If a failed write cannot be undone, every later call throws
   ///   `fileSystem`. In that case, add the models since the last ``finish()`` to a new writer.
   public mutating func append(_ element: Element) throws {
-    // A full member is written before the model is encoded. A full disk is therefore reported before the model becomes part of the stream.
+    // Full members are written before the model is encoded. If the disk is full, the error is thrown before the model becomes part of the
+    // stream.
     if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { endMember() }
     while try !members.hasRoom && writeMember() {}
     let mark = writer.mark()
@@ -172,11 +172,11 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
       try writer.writeElement(element)
       try writer.checkLimits()
     } catch {
-      // The strings and record definitions of the failed model are already numbered, and later models could refer to them. Therefore the
-      // current member accepts no more models.
+      // The strings and record definitions of the failed model already have numbers, and later models could refer to them. The current
+      // member therefore accepts no more models.
       writer.cut(to: mark)
       isClosed = true
-      // The model may be within the limits as the first model of a member, so it is added again, to the next member.
+      // On its own, the model may be within the limits, so it is added again, as the first model of the next member.
       guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
@@ -270,7 +270,7 @@ extension ArchiveWriter {
   /// Returns the current position, to which ``cut(to:)`` can truncate the body later.
   func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
-  /// Removes the bytes that were written after the call of ``mark()``. Nothing may be written to the body afterwards, because later bytes
+  /// Removes the bytes that were written after the call to ``mark()``. Nothing may be written to the body afterwards, because later bytes
   /// could refer to removed strings.
   mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)

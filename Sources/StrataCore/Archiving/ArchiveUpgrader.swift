@@ -4,10 +4,10 @@ public import Foundation
 ///
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
-/// An upgrader decodes an archive and encodes the decoded value. Its output is the same as if ``ArchiveDecoder`` read the archive and
-/// ``ArchiveEncoder`` wrote the value. It rejects every archive that the decoder rejects, and runs migration steps, hooks and validation
-/// rules. Former names of types, fields and cases are replaced by the current names. The output contains no fields that models exclude from
-/// archives, and no unreferenced objects.
+/// An upgrader decodes an archive and encodes the decoded value. Its output is the same as if you decoded the archive with
+/// ``ArchiveDecoder`` and encoded the value with ``ArchiveEncoder``. It rejects every archive that the decoder rejects, and runs migration
+/// steps, hooks and validation rules. Former names of types, fields and cases are replaced by the current names. The output contains
+/// neither fields that models exclude from archives nor unreferenced objects.
 public struct ArchiveUpgrader: Sendable {
   /// The compression level of the output.
   public var compression: CompressionLevel
@@ -22,9 +22,9 @@ public struct ArchiveUpgrader: Sendable {
   /// are also upgraded.
   ///
   /// - Parameters:
-  ///   - type: the root type of the archives. If it is a model, archives of optionals, arrays, sets and dictionaries of
-  ///     the model are recognized by the type name in the stamp, and also upgraded. Keys of dictionaries are not
-  ///     upgraded. To upgrade the keys, pass the type of the dictionary.
+  ///   - type: the root type of the archives. If it is a model, archives of optionals, arrays, sets and dictionaries of the model are also
+  ///     upgraded. They are recognized by the type name in the stamp. Keys of dictionaries are not upgraded. To upgrade the keys, pass the
+  ///     type of the dictionary.
   ///   - compression: the compression level of the output.
   ///   - limits: limits on the content of an archive, such as the length of a string.
   ///   - validates: whether archives are rejected if their models break validation rules.
@@ -50,7 +50,7 @@ public struct ArchiveUpgrader: Sendable {
     return try upgrade(data, report: &report)
   }
 
-  /// Returns the archive upgraded to the current model versions, and reports the upgrades in `report`.
+  /// Returns the archive upgraded to the current model versions and reports the upgrades in `report`.
   public func upgrade(_ data: Data, report: inout DecodingReport) throws -> Data {
     let type = try ArchivedType(root, subclasses, stampedAs: Stamp(of: data).typeName)
     return try upgrade(data, as: type.type, named: type.name, &report)

@@ -1,9 +1,9 @@
-/// The root type of an archive, determined by the type name in the archive's stamp.
+/// The root type of an archive, looked up by the type name in the archive's stamp.
 package struct ArchivedType {
   package let type: any Archivable.Type
   package let name: String
 
-  /// Determines the root type of an archive from the type name in its stamp.
+  /// Finds the root type of an archive from the type name in its stamp.
   ///
   /// - Parameters:
   ///   - root: the root type of the archives. If it is a model, the archives can also contain optionals and collections
@@ -11,7 +11,7 @@ package struct ArchivedType {
   ///   - subclasses: subclasses of the root type whose objects are also accepted as the root.
   ///   - name: the type name in the stamp.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
-    // Fast path: an archive of the model itself does not need the schemas that the model refers to.
+    // Fast path: an archive of the model itself is recognized without the schemas that the model refers to.
     guard let model = TypeShape.model(root), !model.schema.isNamed(name) else {
       self.init(root)
       return
@@ -24,7 +24,7 @@ package struct ArchivedType {
     self.name = name ?? type._archiveTypeName
   }
 
-  /// The maximum depth of nested type names. A more deeply nested name is treated as the name of the root type, so that a hostile stamp
+  /// The maximum depth of nested type names. A more deeply nested name is treated as the name of the root type, so that a malicious stamp
   /// cannot cause deep recursion.
   private static let deepest = 16
 
@@ -65,8 +65,8 @@ package struct ArchivedType {
     return endOfKey(content).map { content[$0...].dropFirst(2) } ?? content
   }
 
-  /// Given the name of a dictionary, returns the end of the key type's name, which is the first colon outside brackets;
-  /// `nil` if there is no such colon.
+  /// Given the name of a collection without its outer brackets, returns the end of the key type's name, which is the first colon outside
+  /// any inner brackets; `nil` if there is no such colon, as for an array.
   private static func endOfKey(_ name: Substring) -> Substring.Index? {
     var open = 0
     return name.indices.first { index in
@@ -86,8 +86,7 @@ package struct ArchivedType {
 
   private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
 
-  /// Returns the type of a dictionary with values of this type. The keys are decoded as untyped values, and therefore
-  /// not upgraded.
+  /// Returns the type of a dictionary with values of this type. The keys are decoded as untyped values, so they are not upgraded.
   private func dictionary(keys: Substring) -> ArchivedType {
     ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
   }

@@ -1,9 +1,9 @@
 /// Decodes the members of a stream on several threads, ahead of the loop that consumes the models, and returns the models in stream order.
 ///
-/// All members of a stream share one ``WorkBudget``, so earlier members reduce the work that a later member may cause. The remaining budget
-/// is not known when a member is decoded ahead, so the member is decoded with the budget that it would have as the first member. The result
-/// is used only if the remaining budget would have given the same result. Otherwise the member is decoded again after the earlier members,
-/// and no further members are decoded ahead.
+/// All members of a stream share one ``WorkBudget``, so the work for earlier members reduces the budget of later ones. When a member is
+/// decoded ahead, its remaining budget is not known yet, so it is decoded with the budget that it would have as the first member. The
+/// result is used only if decoding with the remaining budget would have given the same result. Otherwise the member is decoded again after
+/// the earlier members, and no more members are decoded ahead.
 final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource {
   /// The result of decoding one member: its models, its report and the remaining budget.
   private struct Decoded {
@@ -23,7 +23,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   private let work: OrderedWork<Output>
   /// A flag that the worker threads check. If its word is not zero, they do not decode members ahead.
   private let isInTurn: InTurn
-  /// The work that is still allowed after the earlier members.
+  /// The work budget that remains after the earlier members.
   private var budget: WorkBudget
   /// The result of decoding the current member; `nil` if the member was not decoded ahead.
   private var ahead: Decoded?
@@ -35,7 +35,7 @@ final class MemberDecoding<Element: Archivable & SendableMetatype>: MemberSource
   init(_ file: SharedReader, _ decoder: ArchiveDecoder, threads: Int?) {
     self.decoder = decoder
     budget = WorkBudget(decoder.limits)
-    // No members of a pipe are read ahead, because its models must be delivered as they arrive.
+    // The members of a pipe are not read ahead, because their models must be delivered as they arrive.
     let threads = file.reader.isSeekable ? threads ?? Cores.count : 1
     let isInTurn = InTurn()
     if threads <= 1 { isInTurn.word.store(1) }

@@ -29,7 +29,7 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Encodes a value as a row, for a type that conforms only to `Codable`.
+  /// Encodes a value as a row. This method is for types that conform only to `Codable`.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp(ofCodable: T.self), shapes) {
       $0.keepsOrder = true
@@ -50,8 +50,8 @@ extension ArchiveEncoder {
     return EncodedRow(stamp: stamp, bytes: writer.buffer.array(), parts: writer.row ?? RowParts(shapes: shapes))
   }
 
-  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps are written in their existing order, so
-  /// that the bytes are the same as in an archive of the typed value.
+  /// Returns the archive of an untyped value that was read from an archive or a row. Sets and maps keep the order in which they were read,
+  /// so the bytes are the same as in an archive of the typed value.
   package func encode(asRead value: ArchiveValue, stamp: Stamp) throws -> Data {
     try archive(stamp) {
       $0.keepsOrder = true
@@ -59,8 +59,8 @@ extension ArchiveEncoder {
     }
   }
 
-  /// Returns the first bytes of a row whose root is a record with this shape, if the shape has the number 0. A store
-  /// can omit these bytes, because all such rows begin with them.
+  /// Returns the bytes at the beginning of every row whose root is a record of this shape, provided that the shape has the number 0. A
+  /// store can omit these bytes from such rows.
   package static func prefix(of shape: RecordShape) -> [UInt8] {
     var buffer = ByteBuffer(minimumCapacity: 64)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord))
@@ -90,7 +90,7 @@ extension ArchiveDecoder {
     }
   }
 
-  /// Returns the value of a row, for a type that conforms only to `Codable`.
+  /// Returns the value of a row. This method is for types that conform only to `Codable`.
   package func decodeRow<T: Decodable>(
     codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> T {

@@ -23,9 +23,9 @@ final class SalvagedStream {
     (number, count, plainSize) = (number + 1, count + stamp.count, plainSize + stamp.plainSize)
   }
 
-  /// Writes the end member of the stream, and replaces an existing file at the URL.
+  /// Writes the end member of the stream and replaces an existing file at the URL.
   ///
-  /// - Parameter stamp: the stamp of any member of the damaged stream, for the type name and the versions.
+  /// - Parameter stamp: the stamp of any member of the damaged stream. Its type name and versions are used.
   func finish(_ stamp: Stamp) throws {
     var end = stamp
     (end.kind, end.sequenceNumber, end.count, end.plainSize) = (.end, number, count, plainSize)

@@ -1,6 +1,6 @@
 extension Stamp {
-  /// Sets the count in the stamp to the number of models in `value`. The type of the value must be the type that the stamp names. For an
-  /// array, a set or a dictionary, this is the number of elements.
+  /// Sets the count in the stamp to the number of models in `value`, whose type must be the one that the stamp names. For an array, a set
+  /// or a dictionary, this is the number of elements.
   package mutating func setCount(of value: ArchiveValue) {
     // The count is 1 if the value is not a collection. An optional is not a collection, although it has an element type.
     let isCollection = !typeName.hasSuffix("?") && ArchivedType.element(of: typeName[...]) != nil

@@ -11,8 +11,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
-    // The reason of a file system error already contains the message of the operating system, so the underlying error
-    // adds nothing.
+    // The reason of a file system error already contains the operating system's message, so the underlying error is not repeated.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }

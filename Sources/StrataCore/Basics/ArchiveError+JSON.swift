@@ -6,10 +6,10 @@ extension ArchiveError {
   /// file's path.
   public var fileName: String? { details.fileName }
 
-  /// Returns the result of `body`. If `body` throws an `ArchiveError`, the file's name is added to the error.
+  /// Returns the result of `body`. If `body` throws an `ArchiveError`, adds the file's name to the error.
   package static func naming<R>(_ file: URL, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as ArchiveError {
-      // The reason of a file system error already contains the whole path, so the file name is not added.
+      // The message of a file system error already contains the whole path, so the file name is not added.
       guard error.fileName == nil, ![.fileSystem, .fileInUse].contains(error.code) else { throw error }
       throw error.changed { $0.fileName = file.lastPathComponent }
     }

@@ -2,9 +2,9 @@
 ///
 /// Messages contain keys, types, sizes and versions, but never values.
 public struct ArchiveError: Error, Sendable {
-  /// The kind of failure. The codes do not change between releases, but the wording of ``description`` may change.
+  /// The kind of failure. The codes are grouped by operation: opening, decoding, validating, upgrading, merging, encoding, JSON and files.
+  /// They do not change between releases, but the wording of ``description`` may change.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    // Opening
     /// The bytes are not a Strata archive.
     case notAnArchive
     /// The archive has a newer format version than this program supports.
@@ -15,7 +15,6 @@ public struct ArchiveError: Error, Sendable {
     case damaged
     /// The value exceeds one of the ``ArchiveLimits``: it is too deep, too long or too large, or takes too much work to read.
     case limitExceeded
-    // Decoding
     /// The object was written with a newer version of the model than the version that this program declares.
     case newerModel
     /// The object was written with a model version that is older than the model's first migration step.
@@ -28,33 +27,27 @@ public struct ArchiveError: Error, Sendable {
     case missingValue
     /// The value names a case that the enum does not have.
     case unknownCase
-    /// The value has the right kind, but its type's own code or a transformer rejected the value. This code is also used if references form
+    /// The value has the right kind, but was rejected by a transformer or by the type's own code. This code is also used if references form
     /// a cycle that the type cannot represent.
     case rejected
-    // Validating
     /// The value breaks rules of its model. ``ArchiveError/failures`` lists the broken rules.
     case invalid
-    // Upgrading
     /// The migration steps of a model have a gap or duplicates, or do not end at the current version.
     case invalidMigration
     /// A migration step or a hook failed with the error in ``ArchiveError/underlyingError``.
     case migrationFailed
-    // Merging
     /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
     case mergeFailed
-    /// The model does not declare the key.
+    /// The model does not declare the requested key.
     case unknownKey
-    // Encoding
     /// The value cannot be archived, or cannot be written as JSON.
     case notEncodable
     /// The declaration of a model is invalid, for example because two fields have the same key.
     case invalidSchema
-    // JSON
     /// The text is not valid JSON, or not a valid JSON patch or JSON pointer.
     case invalidJSON
     /// The JSON mapping of a model is invalid, for example because two fields have the same path.
     case invalidMapping
-    // Files
     /// Reading or writing a file failed. ``ArchiveError/underlyingError`` is the error of the operating system.
     case fileSystem
     /// Another writer is using the file, or has changed the file in the meantime.
@@ -89,7 +82,7 @@ public struct ArchiveError: Error, Sendable {
     var fileName: String?
   }
 
-  /// Stores the details of an error on the heap. As a result, an error has the size of one word. Throwing functions are slower if their
+  /// Stores the details of an error on the heap, which keeps the error itself one word in size. Throwing functions are slower if their
   /// errors are large.
   private final class Storage: Sendable {
     let details: Details

@@ -1,11 +1,10 @@
-/// Limits on the sizes that an archive may claim, and on the work that reading it may cause.
+/// Limits on the sizes that an archive may declare and on the work that reading it may cause.
 ///
 /// The defaults accept archives with several gigabytes of models. They reject only archives that are crafted to exhaust a reader. Each
 /// limit is checked before memory is allocated or work is done.
 ///
-/// ``values``, ``expandedBytes`` and ``steps`` limit a whole file: all its values share these budgets, at any depth. A small file cannot
-/// use a whole budget, because ``maxWorkPerByte`` limits the work for each byte of the file. In a stream, the three limits apply to each
-/// member.
+/// ``values``, ``expandedBytes`` and ``steps`` are budgets for a whole file or, in a stream, for each member. All values share these
+/// budgets, at any depth. A small file cannot use up a budget, because ``maxWorkPerByte`` limits the work for each byte of the file.
 ///
 /// Encoders check the limits, too. They throw `limitExceeded` for data that a decoder with the same limits would reject. Only ``steps`` are
 /// not counted while encoding. A decoder may therefore reject an encoded set or dictionary with thousands of elements that all have the
@@ -48,8 +47,8 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// and so does each collection.
   public var values: Int = 1 << 30
   /// The maximum number of bytes of text and data that references in one file expand to; 16 GiB by default. Keys are counted for each
-  /// record that has them. In memory, a repeated text exists only once, but code that writes the decoded values writes the text once for
-  /// each reference.
+  /// record that has them. In memory, a repeated string exists only once, but code that writes the decoded values writes the string again
+  /// for each reference.
   public var expandedBytes: Int = 1 << 34
   /// The maximum number of steps for finding duplicates in sets and among keys; 4,294,967,296 by default. Each step hashes or compares one
   /// value, or 16 bytes of text or data.
@@ -61,10 +60,10 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// The limit applies to the compressed bytes of the file. Encoders pad a member with empty blocks if readers would otherwise
   /// reject it as too small: a member has at least one byte for every 32 values, and for every 128 bytes that references expand to.
   public var maxWorkPerByte: Int = 64
-  /// The maximum size in bytes of one text or body that is written; 16 GiB by default. Two lower limits apply to repeated content. First, a
-  /// value that repeats shared parts is rejected if its output is larger than both 64 MiB and 64 times the size of its distinct parts.
-  /// Second, if each reference writes its object again, as in JSON, the repeated objects are rejected if they are larger than both 256 KiB
-  /// and 64 times the size of everything else.
+  /// The maximum size in bytes of one JSON text or archive body that is written; 16 GiB by default. Two lower limits apply to repeated
+  /// content. First, a value that repeats shared parts is rejected if its output is larger than both 64 MiB and 64 times the size of its
+  /// distinct parts. Second, if each reference writes its object again, as in JSON, the repeated objects are rejected if they are larger
+  /// than both 256 KiB and 64 times the size of everything else.
   public var outputSize: Int = 1 << 34
 
   /// Creates the default limits.

@@ -1,5 +1,5 @@
-// This file contains all unsafe memory access of the byte buffer: it allocates the memory, checks the capacity before each write, and frees
-// the memory. Pointers are not used after the end of a call.
+// All unsafe memory access of the byte buffer is in this file. It allocates the memory, checks the capacity before each write, and frees
+// the memory. No pointer is used after the call that received it.
 
 package import Foundation
 
@@ -160,7 +160,7 @@ package struct ByteBuffer: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
   }
 
-  /// Whether the buffer contains exactly these bytes.
+  /// Whether `bytes` are the whole content of the buffer.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
     UnsafeRawBufferPointer(start: base, count: count).bytes.holdsSameBytes(as: bytes)
   }
@@ -174,7 +174,7 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// Returns the bytes and empties the buffer. The bytes are copied only if there are fewer than 64 KiB.
+  /// Returns the bytes and empties the buffer. Fewer than 64 KiB are copied. A larger buffer is handed over without a copy.
   package mutating func takeData() -> Data {
     guard count >= 65536 else {
       let data = Data(bytes: base, count: count)
@@ -207,10 +207,9 @@ package struct ByteBuffer: ~Copyable {
   }
 
   /// Returns a 32-bit hash of the bytes. The hash itself is never stored, but it determines which repeated strings in a body are written as
-  /// references, and must therefore never change (Docs/Format.md, section 5).
+  /// references. The function must therefore never change (Docs/Format.md, section 5).
   ///
-  /// Each step multiplies the next 16 bytes as two words, and combines both halves of the product. The last step may
-  /// overlap the previous one.
+  /// Each step multiplies the next two 64-bit words and combines both halves of the product. The last step may overlap the previous one.
   @inline(__always)
   package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
     let length = bytes.count
@@ -246,9 +245,9 @@ package struct ByteBuffer: ~Copyable {
 
   /// Decodes UTF-8. Returns `nil` if the bytes are not valid UTF-8.
   ///
-  /// `String(decoding:as:)` repairs invalid bytes, so a string from invalid bytes differs from the input. Comparing the string with the
-  /// input is several times faster than the validating initializer, which is not specialized. ASCII is not compared, because it never needs
-  /// repair.
+  /// `String(decoding:as:)` repairs invalid bytes, so a string decoded from invalid bytes differs from the input. Comparing the string with
+  /// the input is several times faster than the validating initializer, which is not specialized. ASCII is not compared, because it never
+  /// needs repair.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
     let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

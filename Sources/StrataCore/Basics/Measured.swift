@@ -8,12 +8,12 @@
   internal import os
 #endif
 
-/// Measures the duration of work if the package is built with the trait `Logging`, `Metrics` or `Signposts`. Without these traits, the work
+/// Measures the duration of work if the package is built with the `Logging`, `Metrics` or `Signposts` trait. Without these traits, the work
 /// runs unmeasured.
 ///
-/// Reports contain names of types, sizes, durations and error codes, but never values.
+/// The measurements contain type names, sizes, durations and error codes, but never values.
 package enum Measured {
-  /// Runs `body`, and reports its duration and outcome.
+  /// Runs `body` and reports its duration and outcome.
   ///
   /// - Parameters:
   ///   - name: the name of the work, such as `decode`.
@@ -30,7 +30,7 @@ package enum Measured {
     #endif
   }
 
-  /// Runs `body`. Records its duration and size as metrics if it succeeds, or the code of its error if it throws.
+  /// Runs `body` and records metrics: its duration and size if it succeeds, or the code of its error if it throws.
   @inline(__always)
   private static func metered<R>(
     _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
@@ -68,12 +68,12 @@ package enum Measured {
   #endif
 
   #if Logging
-    /// Runs `body`, and logs its duration and outcome at the level `debug`. Errors are not logged at a higher level, because the
-    /// code that catches an error decides how severe it is.
+    /// Runs `body` and logs its duration and outcome at the `debug` level. Errors are not logged at a higher level, because the code that
+    /// catches an error decides how severe it is.
     private static func logged<R>(
       _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
     ) rethrows -> R {
-      // A new logger is created each time. A logger that was created before the program configures logging would ignore the configuration.
+      // A new logger is created each time, because a logger created before the program configures logging would ignore the configuration.
       let logger = Logger(label: "strata")
       guard logger.logLevel <= .debug else { return try body() }
       let start = ContinuousClock.now
@@ -95,10 +95,9 @@ package enum Measured {
     }
   #endif
 
-  /// Logs messages about data of older versions at the level `notice`. Each message is logged once per process, and only in debug
-  /// builds.
+  /// Logs messages about data from older versions at the `notice` level. Each message is logged once per process, and only in debug builds.
   ///
-  /// - Parameter lines: the messages, which may contain names of types and keys, but no values.
+  /// - Parameter lines: the messages, which may contain type names and keys, but no values.
   @inline(__always)
   static func note(_ lines: @autoclosure () -> [String]) {
     #if Logging && DEBUG

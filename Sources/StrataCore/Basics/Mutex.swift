@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A value protected by a lock.
 ///
-/// Used instead of the `Mutex` of the module Synchronization, which needs macOS 15 and iOS 18.
+/// Used instead of the `Mutex` of the `Synchronization` module, which needs macOS 15 and iOS 18.
 ///
 /// `Sendable` is unchecked, because the compiler does not know that the lock protects the value.
 package struct Mutex<Value>: @unchecked Sendable {

@@ -4,7 +4,7 @@ import Foundation
 /// added.
 ///
 /// The owner's thread also runs waiting jobs. It blocks only if the job whose result it needs is already running on another thread. The
-/// owner therefore makes progress even if no other thread ever runs a job, and may use the queue on a thread of Swift's concurrency pool.
+/// owner therefore makes progress even if no other thread ever runs a job. It may use the queue on a thread of Swift's concurrency pool.
 ///
 /// The other threads run tasks, which inherit the priority and the task-local values of the owner. When the queue is released, waiting jobs
 /// are dropped, and the results of running jobs are discarded.
@@ -34,16 +34,16 @@ struct OrderedWork<Output: Sendable>: ~Copyable {
     queue.wake()
   }
 
-  /// Returns the result of the first job, and waits for it if necessary; `nil` if there are no more jobs. The job stays in the queue.
+  /// Returns the result of the first job and waits for it if necessary; `nil` if there are no more jobs. The job stays in the queue.
   ///
   /// - Parameter goesAhead: whether the source may be called for jobs after the first one.
-  /// - Throws: the error that the job threw. The next call of this method runs the job again.
+  /// - Throws: the error that the job threw. The next call to this method runs the job again.
   func first(goesAhead: Bool = true) throws -> Output? { try queue.first(goesAhead) }
 
   func removeFirst() { queue.state.withLock { $0.removeFirst() } }
 
   /// Removes all jobs. If the source is currently creating a job, waits until it has returned. The source is not called again before the
-  /// next call of ``first(goesAhead:)``.
+  /// next call to ``first(goesAhead:)``.
   func stop() { queue.stop() }
 }
 
@@ -51,8 +51,7 @@ extension OrderedWork {
   private final class Queue: Sendable {
     let state: Mutex<State>
     private let source: Source?
-    /// Signalled when the owner can stop waiting, because the job or the call of the source for which it waits has ended. The result is in
-    /// ``state``.
+    /// Signalled when the owner can stop waiting, because the awaited job or call to the source has ended. The result is in ``state``.
     private let isDone = DispatchSemaphore(value: 0)
 
     init(threads: Int, source: Source?) {
@@ -78,8 +77,8 @@ extension OrderedWork {
     /// Starts an additional worker if there is enough work for it.
     func wake() {
       guard state.withLock({ $0.beginWorker() }) else { return }
-      // The task captures the queue weakly. Otherwise a task that has not started would keep the queue and the file of the queue's source
-      // alive.
+      // The task captures the queue weakly. Otherwise a task that has not started yet would keep the queue alive, and with it the file that
+      // the source reads.
       Task { [weak self] in self?.work() }
     }
 
@@ -127,8 +126,8 @@ extension OrderedWork {
       var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     }
 
-    /// The minimum total weight of the waiting jobs, in bytes, at which an additional worker is started. Lighter jobs finish sooner than a
-    /// worker starts.
+    /// The minimum total weight of the waiting jobs, in bytes, at which an additional worker is started. Lighter jobs would finish before
+    /// the worker starts.
     private static var wakingWeight: Int { 8 << 10 }
     /// The maximum total weight of all jobs, in bytes per thread. An empty queue accepts a job of any weight.
     private static var weightPerThread: Int { 1 << 20 }
@@ -172,7 +171,7 @@ extension OrderedWork {
 
     /// Removes all jobs.
     ///
-    /// - Returns: whether the source is currently creating a job, so that the owner must wait until it has returned.
+    /// - Returns: whether the source is currently creating a job. If so, the owner must wait for it to return.
     mutating func stop() -> Bool {
       firstNumber += jobs.count
       (jobs, weight, waitingWeight) = ([], 0, 0)
@@ -239,7 +238,7 @@ extension OrderedWork {
     ///
     /// - Returns: whether the owner is waiting for this job.
     mutating func end(_ number: Int, _ result: Result<Output, any Error>) -> Bool {
-      // A number below `firstNumber` belongs to a job that was removed, so the result is discarded.
+      // A number below `firstNumber` means that the job has been removed, so its result is discarded.
       guard number >= firstNumber else { return false }
       let index = number - firstNumber
       jobs[index].phase = .ended(result)

@@ -4,8 +4,8 @@ extension RawSpan {
     byteCount == other.byteCount && occurs(at: 0, in: other)
   }
 
-  /// Whether `other` contains the bytes of this span at the byte offset `start`. At least `byteCount` bytes of `other` must follow the
-  /// offset.
+  /// Whether `other` contains the bytes of this span at the byte offset `start`. `other` must have at least `byteCount` bytes from that
+  /// offset on.
   @inline(__always)
   func occurs(at start: Int, in other: RawSpan) -> Bool {
     let count = byteCount

@@ -1,7 +1,7 @@
 /// Limits the work that reading one file may cause. The budget counts the remaining values, the remaining bytes to which references may
 /// expand, and the remaining processing steps.
 ///
-/// All readers of a file share one budget, and update it once for each container. A budget depends on the size of the file, because a small
+/// All readers of a file share one budget and update it once for each container. A budget depends on the size of the file, because a small
 /// file must not cause as much work as ``ArchiveLimits`` allows.
 package final class WorkBudget {
   // The work that a file of any size may cause. It takes less than a second and a few hundred megabytes.
@@ -10,18 +10,18 @@ package final class WorkBudget {
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Swift's exclusive access check is disabled for these properties, because checking each container would cost more than counting. Only
-  // the readers of one file change the properties.
+  // Swift's exclusive access check is disabled for `values`, `bytes` and `steps`, because a check for each container would take longer than
+  // the counting itself. Only the readers of one file change these properties.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
-  /// The part of the budget that is reserved for additional weights (see ``spend(weight:)``): the amount by which the value count that
-  /// ``ArchiveLimits/maxWorkPerByte`` allows exceeds ``ArchiveLimits/values``. When it is used up, additional weights reduce ``values``.
+  /// The reserve for additional weights (see ``spend(weight:)``), which is the number of values that ``ArchiveLimits/maxWorkPerByte``
+  /// allows beyond ``ArchiveLimits/values``. When the reserve is used up, additional weights reduce ``values``.
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
-  /// The state of the budget directly after the last call of ``begin(fileSize:)``.
+  /// The state of the budget directly after the last call to ``begin(fileSize:)``.
   private var begun = (values: 0, bytes: 0, steps: 0, weightsBeyond: 0)
-  /// The lowest value of ``weightsBeyond`` since the last call of ``begin(fileSize:)``. It is recorded before ``countAsSteps(since:)``
+  /// The lowest value of ``weightsBeyond`` since the last call to ``begin(fileSize:)``. It is recorded before ``countAsSteps(since:)``
   /// increases ``weightsBeyond`` again.
   @exclusivity(unchecked) private var leastWeights = Int.max
 
@@ -58,26 +58,26 @@ package final class WorkBudget {
     leastWeights = .max
   }
 
-  /// Whether the work since ``begin(fileSize:)`` would have had the same result with `other` as the budget, and would have left `other` in
-  /// the same state as this budget. `other` must be in the state directly after ``begin(fileSize:)``, and must not allow more work than a
+  /// Whether the work since ``begin(fileSize:)`` would have had the same result with `other` as the budget and would have left `other` in
+  /// the same state as this budget. `other` must be in the state directly after ``begin(fileSize:)`` and must not allow more work than a
   /// new budget.
   func hasResult(of other: WorkBudget) -> Bool {
     (begun.values, begun.bytes, begun.steps) == (other.values, other.bytes, other.steps)
       && min(leastWeights, weightsBeyond) >= begun.weightsBeyond - other.weightsBeyond
   }
 
-  /// Returns the number of steps that each byte of a file allows, which is also the number of bytes to which references may expand. `ratio`
-  /// is ``ArchiveLimits/maxWorkPerByte``.
+  /// Returns the number of steps that each byte of a file allows. References may expand to the same number of bytes for each byte of the
+  /// file. `ratio` is ``ArchiveLimits/maxWorkPerByte``.
   static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
 
-  /// Returns the number of values that a record definition counts as. A definition counts as several values, because it uses about as much
-  /// memory as they do, and stays in memory as long as any record that uses it.
+  /// Returns the number of values that a record definition counts as. A definition counts as several values, because it takes about as much
+  /// memory as they do and stays in memory as long as any record that uses it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
-  // A value takes 16 bytes in an array. For a value that takes more memory, the budget also subtracts an additional weight, counted in
-  // values. Only the size of the file limits the total weight. An encoder pads a small archive until the file size allows twice the number
-  // of its values. Therefore, if a value can be repeated by reference, its additional weight must not exceed the number of values that it
-  // counts as. A value that an encoder writes in full takes at least two bits of the file, which allow 16 values.
+  // In an array, a value takes 16 bytes. A value that takes more memory has an additional weight, counted in values, which is also
+  // subtracted from the budget. Only the size of the file limits the total weight. Encoders pad a small archive until its size allows twice
+  // the number of its values. If a value can be repeated by reference, its additional weight must therefore not exceed the number of values
+  // that it counts as. A value that is written in full takes at least two bits of the file, which allow 16 values.
 
   /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1
@@ -103,8 +103,8 @@ package final class WorkBudget {
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
 
-  /// Adds the values that were subtracted since the mark to the budget again, and subtracts the same number of steps instead. A record that
-  /// is read for the second time is in the archive only once, so its values must be counted only once.
+  /// Gives back the values that were subtracted since the mark and subtracts the same number of steps instead. A record that is read for
+  /// the second time is in the archive only once, so its values must be counted only once.
   func countAsSteps(since mark: Mark) throws {
     let count = mark.values &- values
     leastWeights = min(leastWeights, weightsBeyond)

@@ -4,7 +4,7 @@ struct AscendingScalars {
   private var last = 0..<0
   private(set) var isAscending = true
 
-  /// Adds the next element, and compares it with the previous element.
+  /// Adds the next element and compares it with the previous one.
   ///
   /// - Parameter element: the range of the encoded element in `bytes`.
   @inline(__always)
@@ -23,7 +23,8 @@ struct AscendingScalars {
     case CBOR.Major.simple: return true
     default: return false
     }
-    // CBOR allows a head that is longer than necessary. The same value then also has a shorter encoding, and this function returns `false`.
+    // CBOR allows heads that are longer than necessary. A value with such a head also has a shorter encoding, so this function returns
+    // `false`.
     let start = element.lowerBound + 1
     switch initial & 0x1F {
     case 0..<24: return true

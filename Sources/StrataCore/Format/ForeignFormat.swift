@@ -40,7 +40,7 @@ package enum ForeignFormat {
     }
   }
 
-  /// The end of an error message, which names the likely format and the API that reads this format.
+  /// The last part of an error message. It names the likely format and the API that reads this format.
   package var advice: String {
     switch self {
     case .json: "the data looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Reads the first header and the last end member of a file, without the members in between.
+/// Finds the first header and the last end member of a file, usually without reading the members in between.
 extension MemberReader {
   /// The size of the first read in bytes. Most headers, including their type names, are shorter.
   private static let headerReadSize = 512
@@ -94,8 +94,8 @@ extension MemberReader {
   }
 
   /// Returns the stamp of the last end member before a file offset, and the offset after that member. First searches backward for an end
-  /// member that records its position. Then reads forward from that member, or from the beginning of the file if there is none, as long as
-  /// the members do not record their positions.
+  /// member that records its position. Then reads forward from there, or from the beginning of the file if there is no such member, until a
+  /// member records its position.
   private static func lastEnd(
     of file: borrowing OpenFile, _ first: GzipHeader, before size: Int
   ) throws -> (stamp: Stamp, offset: Int)? {

@@ -2,8 +2,8 @@ package import Foundation
 
 /// Reads the members of an archive file one at a time.
 ///
-/// Regardless of the size of the file, only one member and a buffer of 128 KiB are in memory. The file may be a pipe. After an
-/// error, the reader stays at its position, and every further call of ``next()`` throws the same error.
+/// Regardless of the size of the file, only one member and a buffer of 128 KiB are in memory. The file may be a pipe. After an error, the
+/// reader stays at its position, and every later call to ``next()`` throws the same error.
 package struct MemberReader: ~Copyable {
   /// The maximum number of bytes to read at once in a search for a header.
   static let readSize = 64 << 10
@@ -70,8 +70,7 @@ package struct MemberReader: ~Copyable {
     return try file.readBytes(at: offset - count, count: count)
   }
 
-  /// Whether the reader can move to any offset in the file, which is not possible in a pipe. After damage, reading can continue only if the
-  /// reader can move.
+  /// Whether the reader can move to any offset in the file. This is not possible in a pipe, where reading cannot continue after damage.
   package var isSeekable: Bool { position != nil }
   /// The file offset up to which bytes have been read.
   var reach: Int { position ?? offset }
@@ -96,7 +95,7 @@ package struct MemberReader: ~Copyable {
   /// Returns the stamp of the first member of a truncated file, and the available part of the member's body. The checksum of the
   /// body is not verified.
   ///
-  /// - Throws: the same errors as ``next()``, but no error for a truncated body.
+  /// - Throws: the same errors as ``next()``, except for a truncated body.
   mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
     let header = try readHeader()
     return try InflateStream.withStream { stream in
@@ -170,8 +169,8 @@ package struct MemberReader: ~Copyable {
 
   // MARK: After damage
 
-  /// For each byte of the file, a search for members may verify at most this many header bytes. The limit stops searches in files that are
-  /// crafted to contain many false headers.
+  /// For each byte of the file, a search for members may verify at most this many header bytes. This limit stops the search in files that
+  /// are crafted to contain many false headers.
   static let mostSearching = 64
 
   /// Moves the reader to an offset in the file. The file must not be a pipe.

@@ -1,4 +1,4 @@
-/// Counts the work that reading the body of an archive will cause, while the body is written. Writers use the counts to reject a body that
+/// While the body of an archive is written, counts the work that reading it will cause. Writers use the counts to reject a body that
 /// readers would reject.
 struct ReadingCounts {
   private let limits: ArchiveLimits
@@ -75,7 +75,8 @@ struct ReadingCounts {
     try check(expandedBytes, limits.expandedBytes, .expandedBytes)
   }
 
-  /// Checks a body that is used without an archive file. Unlike an archive file, the body cannot be padded so that readers allow more work.
+  /// Checks a body that is used without an archive file. Unlike an archive file, such a body cannot be padded to make readers allow more
+  /// work.
   func checkAlone(bodySize: Int) throws(ArchiveError) {
     try check(bodySize: bodySize)
     if values <= WorkBudget.freeValues, expandedBytes <= WorkBudget.freeBytes { return }

@@ -120,13 +120,13 @@ extension Stamp {
     }
   }
 
-  /// Reads the stamp in a FEXTRA field, and ignores other subfields.
+  /// Reads the stamp in a FEXTRA field and ignores other subfields.
   package init(extraField: RawSpan, fileOffset: Int = 0) throws {
     var link: StreamLink?
     try self.init(extraField: extraField, fileOffset: fileOffset, link: &link)
   }
 
-  /// Reads the stamp and the link in a FEXTRA field, and ignores other subfields.
+  /// Reads the stamp and the link in a FEXTRA field and ignores other subfields.
   ///
   /// - Parameter fileOffset: The offset of the field in its file, for error messages.
   /// - Throws: ``ArchiveError/Code/notAnArchive`` if there is no stamp, ``ArchiveError/Code/newerFormat`` if a later

@@ -13,13 +13,13 @@ struct ReadMember {
 protocol MemberSource: AnyObject {
   /// Returns the next member; `nil` at the end of the file.
   func next() throws -> ReadMember?
-  /// Stops reading ahead, and discards the members that were read ahead. Until the next call of ``next()``, no thread reads the file. The
+  /// Stops reading ahead and discards the members that were read ahead. Until the next call to ``next()``, no thread reads the file. The
   /// file reader may be at any position after the last member that ``next()`` returned.
   func stop()
 }
 
 /// A file reader that several threads share. `Sendable` is unchecked, because only one thread at a time uses the reader: a thread of a
-/// ``MemberSource``, or the owner of the source after a call of ``MemberSource/stop()``.
+/// ``MemberSource``, or the owner of the source after a call to ``MemberSource/stop()``.
 final class SharedReader: @unchecked Sendable {
   var reader: MemberReader
 
@@ -78,7 +78,7 @@ package struct StreamMembers: ~Copyable {
 
   /// The stamp of the first member.
   package var first: Stamp? { order.first }
-  /// The number of models read so far, and the total size of their bodies in bytes.
+  /// The number of models read so far, and the total size in bytes of the member bodies that contain them.
   package var total: (count: UInt64, plainSize: UInt64) { order.total }
   /// The number of members that were read or are known to be missing so far.
   package var memberCount: UInt64 { order.next }
@@ -102,7 +102,7 @@ package struct StreamMembers: ~Copyable {
   ///   - read: a function that decodes the body of a member. Its arguments are the stamp, the body and the size of the member in the file.
   ///     The body of an end member is empty.
   ///   - count: a function that returns the number of models in the decoded content.
-  /// - Throws: any error that `read` throws, and ``ArchiveError``. Damage is an error only if it is not skipped.
+  /// - Throws: any error that `read` throws, and ``ArchiveError``. Damage causes an error only if damage is not skipped.
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
       let start = offset
@@ -144,8 +144,7 @@ package struct StreamMembers: ~Copyable {
           // A header that is out of order is ignored, because it does not help to identify the members after it.
           if (try? later.accept(stamp, member?.place ?? file.reader.place)) != nil { broken = stamp }
         }
-        // If the checksum of the member is right, and only its content is invalid, the next member follows directly, and no search is
-        // needed.
+        // If the checksum of the member is right and only its content is invalid, the next member follows directly, so no search is needed.
         if offset > start { continue }
         following = nil
         try spend(file.reader.reach - start)
@@ -187,8 +186,8 @@ package struct StreamMembers: ~Copyable {
     }
   }
 
-  /// Returns whether a member is known to belong to the stream. If not, examines the following members, and moves the reader to the first
-  /// member that belongs to the stream, or past all examined members if there is none.
+  /// Returns whether a member is known to belong to the stream. If not, examines the following members and moves the reader to the first
+  /// one that belongs to the stream, or past all of them if none does.
   private mutating func belongs(_ member: ReadMember) throws -> Bool {
     let (stamp, start) = (member.stamp, member.bytes.lowerBound)
     if start < known || member.place == .right { return true }
@@ -221,7 +220,7 @@ package struct StreamMembers: ~Copyable {
     return false
   }
 
-  /// Examines members with consecutive sequence numbers, beginning at the file offset `start`.
+  /// Examines a run of members with consecutive sequence numbers, starting at the file offset `start`.
   ///
   /// - Returns: the byte range of the members that are known to belong to the stream, and the offset after the last member that was read.
   private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {
@@ -264,7 +263,7 @@ package struct StreamMembers: ~Copyable {
       open = nil
     }
     guard stamp.kind == .end else { return }
-    // The end member's stamp contains the number of all earlier models. The models that were not read are missing.
+    // The end member's stamp contains the number of all models before it. Those that were not read are missing.
     let lost = stamp.count.subtractingReportingOverflow(order.total.count)
     if !lost.overflow, lost.partialValue >= missing {
       if gaps.count == uncounted + 1 { gaps[uncounted].modelCount = Int(clamping: lost.partialValue - missing) }

@@ -11,7 +11,7 @@ package struct StreamOrder {
   package private(set) var isAtEnd = false
   /// The totals that the next end member must record, if no members are missing.
   private var sums: (count: UInt64, plainSize: UInt64) = (0, 0)
-  /// Whether members are missing since the last end member. If so, the next end member may record larger totals.
+  /// Whether members after the last end member are missing. If so, the next end member may record larger totals.
   private var hasGaps = false
 
   package init() {}
@@ -23,7 +23,7 @@ package struct StreamOrder {
     sums = total
   }
 
-  /// Checks that the member with this stamp may follow the previous members, and advances past it.
+  /// Checks that the member with this stamp may follow the previous members and advances past it.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` if the member cannot follow the previous members.
   package mutating func accept(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finds the last end member of a stream whose last writer did not finish. Determines whether the bytes after the end
-/// member come from that writer or are damage.
+/// Finds the last end member of a stream whose last writer did not finish. Also finds out whether the bytes after the end member come from
+/// that writer or are damage.
 struct StreamRecovery {
   /// The size of a disk sector in bytes. A disk writes a sector atomically.
   private static let sectorSize = 512

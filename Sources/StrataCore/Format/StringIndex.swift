@@ -1,5 +1,5 @@
-/// Finds earlier occurrences of strings. Strings with a minimum length are numbered, and a repeated string is written as a reference to the
-/// number of an earlier occurrence (stringref, tag 25).
+/// Finds earlier occurrences of strings. Each string that is long enough gets a number. If the string is repeated, a reference to this
+/// number is written instead (stringref, tag 25).
 ///
 /// The bytes of an archive depend on which strings are found, so the algorithm is part of the format (Docs/Format.md,
 /// section 5). Strings are not copied. Instead, each slot of the table contains the offset of a string in the output.
@@ -34,9 +34,9 @@ package struct StringIndex: ~Copyable {
   /// number of slots is written in full again.
   private static let probes = 16
 
-  /// The maximum number of slots. The table must fit into the cache of a core. If more than half of the slots are used, the table is
-  /// emptied, and each repeated string is then written in full once more. With a million strings, this costs far less than a cache miss for
-  /// each string.
+  /// The maximum number of slots. The table must fit into the cache of a processor core. If more than half of the slots are used, the table
+  /// is emptied, and each repeated string is then written in full once more. With a million strings, this costs far less than a cache miss
+  /// for each string.
   private static let mostSlots = 16384
 
   package init() {}
@@ -58,8 +58,8 @@ package struct StringIndex: ~Copyable {
       }, used: used, nextNumber: nextNumber)
   }
 
-  /// Begins with the strings of a snapshot. At the offset `start` of the output, the caller must write the bytes from which the snapshot
-  /// was taken.
+  /// Starts this index with the strings of a snapshot. At the offset `start` of the output, the caller must write the bytes from which the
+  /// snapshot was taken.
   mutating func begin(with contents: Contents, at start: Int) {
     (slots, used, nextNumber, offset) = (contents.slots, contents.used, contents.nextNumber, start)
   }
@@ -143,7 +143,7 @@ package struct StringIndex: ~Copyable {
     spread(slots, among: slots.count * 4)
   }
 
-  /// Inserts slots into a new table with `count` slots.
+  /// Replaces the table with a new table of `count` slots and inserts the old slots into it.
   private mutating func spread(_ old: [Slot], among count: Int) {
     slots = Array(repeating: Slot(), count: count)
     let mask = count - 1

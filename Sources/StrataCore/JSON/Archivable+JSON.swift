@@ -1,7 +1,7 @@
 public import Foundation
 
 // The functions in this file decode values directly from JSON tokens. This is faster than creating an `ArchiveValue` first. The results are
-// the same as those of `decode(from:in:)`, and tests compare both. Types that do not implement `decode(fromJSON:in:)` are decoded from an
+// the same as with `decode(from:in:)`, and tests compare both. Types that do not implement `decode(fromJSON:in:)` are decoded from an
 // `ArchiveValue`.
 
 extension Archivable where Self: FixedWidthInteger {
@@ -190,8 +190,8 @@ extension VersionedModel {
 extension DecodingContext {
   /// Returns the URL in a JSON string, from a cache if possible. Documents repeat URLs, and parsing a URL takes far longer than a lookup.
   func url(_ element: JSONElement) -> URL? {
-    // A URL in a string with escape sequences is not cached. This is rare, because the slash is the only character in URLs that JSON
-    // writers usually escape.
+    // A URL in a string with escape sequences is not cached. This is rare, because the slash is the only URL character that JSON writers
+    // commonly escape.
     guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
     let slot = Int(truncatingIfNeeded: bytes.sampledHash &>> 56)

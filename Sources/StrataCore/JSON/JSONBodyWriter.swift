@@ -3,8 +3,8 @@ import Foundation
 /// Converts the encoded body of an archive directly to JSON text. Most values are not decoded into an ``ArchiveValue``.
 ///
 /// The body must have just been written by this process, must not contain shared strings, and must not be nested more deeply than the
-/// writer's limit. Rare values are decoded and then written by ``JSONValueWriter``, such as models with transformers, uncommon kinds of
-/// numbers, and maps whose keys are neither all strings nor all integers.
+/// writer's limit. Rare values, such as models with transformers, uncommon kinds of numbers, and maps whose keys are neither all strings
+/// nor all integers, are decoded and then written by ``JSONValueWriter``.
 struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var reader: ArchiveReader
   private var output: JSONOutput
@@ -140,7 +140,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       }
       return output.close(isObject: true, isEmpty: layout.flatKeys.isEmpty)
     }
-    // The fields that share a JSON object need not be adjacent in the record, so the position of each field is determined first.
+    // The fields that share a JSON object need not be adjacent in the record, so the positions of all fields are found first.
     var positions: [Int] = []
     for _ in 0..<layout.fieldCount {
       positions.append(reader.position)

@@ -15,7 +15,7 @@ struct JSONFrame {
       /// The value of a field, and the index of the field's leaf in `JSONLayout.leaves`.
       case value(ArchiveValue, Int)
       case group([Member])
-      /// A value that belongs to no field: a tag, or a null that fills a gap in an array.
+      /// A value that is not from a field: a tag, or a null that fills a gap in an array.
       case constant(ArchiveValue)
     }
     let step: ValuePath.Component
@@ -27,10 +27,10 @@ struct JSONFrame {
   let contents: Contents
   let count: Int
   let isObject: Bool
-  /// The name of the enum case that this object represents, if the tag of the case is a member next to the associated values; otherwise
+  /// The name of the enum case that this object represents, if its tag and its associated values are members of the same object; otherwise
   /// `nil`.
   let caseName: String?
-  /// The index in the object graph of the object that is being written; `nil` for a value that is not in the graph.
+  /// The index, in the object graph, of the object that is being written; `nil` for a value that is not in the graph.
   var reference: Int?
   /// The index of the next element or member to write.
   var next = 0
@@ -74,11 +74,11 @@ extension JSONFrame.Contents {
     }
   }
 
-  /// Inserts a tag as the first member. If the contents already have this tag under `key` and `mayHoldTag` is true, as for a field of a
-  /// class, they are returned unchanged.
+  /// Inserts a tag as the first member. If `mayHoldTag` is true, as for a class, and a field has already written this tag under `key`, the
+  /// contents are returned unchanged.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents have a member under `key` in any other case, or if they are
-  ///   not an object.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents already have any other member under `key`, or if they are not
+  ///   an object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

@@ -23,7 +23,8 @@ struct JSONKeys: Sendable {
   }
 
   private let entryOfField: [Int]
-  /// Whether the entries have the same indices as their fields. If so, the token indices of the entries are also those of the fields.
+  /// Whether each entry has the same index as its field. If so, the token indices found for the entries can be returned for the fields as
+  /// they are.
   private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
@@ -96,7 +97,7 @@ struct JSONKeys: Sendable {
   ) {
     switch element.token.kind {
     case .object: match(element, entries[entry].table, &places, &failure, &twice)
-    // If the value is null, the null is the value of every field whose path continues below the key.
+    // A null under this key is the value of every field whose path continues below the key.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
       // If several values have the wrong type, the error of the field with the lowest index is reported.
@@ -143,7 +144,7 @@ struct JSONKeys: Sendable {
     var slots: [Int] = []
     var keyBytes: [UInt8] = []
 
-    /// Adds the hash table for the keys of one object, and returns the index of the table.
+    /// Adds the hash table for the keys of one object and returns the index of the table.
     mutating func addTable(_ nodes: [JSONPathTree], _ path: [ValuePath.Component]) -> Int {
       // At most half of the slots are used, which keeps searches short.
       var size = 2
@@ -187,7 +188,7 @@ extension ArchiveReader {
   @_lifetime(copy self)
   func jsonElement(at place: Int) -> JSONElement { JSONElement(bytes, jsonTokens, at: place) }
 
-  /// Adds the position in the JSON text of the token at `place` to an error.
+  /// Adds the position of the token at `place` in the JSON text to an error.
   @usableFromInline
   func jsonError(_ error: any Error, at place: Int) -> any Error { jsonElement(at: place).located(error) }
 }

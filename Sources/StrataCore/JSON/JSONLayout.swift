@@ -1,15 +1,15 @@
-/// Describes how records of the same type and version, and with the same keys, are written as JSON. Fields whose paths begin with the same
-/// steps share a nested object, which is at the position of the first of these fields.
+/// Describes how records that have the same type, version and keys are written as JSON. Fields whose paths begin with the same steps share
+/// a nested object, which is at the position of the first of these fields.
 final class JSONLayout: Sendable {
   /// A field of a record, with a JSON path at which the field is written. A field with several paths has several leaves.
   final class Leaf: Sendable {
     /// The index of the field in the record.
     let index: Int
     let key: String
-    /// The JSON mapping of the field; `nil` for a key without a mapping. The value of this key is written unchanged.
+    /// The JSON mapping of the field; `nil` for a key without a mapping, whose value is written unchanged.
     let entry: JSONPlan.Entry?
     let path: ValuePath
-    /// Whether the whole value is written at `path`, without a transformer and with the adapter's setting for nulls.
+    /// Whether the whole value is written at `path`, with no transformer and no null setting of its own.
     let isPlain: Bool
     /// Whether the field is read from this path only if its main path is absent. If the field has a value, the placeholder
     /// ``JSONLayout/mark`` is written at this path.
@@ -22,14 +22,14 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
-  /// The unknown keys that are also the first key of a field's path, with the indices of their leaves in `leaves`. The values of these
-  /// leaves contain only members that no field reads.
+  /// The unknown keys that are also the first key of a field's path, with the indices of their leaves in `leaves`. The value of each of
+  /// these leaves contains only members that no field reads.
   let rests: [ExactKey: Int]
-  /// The paths of `leaves` as a tree, except those in `rests`. Each node in this array is a member of the JSON object.
+  /// The paths of all `leaves` except those in `rests`, as a tree. Each node in this array is a member of the JSON object.
   let nodes: [JSONPathTree]
   /// The fields that are mapped to the whole JSON object instead of a path in it.
   let whole: [Leaf]
-  /// Whether each value of the record is a direct member of the JSON object, in the same order.
+  /// Whether the values of the record are direct members of the JSON object, in the same order.
   let isFlat: Bool
   /// The keys of the members, in quotes, if the layout is flat; otherwise empty.
   let flatKeys: [[UInt8]]
@@ -43,7 +43,7 @@ final class JSONLayout: Sendable {
   /// The number of fields in the record.
   let fieldCount: Int
 
-  /// Creates a layout for records whose keys differ from the model's current keys, or for records that belong to no model.
+  /// Creates a layout for records whose keys differ from the model's current keys, or for records that do not belong to a model.
   ///
   /// - Parameters:
   ///   - plan: the mapping; `nil` to write every key as a member.

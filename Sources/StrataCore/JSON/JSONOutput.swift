@@ -167,14 +167,14 @@ struct JSONOutput: ~Copyable, JSONSink {
   /// Writes the fewest digits that read back as the same number, always with a decimal point or an exponent.
   mutating func write(_ number: Double) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
-    // Below 10^-4 and above 2^53, the description of a number contains an exponent, except for 0. Such a description is written unchanged.
+    // Below 10^-4 and above 2^53, the description of the number is written unchanged. Except for 0, it contains an exponent.
     guard number.magnitude >= 1e-4, let digits = number.shortestDigits else { return buffer.append(number.description) }
     if number < 0 { buffer.append(UInt8(ascii: "-")) }
     buffer.append(WideInteger.Magnitude(digits.significand), power: digits.power)
     if digits.power >= 0 { buffer.append(".0" as StaticString) }
   }
 
-  /// Writes the same digits as the `description` of the number.
+  /// Writes the number with the same digits as its `description`.
   mutating func write(_ number: Decimal) throws(ArchiveError) {
     guard let parts = DecimalParts(number) else { throw Self.notFinite() }
     if parts.isNegative { buffer.append(UInt8(ascii: "-")) }
@@ -185,8 +185,8 @@ struct JSONOutput: ~Copyable, JSONSink {
   mutating func write(_ number: Float) throws(ArchiveError) {
     guard number.isFinite else { throw Self.notFinite() }
     let text = number.description
-    // Above 2^24, the description of a float has an exponent. The description of the equal double has none, so the double's description
-    // is written instead.
+    // Above 2^24, the description of a float has an exponent. The double with the same digits is often described without an exponent, so
+    // its description is written instead.
     buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
   }
 
@@ -209,7 +209,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   // MARK: Text
 
   /// Returns the text that represents a string, an integer, a date, a URL, a UUID or data as a key of a JSON object. Returns `nil` for any
-  /// other value. A map that has another value as a key cannot become a JSON object.
+  /// other value. A map with such a key cannot become a JSON object.
   static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()

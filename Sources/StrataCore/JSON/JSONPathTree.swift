@@ -26,7 +26,7 @@ final class JSONPathTree: Sendable {
     quotedKey = text.array()
   }
 
-  /// Creates a tree for the paths, and returns its top-level nodes. The nodes refer to each path by its index in `paths`.
+  /// Creates a tree for the paths and returns its top-level nodes. The nodes refer to each path by its index in `paths`.
   static func nodes(_ paths: [ValuePath]) -> [JSONPathTree] {
     nodes(paths.enumerated().map { ($0, $1.components[...]) })
   }
@@ -56,7 +56,7 @@ final class JSONPathTree: Sendable {
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 
   /// Returns each path that conflicts with an earlier path. `number` is the index of the path, and `other` is the index of the earlier
-  /// path. Two paths conflict if they are equal, if one is a prefix of the other, or if one has an index where the other has a key.
+  /// path. Two paths conflict if they are the same, if one is a prefix of the other, or if one has an index where the other has a key.
   static func conflicts(in nodes: [JSONPathTree]) -> [(number: Int, other: Int)] {
     var conflicts: [(number: Int, other: Int)] = []
     let first = nodes.min { $0.firstLeaf < $1.firstLeaf }
@@ -78,7 +78,7 @@ final class JSONPathTree: Sendable {
   }
 
   /// Returns each array in which the paths skip an index. `path` is the path of the array, and `number` is the index of one of the paths
-  /// into the array.
+  /// that continue into the array.
   static func gaps(in nodes: [JSONPathTree], _ path: [ValuePath.Component] = []) -> [(number: Int, path: ValuePath)] {
     let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
     let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }

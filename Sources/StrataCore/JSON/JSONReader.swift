@@ -6,10 +6,10 @@ public import Foundation
 ///   spellings of the same character (U+00E9, and U+0065 U+0301) are different keys.
 /// - A number without fraction and exponent is an exact integer: ``ArchiveValue/int(_:)``, ``ArchiveValue/uint(_:)``, or
 ///   ``ArchiveValue/wideInteger(_:)`` up to 128 bits of magnitude.
-/// - Any other number is an ``ArchiveValue/double(_:)`` if the shortest text of the nearest double represents the same number. This holds
-///   for every number of up to 15 digits in the range of doubles. `-0` is a double, too, because no integer keeps its sign.
-/// - A number that fits none of these types is exact, too. It is an ``ArchiveValue/decimal(_:)`` if a decimal of at most 38 digits can hold
-///   it, otherwise an ``ArchiveValue/number(_:)``, which keeps the text.
+/// - Any other number is an ``ArchiveValue/double(_:)`` if the shortest text of the nearest double represents the same number. This is true
+///   of every number of up to 15 digits in the range of doubles. `-0` is also a double, because an integer cannot keep its sign.
+/// - A number that fits none of these types is also kept exactly. It is an ``ArchiveValue/decimal(_:)`` if a decimal of at most 38 digits
+///   can hold it, otherwise an ``ArchiveValue/number(_:)``, which keeps the text.
 /// - `true` and `false` are booleans and never numbers.
 /// - A string consists of Unicode scalars: lone surrogates, invalid UTF-8 and raw control characters are rejected.
 public struct JSONReader: Sendable {
@@ -25,21 +25,20 @@ public struct JSONReader: Sendable {
 
   /// How duplicate keys in an object of an ``ArchiveValue`` are handled; ``JSONDuplicateKeys/lastWins`` by default.
   ///
-  /// Models always reject a second value for a field, because another reader of the same text might use a different one of the two values.
-  /// Keys that no field reads may occur more than once.
+  /// Models always reject a second value for a field, because another reader of the same text might use the other value. Keys that no field
+  /// reads may occur more than once.
   public var duplicateKeys = DuplicateKeys.lastWins
 
   /// The maximum depth that can be read, regardless of the limits.
   ///
-  /// Reading does not use recursion, but deallocating a nested value does, and a value that is nested too deeply could overflow the call
-  /// stack.
+  /// Reading does not use recursion, but deallocating a nested value does. A value that is nested too deeply could overflow the call stack.
   public static let maximumDepth = JSONTokenizer.maximumDepth
 
   /// Creates a reader with the default limits.
   public init() {}
 
-  /// Returns a reader that rejects duplicate keys. Otherwise, two readers of the same text could use different values, and a check by one
-  /// of them could be bypassed.
+  /// Returns a reader that rejects duplicate keys. If they were allowed, two readers of the same text could use different values, and a
+  /// check by one of them could be bypassed.
   package static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
     var reader = JSONReader()
     reader.limits = limits
@@ -86,17 +85,17 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads a JSON text and calls `body` with its value. If `body` throws an error, the position of the error in the text is added. Other
-  /// errors that were collected with this error get no position, because finding many positions would be slow.
+  /// Reads a JSON text and calls `body` with its value. If `body` throws an error, adds its position in the text. Other errors that were
+  /// collected together with this one get no position, because finding many positions would be slow.
   func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try read(json)
     do { return try body(value) } catch { throw located(error, in: json) }
   }
 
-  /// Adds the position in the JSON text to an error that is about the value of the text.
+  /// Adds the position in the JSON text to an error about a value in that text.
   func located(_ error: any Error, in data: Data) -> ArchiveError {
     let known = ArchiveError.wrap(error)
-    // The error for a broken validation rule gets no position in the text.
+    // An error for a broken validation rule gets no position, because it is about the decoded object.
     guard known.code != .invalid, known.byteOffset == nil else { return known }
     // If the text is not valid JSON, no position can be found.
     let place = try? withRoot(of: data, depthLimit: Self.maximumDepth) { $0.located(known).located(in: data.bytes) }

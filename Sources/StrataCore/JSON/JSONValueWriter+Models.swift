@@ -20,7 +20,7 @@ extension JSONValueWriter {
     // The leaves of a field with several paths are adjacent, so it is enough to keep the last transformed value.
     var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
-      // If only some fields are written, keys without a mapping are not written, even if one has the same name as a field in `fields`.
+      // If only some fields are written, keys without a mapping are not written, even if `fields` contains a field with the same name.
       guard fields.map({ leaf.entry != nil && $0.contains(leaf.key) }) ?? true else {
         values.append(nil)
         continue
@@ -53,12 +53,12 @@ extension JSONValueWriter {
     return transform.isUntyped ? try write(json(value)) : try write(value)
   }
 
-  /// The members or elements of a container that no field reads, with the index of their leaf in the layout.
+  /// Those members or elements of a container that no field reads, with the index of their leaf in the layout.
   private typealias Rest = (value: ArchiveValue, leaf: Int)
 
   /// Creates the members for all nodes that have a value. A nested object or array is at the position of the first value in it.
   ///
-  /// - Parameter restAt: returns the members or elements at a node that no field reads.
+  /// - Parameter restAt: returns those members or elements at a node that no field reads.
   private func members(
     _ nodes: [JSONPathTree], _ values: [ArchiveValue?], _ layout: JSONLayout, restAt: (JSONPathTree) -> Rest?
   ) throws -> [JSONFrame.Member] {
@@ -80,7 +80,7 @@ extension JSONValueWriter {
     return members
   }
 
-  /// Creates the members of the object or array at a node. The members that no field reads are at the end.
+  /// Creates the members of the object or array at a node. Members that no field reads are at the end.
   private func members(
     _ node: JSONPathTree, _ rest: Rest?, _ values: [ArchiveValue?], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -105,7 +105,7 @@ extension JSONValueWriter {
     return elements
   }
 
-  /// Creates the members of a container that no field reads. Keys and indices with a node are excluded.
+  /// Creates members for those parts of a container that no field reads. Keys and indices that have a node are excluded.
   private static func members(
     of rest: Rest, besides nodes: [JSONPathTree], _ layout: JSONLayout
   ) throws -> [JSONFrame.Member] {
@@ -119,7 +119,7 @@ extension JSONValueWriter {
       }
     case .array(let elements) where keys.isEmpty:
       return elements.enumerated().compactMap { index, element in
-        // A null before the end is only a placeholder for a field or a gap, and not an element of its own.
+        // A null before the end is only a placeholder for a field or a gap, not an element of its own.
         if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
         return JSONFrame.Member(step: .index(index), content: .value(element, rest.leaf))
       }
@@ -147,7 +147,7 @@ extension JSONValueWriter {
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }
     }
-    // The members of an object that no field reads are added before the fields in the same object.
+    // In each object, the members that no field reads are added before the fields.
     let order = layout.rests.values.sorted() + layout.leaves.indices.dropLast(layout.rests.count)
     for (leaf, value) in order.map({ (layout.leaves[$0], values[$0]) }) {
       guard let value else {

@@ -152,8 +152,8 @@ struct JSONValueWriter {
     frames.append(frame)
   }
 
-  /// Returns the contents of the JSON array or object for a value. For an enum case whose tag is a member next to the associated values,
-  /// also returns the name of the case.
+  /// Returns the contents of the JSON array or object for a value. For an enum case whose tag and associated values are members of the same
+  /// object, also returns the name of the case.
   private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, caseName: String?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)

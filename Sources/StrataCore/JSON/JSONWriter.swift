@@ -6,16 +6,16 @@ public import Foundation
 ///   always a decimal point or an exponent, so a double is read back as a double.
 /// - An ``ArchiveValue/decimal(_:)`` is written as a number with all its digits, and an ``ArchiveValue/number(_:)`` with its original text.
 /// - Strings escape only the quote, the backslash and control characters.
-/// - Values for which JSON has no type of their own are converted: a date becomes a string in UTC such as `2011-01-26T19:01:12Z`, with
-///   decimal places only if it has any; a URL becomes its absolute string; a UUID becomes a string in upper case; data becomes a string in
-///   base64; a set becomes an array; and a record becomes an object of its fields, without type name and version.
+/// - Values without a corresponding JSON type are converted: a date becomes a string in UTC such as `2011-01-26T19:01:12Z`, with decimal
+///   places only if it has any; a URL becomes its absolute string; a UUID becomes a string in upper case; data becomes a string in base64;
+///   a set becomes an array; and a record becomes an object with its fields as members, without the type name and the version.
 /// - A dictionary or a map becomes an object if all keys can be written as text: strings, integers, dates, URLs, UUIDs and data. Otherwise,
 ///   it becomes an array of arrays, each with a key and a value.
 /// - A model becomes an object with each field at its JSON path, in the order of the schema. Fields whose paths begin with the same steps
 ///   share a nested object, which is at the position of the first of these fields. Nil is written as null. Fields that archives exclude are
 ///   written, and so are ``UnknownFields``.
 public struct JSONWriter: Sendable {
-  /// Whether elements are on separate lines, indented by two spaces per level. Otherwise there is no white space.
+  /// Whether elements are on separate lines, indented by two spaces per level. Otherwise the text contains no white space.
   public var isPretty: Bool
   /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
   public var sortsKeys: Bool

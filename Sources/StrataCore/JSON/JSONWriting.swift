@@ -1,11 +1,11 @@
 /// The options for writing models as JSON: the mappings, and how nulls and unknown keys are written.
 final class JSONWriting {
-  /// Mappings that replace the models' own mappings, by the identity of the model's schema.
+  /// Mappings that replace the models' own mappings, keyed by the identity of the model's schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
-  /// Whether an object on the path of a field is written even if it contains no fields. A merge patch needs these objects, because they may
-  /// have other members in the document that is patched.
+  /// Whether an object on the path of a field is written even if it contains no fields. A merge patch needs these objects, because in the
+  /// document that is patched, they may have other members.
   var keepsContainers = false
   /// Whether the placeholder ``JSONLayout/mark`` is written at the fallback paths of each field that has a value.
   var marksFallbackPaths = false
@@ -14,12 +14,12 @@ final class JSONWriting {
   var nullsCycles = false
   /// The number of references that were written as null because they form a cycle.
   var cycleCount = 0
-  /// The schemas of the models that wrote records, by the shape (the type, its version and the keys) of the records.
+  /// The schemas of the models that wrote records, keyed by the shape of the records (their type, version and keys).
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  /// A cache of layouts by the identity of the shape. Most records of a model share one shape, and a lookup by the shape's keys would take
-  /// longer. The cache retains the shapes, because the identity of a released shape could be reused.
+  /// A cache of layouts, keyed by the identity of the shape. Most records of a model share one shape, and a lookup by the shape's keys
+  /// would take longer. The cache retains the shapes, because the identity of a released shape could be reused.
   private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(
@@ -32,8 +32,8 @@ final class JSONWriting {
     makeCatalog = catalog
   }
 
-  /// Returns the JSON layout of records with the given shape; `nil` if the records belong to no model and are written as objects of their
-  /// fields.
+  /// Returns the JSON layout of records with the given shape; `nil` if the records do not belong to a model. Such records are written as
+  /// objects with one member for each field.
   ///
   /// A record belongs to a model if it was just written by that model, or if it has the current keys of the model. For any other record,
   /// the current mapping would lose keys.

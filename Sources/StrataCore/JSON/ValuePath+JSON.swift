@@ -1,5 +1,5 @@
 extension ValuePath {
-  /// The reason why this is not a path in JSON, with a suggested fix; `nil` for a path of keys, indices and `[*]`.
+  /// The reason why this is not a valid JSON path, with a suggested fix; `nil` for a path of keys, indices and `[*]`.
   package var problem: String? {
     components.lazy.filter { $0 != .anyElement }.compactMap(\.remedy).first.map {
       "the path \(self) is not a JSON path: \($0)"

@@ -57,7 +57,7 @@ extension VersionedModel {
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
     guard context.collectsErrors else { return try decode(from: slots, plan, in: context) }
-    // To find all errors, each field is first decoded separately. Afterwards, the model is decoded.
+    // To find all errors, each field is first decoded separately. Then the model is decoded as a whole.
     if let error = schema.errors(of: slots, plan, in: context) { throw error }
     // All fields are valid, so decoding them a second time as part of the model need not collect errors in nested models.
     context.collectsErrors = false

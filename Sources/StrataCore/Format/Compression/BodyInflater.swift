@@ -1,8 +1,8 @@
-/// Inflates the body of one member from one or more chunks of input, and enforces the limits.
+/// Inflates the body of one member from one or more chunks of input and enforces the limits.
 ///
-/// Memory is allocated according to the actual data, because the size in the stamp may be wrong. The initial capacity is at most
-/// four times the available input, or 64 KiB if that is larger. A full buffer is doubled, up to the size in the stamp.
-/// ``feed(whole:)`` may reserve the size in the stamp immediately, if the input is large enough to inflate to that size.
+/// Memory is allocated as data arrives, because the size in the stamp may be wrong. The initial capacity is at most four times the
+/// available input, or 64 KiB if that is larger. A full buffer is doubled, up to the size in the stamp. ``feed(whole:)`` may reserve the
+/// size in the stamp immediately, if the input is large enough to inflate to that size.
 struct BodyInflater {
   private static let smallestReserve = 64 << 10
   /// The maximum number of bytes that ``feed(_:)`` inflates in one step. A small number keeps the bytes in the processor's cache until
@@ -43,15 +43,15 @@ struct BodyInflater {
     }
     self.expected = expected
     let affordable = inputHint > Int.max / 8 ? inputHint : inputHint * 4
-    // Leaves room for one extra byte, because a body that is too long must be detected without a reallocation.
+    // Leaves room for one extra byte, so that a body that is too long is detected without a reallocation.
     body.reserveCapacity(min(expected, max(affordable, Self.smallestReserve)) + 1)
   }
 
   /// Inflates the whole body from input that extends to the end of the file. Must be called before any other feed method. The
   /// result and the errors are the same as with ``feed(_:)``.
   mutating func feed(whole input: RawSpan) throws -> Int {
-    // libdeflate inflates the whole body in one step. If the limit is below the highest possible ratio, `feed(_:)` is used instead, because
-    // it checks the ratio after each step.
+    // libdeflate inflates the whole body in one step. If the ratio limit is below the maximum that deflate can reach, `feed(_:)` is used
+    // instead, because it checks the ratio after each step.
     guard ratio >= WholeDeflate.mostRatio, let used = WholeDeflate.inflate(input, size: expected, to: &body) else {
       return try feed(input)
     }
@@ -66,7 +66,7 @@ struct BodyInflater {
     return used
   }
 
-  /// Inflates the part of `input` that belongs to the body, and appends it to ``body``.
+  /// Inflates the part of `input` that belongs to the body and appends it to ``body``.
   /// - Returns: the number of bytes of `input` that were used. All bytes were used unless ``isFinished`` is now true.
   mutating func feed(_ input: RawSpan) throws -> Int {
     var consumed = 0
@@ -96,7 +96,7 @@ struct BodyInflater {
     return consumed
   }
 
-  /// Verifies the checksum and the sizes, and returns the body.
+  /// Verifies the checksum and the sizes and returns the body.
   func finish(crc expectedCRC: UInt32, size: UInt32) throws -> [UInt8] {
     guard crc == expectedCRC else {
       throw damage(

@@ -20,10 +20,11 @@ final class DeflateStream: @unchecked Sendable {
   /// The amount of memory that a stream uses. Small bodies use small streams: zlib clears its tables before each body, and clearing large
   /// tables takes longer than deflating a small body.
   ///
-  /// At each size, the window has room for the body and zlib's look-ahead of 262 bytes, and a block has room for each byte of the body
-  /// (deflate.c: `MIN_LOOKAHEAD`, `lit_bufsize`). Therefore only the hash table, which is smaller in a small stream, can change the output.
-  /// This happens if different texts with the same hash fill the list of candidates for a match. In a test with 300,000 bodies, the output
-  /// differed for 2 bodies, and had the same length. Levels below 6 examine only a few candidates, so they always use the full memory.
+  /// At each size, the window has room for the body and for zlib's look-ahead of 262 bytes, and a deflate block has room for every byte of
+  /// the body (`MIN_LOOKAHEAD` and `lit_bufsize` in deflate.c). Therefore only the hash table, which is smaller in a smaller stream, can
+  /// affect the output. That happens if different strings with the same hash fill the list of match candidates. In a test with 300,000
+  /// bodies, the output of two bodies differed, but had the same length. Levels below 6 examine only a few candidates, so they always use
+  /// the full memory.
   private enum Memory: Int, CaseIterable {
     case small, medium, full
 
@@ -66,7 +67,7 @@ final class DeflateStream: @unchecked Sendable {
     let idle = pool.dequeue { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level, memory)
     try stream.deflate(input, dictionary, end: isLast ? Z_FINISH : Z_SYNC_FLUSH, to: &output)
-    // Only a stream without an error returns to the pool. After an error, the stream is released.
+    // Only a stream that did not fail returns to the pool. After an error, the stream is released.
     pool.enqueue(stream)
   }
 

@@ -64,7 +64,7 @@ package enum Gzip {
     try member.replaceSubrange(..<header.length, with: GzipHeader.bytes(for: header.stamp, link: link))
   }
 
-  /// Reads the member that begins at `offset`, and returns its stamp, its body and the offset of the next member.
+  /// Reads the member that begins at `offset` and returns its stamp, its body and the offset of the next member.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or
   ///   `limitExceeded`.
@@ -76,7 +76,7 @@ package enum Gzip {
     return (header.stamp, body, nextOffset)
   }
 
-  /// Reads the rest of a member after its header, and returns the body and the offset of the next member.
+  /// Reads the rest of a member after its header and returns the body and the offset of the next member.
   static func inflateMember(
     _ header: GzipHeader, at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
   ) throws -> (body: [UInt8], nextOffset: Int) {

@@ -23,13 +23,13 @@ package struct GzipHeader: Sendable {
   /// The length in bytes that the header would have without its link.
   var unlinkedLength: Int { length - (link?.subfield.count ?? 0) }
 
-  /// Returns the bytes of a header with a stamp. Equal stamps and links produce equal headers, because headers do not
-  /// contain a time or an operating system.
+  /// Returns the bytes of a header with the given stamp. The same stamp and link always produce the same header, because headers record
+  /// neither a time nor an operating system.
   package static func bytes(for stamp: Stamp, link: StreamLink? = nil) throws -> [UInt8] {
     let extra = try stamp.extraField() + (link?.subfield ?? [])
     var bytes: [UInt8] = [magic.0, magic.1, deflateMethod, flags, 0, 0, 0, 0, 0, unknownSystem]
     bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
-    // The size always fits, because type names are limited. The check protects against later changes of that limit.
+    // The size always fits, because the length of type names is limited. The check is a safeguard in case that limit is raised.
     guard let extraSize = UInt16(exactly: extra.count) else {
       throw ArchiveError(
         .notEncodable, "the stamp, which contains the type name and the versions, is too long for a gzip header")
@@ -47,7 +47,7 @@ package struct GzipHeader: Sendable {
       && bytes[place + 3] == flags
   }
 
-  /// Reads the first ``fixedSize`` bytes of a header, and returns the length of the whole header.
+  /// Reads the first ``fixedSize`` bytes of a header and returns the length of the whole header.
   ///
   /// - Parameter fileOffset: the offset of the member in its file. At offset 0, wrong bytes mean that the file is not
   ///   an archive. At any other offset, they mean damage.

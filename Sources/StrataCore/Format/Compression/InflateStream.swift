@@ -9,7 +9,7 @@ final class InflateStream: @unchecked Sendable {
 
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// The error for a failed call of zlib. With valid arguments, a call fails only if the system has no memory left.
+  /// The error for a failed call to zlib. With valid arguments, a call fails only if the system has no memory left.
   static var noMemory: ArchiveError {
     ArchiveError(.fileSystem, "there is not enough memory to create a zlib stream")
   }
@@ -27,7 +27,7 @@ final class InflateStream: @unchecked Sendable {
     stream.deallocate()
   }
 
-  /// Calls `body` with a stream that was reset. Only `body` uses the stream during the call.
+  /// Calls `body` with a newly reset stream. Nothing else uses the stream during the call.
   static func withStream<Result>(_ body: (InflateStream) throws -> Result) throws -> Result {
     let stream = try pool.dequeue() ?? InflateStream()
     guard inflateReset(stream.stream) == Z_OK else { throw noMemory }
@@ -36,8 +36,8 @@ final class InflateStream: @unchecked Sendable {
     return try body(stream)
   }
 
-  /// Sets the dictionary, which contains the bytes that the deflated data may refer to. Must be called before the first
-  /// call of ``inflate(_:room:to:)``.
+  /// Sets the dictionary, which contains the bytes that the deflated data may refer to. Must be called before the first call to
+  /// ``inflate(_:room:to:)``.
   func prime(_ dictionary: RawSpan) throws {
     guard !dictionary.isEmpty else { return }
     let status = dictionary.withUnsafeBytes {
@@ -46,7 +46,7 @@ final class InflateStream: @unchecked Sendable {
     guard status == Z_OK else { throw Self.noMemory }
   }
 
-  /// The result of one call of ``inflate(_:room:to:)``.
+  /// The result of one call to ``inflate(_:room:to:)``.
   struct Progress {
     /// The number of bytes of input that were used.
     var consumed: Int

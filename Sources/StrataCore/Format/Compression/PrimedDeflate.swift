@@ -1,12 +1,12 @@
 /// Deflates data with a dictionary. The dictionary contains bytes that are likely to occur in the data. For example, the current
 /// state of a document repeats most of the previous state.
 ///
-/// Only repetitions within a distance of ``window`` bytes are found, because deflate (RFC 1951) has this maximum distance.
+/// Only repetitions within a distance of ``window`` bytes are found, because that is the maximum distance in deflate (RFC 1951).
 package enum PrimedDeflate {
   /// The maximum distance in bytes to a repetition that deflate can refer to.
   package static let window = 32 << 10
 
-  /// Deflates `input`, and appends the complete deflate data to `output`.
+  /// Deflates `input` and appends the complete deflate data to `output`.
   ///
   /// - Parameter dictionary: the bytes that `input` may repeat. Only the last ``window`` bytes of the dictionary are used.
   package static func deflate(
@@ -17,7 +17,7 @@ package enum PrimedDeflate {
       input, dictionary: dictionary.extracting(last: window), level: level.rawLevel, to: &output)
   }
 
-  /// Inflates the output of ``deflate(_:dictionary:level:to:)``, and appends exactly `size` bytes.
+  /// Inflates the output of ``deflate(_:dictionary:level:to:)`` and appends exactly `size` bytes.
   ///
   /// - Returns: the number of bytes of `input` that were used.
   /// - Throws: ``ArchiveError`` with the code `damaged` if the data is invalid or does not inflate to `size` bytes.
@@ -33,7 +33,7 @@ package enum PrimedDeflate {
       while !isFinished {
         let missing = size - (output.count - start)
         let before = output.count
-        // Leaves room for one extra byte, because data that is too long must be detected.
+        // Leaves room for one extra byte, so that data that is too long is detected.
         let step = try stream.inflate(
           input.extracting(used..<input.byteCount), room: min(missing + 1, 256 << 10), to: &output)
         used += step.consumed

@@ -1,5 +1,4 @@
-/// Deflates and inflates data with libdeflate, if the package is built with the trait `Libdeflate`. The data must be
-/// completely in memory.
+/// Deflates and inflates data with libdeflate, if the package is built with the `Libdeflate` trait. The data must be completely in memory.
 ///
 /// If a function returns `nil` or `false`, its output is unchanged, and the caller must use zlib instead. Without the trait, all
 /// functions return `nil` or `false`.
@@ -33,8 +32,8 @@ enum WholeDeflate {
       return written > 0
     }
 
-    /// Inflates the deflate stream at the start of `input`, and appends the bytes to `output`. The stream must be complete and
-    /// valid, and must inflate to exactly `size` bytes. Otherwise `output` is unchanged.
+    /// Inflates the deflate stream at the start of `input` and appends the bytes to `output`. The stream must be complete and valid, and it
+    /// must inflate to exactly `size` bytes. Otherwise `output` is unchanged.
     ///
     /// libdeflate accepts some incomplete Huffman codes that zlib rejects. The caller must verify the result with a checksum.
     ///
@@ -90,8 +89,8 @@ enum WholeDeflate {
   }
 
   extension Array where Element == UInt8 {
-    /// Calls `body` with uninitialized memory for `room` bytes. `body` returns the number of bytes that it has written, and these
-    /// bytes are appended.
+    /// Calls `body` with uninitialized memory for `room` bytes. `body` returns the number of bytes that it wrote. These bytes are then
+    /// appended.
     fileprivate mutating func appendUninitialized(_ room: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int)
       -> Int
     {

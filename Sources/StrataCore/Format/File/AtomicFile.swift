@@ -28,7 +28,7 @@ package enum AtomicFile {
   /// Moves a file to a different path in the same folder. When the function returns, the content and the new name of
   /// the file survive a power failure.
   ///
-  /// - Parameter isNew: whether an existing file at `url` is kept instead of replaced.
+  /// - Parameter isNew: whether to keep an existing file at `url` instead of replacing it.
   /// - Returns: whether the file was moved; `false` if an existing file was kept.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`. If only synchronizing the folder failed and `isNew` is
   ///   true, the file has been removed from `url` again. If `isNew` is false, the file has already replaced the
@@ -52,7 +52,7 @@ package enum AtomicFile {
     return true
   }
 
-  /// Renames a file, and replaces an existing file at the new path.
+  /// Renames a file and replaces an existing file at the new path.
   static func move(_ made: String, to path: String) throws {
     guard SystemCall.perform(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
   }
@@ -61,8 +61,8 @@ package enum AtomicFile {
   ///
   /// - Returns: whether the file was renamed; `false` if a file exists at the new path.
   static func move(_ made: String, toNew path: String) throws -> Bool {
-    // A hard link is created instead of renaming the file. If another writer has created a file at the new path, `link`
-    // fails, but `rename` would replace that file.
+    // The file gets its new name as a hard link. If another writer has created a file at the new path, `link` fails, whereas `rename` would
+    // replace that file.
     guard SystemCall.perform(.link, { link(made, path) }) != 0 else {
       OpenFile.remove(made)
       return true
@@ -116,8 +116,7 @@ package enum AtomicFile {
     }
     let status = try file.status()
     guard !status.isRegular || status.size <= limit else { throw tooLarge() }
-    // The reported size is only an estimate, because a file can be smaller than its status claims, or grow while it is
-    // read.
+    // The reported size is only an estimate, because a file can be smaller than its status reports or grow while it is read.
     var bytes = [UInt8](repeating: 0, count: min(max(status.size, 0), 1 << 26) + 1)
     var filled = 0
     while true {
@@ -131,8 +130,8 @@ package enum AtomicFile {
     return bytes
   }
 
-  /// Follows the symbolic links at the end of a path. Returns the final path, and the status of the file at that path;
-  /// `nil` if there is no file.
+  /// Follows the symbolic links at the end of a path. Returns the final path and the status of the file at that path. The status is `nil`
+  /// if there is no file.
   package static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
     for _ in 0..<mostLinks {

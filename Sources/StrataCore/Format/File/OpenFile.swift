@@ -1,6 +1,6 @@
 package import Foundation
 
-/// An open file of the operating system. It is closed when this value is destroyed, or by ``finish()``.
+/// An open file descriptor. It is closed by ``finish()`` or when this value is destroyed.
 ///
 /// Every failure is an ``ArchiveError`` with the code `fileSystem`. Its reason contains the file, the operation and the
 /// system's message, and its underlying error is a `POSIXError`. If a signal interrupts a system call, the call is
@@ -19,7 +19,7 @@ package struct OpenFile: ~Copyable {
   /// Opens a file for reading. Throws an error for a folder.
   package init(reading url: URL) throws {
     let file = try OpenFile(url, to: "read", O_RDONLY)
-    // The system can open a folder, and would report an error only when the folder is read.
+    // The system can open a folder for reading. It would report an error only when the folder is read.
     guard try !file.status().isFolder else { throw Self.failure("read", file.path, EISDIR) }
     self = file
   }
@@ -45,7 +45,7 @@ package struct OpenFile: ~Copyable {
     try self.init(path, named: name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
   }
 
-  /// Opens a folder for synchronizing it to the disk.
+  /// Opens a folder so that it can be flushed to the disk.
   init(folder path: String, named name: String) throws { try self.init(path, named: name, O_RDONLY | O_DIRECTORY) }
 
   private init(_ url: URL, to operation: String = "write", _ flags: CInt) throws {
@@ -179,8 +179,7 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Returns the same open file with a duplicate descriptor. A lock on the file lasts until both descriptors are
-  /// closed.
+  /// Returns a duplicate descriptor of the same open file. A lock on the file lasts until both descriptors are closed.
   borrowing func duplicate() throws -> OpenFile {
     let copy = SystemCall.perform(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
     guard copy >= 0 else { throw Self.failure("write", path) }
@@ -242,6 +241,6 @@ package struct OpenFile: ~Copyable {
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 
-  /// Removes a file, and ignores errors.
+  /// Removes a file and ignores errors.
   static func remove(_ path: String) { _ = SystemCall.perform(.unlink) { unlink(path) } }
 }

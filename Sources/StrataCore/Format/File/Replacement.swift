@@ -44,7 +44,7 @@ struct Replacement: ~Copyable {
     }
   }
 
-  /// Removes the new file, and returns `error` for the caller to throw.
+  /// Removes the new file and returns `error` for the caller to throw.
   func abandon(_ error: any Error) -> any Error {
     OpenFile.remove(temporary.path)
     return error

@@ -25,7 +25,7 @@ final class StreamFile {
   /// The link for the header of the next member; `nil` if the members of the stream have no links.
   var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
-  /// Creates a file that replaces the file at `url` in ``finish()``.
+  /// Creates a new file. ``finish()`` replaces the file at `url` with it.
   init(replacing url: URL, waiting time: Duration) throws {
     self.url = url
     let exists = try AtomicFile.target(of: OpenFile.path(of: url)).status?.isRegular ?? false
@@ -38,7 +38,7 @@ final class StreamFile {
     trailer = []
   }
 
-  /// Appends to an existing, locked file after its first `size` bytes.
+  /// Creates a stream file that appends to an existing, locked file after its first `size` bytes.
   ///
   /// - Parameters:
   ///   - isLinked: whether the existing members have links. Appended members then have links too, because readers expect all end members of
@@ -79,7 +79,7 @@ final class StreamFile {
       trailer = bytes.suffix(Gzip.trailerSize)
     } catch {
       excess = written
-      // A failed rollback is ignored here. If the bytes are still in the file, the next call of `write(_:)` throws an error.
+      // A failed rollback is ignored here. If the bytes are still in the file, the next call to `write(_:)` throws an error.
       try? rollBack(to: size)
       throw error
     }
@@ -88,8 +88,7 @@ final class StreamFile {
   /// Flushes the file to the disk. If the stream was written to a new file, the new file then replaces the existing file. When
   /// the method returns, the stream survives a power failure.
   ///
-  /// - Throws: the same errors as ``write(_:)``. After an error, the original file is unchanged, unless the error
-  ///   states otherwise.
+  /// - Throws: the same errors as ``write(_:)``. After an error, the original file is unchanged, unless the error reports a change.
   func finish() throws {
     guard grown != nil else {
       try check()
@@ -127,8 +126,8 @@ final class StreamFile {
     return try replacement?.temporary.file.status().size
   }
 
-  /// Truncates the file to its first `end` bytes. If another program has written to the file, nothing is truncated, because the bytes of
-  /// that program must be kept.
+  /// Truncates the file to its first `end` bytes. If another program has written to the file, nothing is truncated, because that program's
+  /// bytes must be kept.
   private func rollBack(to end: Int) throws {
     guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
     if found > end {

@@ -13,18 +13,17 @@ package enum SystemCall: String, Sendable, CaseIterable {
     case isShort
   }
 
-  /// A closure with which tests choose the outcome of each system call in the current task; `nil` to make all calls
-  /// normally.
+  /// A closure that tests set to choose the outcome of each system call in the current task. If it is `nil`, all calls are made normally.
   @TaskLocal package static var interceptor: (@Sendable (SystemCall) -> Outcome)?
 
-  /// Makes a call, and repeats it if a signal interrupted it.
+  /// Makes a call and repeats it if a signal interrupted it.
   ///
   /// - Returns: the result of the call; −1 if the call failed, in which case `errno` contains the error number.
   static func perform<Result: SignedInteger>(_ call: SystemCall, _ body: () -> Result) -> Result {
     perform(call, count: 1) { _ in body() }
   }
 
-  /// Makes a call that returns a pointer, and repeats it if a signal interrupted it.
+  /// Makes a call that returns a pointer and repeats the call if a signal interrupted it.
   ///
   /// - Returns: the result of the call. `nil` means that the call failed with the error number in `errno`, or that a folder has no more
   ///   entries, in which case `errno` is 0.
@@ -36,20 +35,19 @@ package enum SystemCall: String, Sendable, CaseIterable {
     }
   }
 
-  /// Makes a call that transfers at most `count` bytes, and repeats it if a signal interrupted it.
+  /// Makes a call that transfers at most `count` bytes and repeats the call if a signal interrupted it.
   static func perform<Result: SignedInteger>(_ call: SystemCall, count: Int, _ body: (Int) -> Result) -> Result {
     while true {
       let outcome = interceptor?(call) ?? .proceeds
       var result: Result = -1
       if case .fails(let number) = outcome {
-        // For a simulated failure of `close`, the file is still closed, because the system also closes the descriptor
-        // when `close` fails.
+        // A simulated failure of `close` still closes the file, because the system also closes the descriptor when `close` fails.
         if call == .close { _ = body(count) }
         errno = number
       } else {
         result = body(outcome == .isShort ? min(count, 1) : count)
       }
-      // An interrupted call of `close` is not repeated, because the descriptor is already closed.
+      // An interrupted `close` is not repeated, because the descriptor is already closed.
       if result != -1 || errno != EINTR || call == .close { return result }
     }
   }

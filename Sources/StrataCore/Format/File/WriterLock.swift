@@ -1,6 +1,6 @@
 import Foundation
 
-/// Acquires the exclusive right to write a file, in the form of an advisory lock.
+/// Acquires an advisory lock that gives a writer exclusive access to a file.
 ///
 /// If the file system does not support locks, a writer detects other writers only when it finishes.
 enum WriterLock {
@@ -8,7 +8,7 @@ enum WriterLock {
   /// locked, so a writer must not fail immediately.
   private static let minimumWait = Duration.milliseconds(50)
 
-  /// Opens a file and takes its lock.
+  /// Opens and locks a file.
   ///
   /// - Parameters:
   ///   - time: how long to wait for another writer. The minimum is 50 milliseconds.

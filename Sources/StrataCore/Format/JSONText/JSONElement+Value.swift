@@ -10,7 +10,7 @@ extension JSONElement {
     return try builder.value(of: self)
   }
 
-  /// Decodes the whole value, and returns whether it has duplicate keys. The last value of a duplicate key is used.
+  /// Decodes the whole value and returns whether it has duplicate keys. The last value of a duplicate key is used.
   func lastValue() throws -> (value: ArchiveValue, hasDuplicates: Bool) {
     if !token.isContainer { return (scalar(at: place), false) }
     var builder = JSONValueBuilder(duplicateKeys: .lastWins)
@@ -125,8 +125,7 @@ private struct JSONValueBuilder {
   }
 }
 
-/// A cache of long keys. Most objects in a document have the same keys, and each long key would need separate heap
-/// storage.
+/// A cache of long keys. Most objects in a document have the same keys. Without the cache, each long key would need its own heap storage.
 private struct KeyCache {
   private var places: [Int] = []
   private var keys: [String] = []

@@ -1,6 +1,6 @@
 /// A value in a JSON text whose syntax has been checked. A value is decoded only when it is accessed.
 ///
-/// A model's own `decode(fromJSON:in:)` reads from this element. An element cannot outlive the text.
+/// A type that implements `decode(fromJSON:in:)` reads from this element. An element cannot outlive the text.
 public struct JSONElement: ~Escapable {
   /// The kinds of JSON values.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -47,7 +47,7 @@ public struct JSONElement: ~Escapable {
     return token.isContainer ? token.next : place &+ 1
   }
 
-  /// The bytes of a scalar in the text, without the quotes of a string.
+  /// The bytes of a scalar in the text. The quotes of a string are not included.
   @inline(__always)
   package var text: RawSpan {
     @_lifetime(copy self)
@@ -171,7 +171,7 @@ public struct JSONElement: ~Escapable {
     return string.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// The kind as text for messages. It is equal to ``ArchiveValue/kind`` of the decoded value.
+  /// The name of the kind, for messages. It is the same as ``ArchiveValue/kind`` of the decoded value.
   package var kindName: String { token.isContainer ? kind.rawValue : scalar(at: place).kind }
 
   /// The decoded value, for errors that contain the rejected value.

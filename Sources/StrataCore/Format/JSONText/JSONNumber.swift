@@ -2,8 +2,8 @@ import Foundation
 
 /// A number in a JSON text, as ±significand × 10^power. The significand has no leading or trailing zeros.
 ///
-/// If the digits do not fit into 128 bits, only the digit count is kept, because neither a double nor a decimal can
-/// represent such a number without loss.
+/// If the digits do not fit into 128 bits, they are not kept, because neither a double nor a decimal can represent such a number without
+/// loss.
 struct JSONNumber {
   var isNegative = false
   /// The digits as an integer; 0 if they do not fit into 128 bits.

@@ -77,8 +77,8 @@ extension JSONTokenizer {
 }
 
 extension ArchiveError {
-  /// Returns the error with its line and column at the front of its reason, if it has a byte offset. Lines are counted
-  /// only for an error that leaves the reader, because counting them earlier would slow down reading.
+  /// Returns the error with its line and column at the front of its reason, if it has a byte offset. Lines are counted only when an error
+  /// leaves the reader, because counting them earlier would slow down reading.
   package func located(in bytes: RawSpan) -> ArchiveError {
     // Errors of validation rules get no position, because they refer to the decoded object, not to the text.
     guard let byteOffset, code != .invalid else { return self }

@@ -35,8 +35,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return try tokenizer.document()
   }
 
-  /// Returns the byte at an offset of the text. Beyond the end of the text, returns zero, which JSON does not allow in
-  /// a text.
+  /// Returns the byte at an offset of the text. Beyond the end of the text, returns zero, which is not valid in JSON.
   @inline(__always)
   func byte(_ place: Int) -> UInt8 {
     place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
@@ -107,7 +106,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
       default:
         throw failure("found \(found(place)) where a value is expected", at: place)
       }
-      // After a value, several nested containers may end.
+      // Several nested containers may end after this value.
       while true {
         if frame.token < 0 { return place }
         guard frame.count < limits.count else { throw tooMany(frame.isObject, place) }

@@ -5,9 +5,9 @@ public struct Discriminator: Sendable {
     case onlyKey
     /// The tag is a string in the content, at this path.
     case inside(ValuePath)
-    /// The tag is a member next to the member with the content.
+    /// The tag and the content are two members of the same object.
     case beside(String, content: String)
-    /// A function determines the tag when reading. No tag is written.
+    /// When a document is read, a function computes the tag. When it is written, no tag is added.
     case computed(@Sendable (ArchiveValue) throws -> String?)
   }
 
@@ -15,7 +15,7 @@ public struct Discriminator: Sendable {
 
   /// The tag is the text at a path, such as `type` or `meta.kind`. In a cluster, integers and booleans are read as text. The tag is written
   /// as the first member of its object, unless the variant's own mapping has already written the tag. If that mapping has written a
-  /// different value, including null, at the path or along the path, writing fails with the code `notEncodable`.
+  /// different value or null at the path or along the path, writing fails with the code `notEncodable`.
   public static func key(_ path: ValuePath) -> Discriminator { Discriminator(position: .inside(path)) }
 
   /// The tag is the string under a key, next to the key of the content: `{"type": "circle", "payload": {…}}`.
@@ -86,7 +86,7 @@ public struct Discriminator: Sendable {
           found: "an object with \(object.count) keys")
       }
       return Parts(tag: .string(entry.key), content: entry.value, path: [.key(entry.key)])
-    // If a step of the path does not fit the document, the document has no tag.
+    // If the document has no value at the path, or a step of the path does not fit the document, there is no tag.
     case .inside(let path): return Parts(tag: try? path.value(in: json), content: json)
     case .beside(let key, let content):
       return Parts(tag: object[key], content: object[content], path: [.key(content)])
@@ -158,7 +158,7 @@ public struct Discriminator: Sendable {
 }
 
 extension ArchiveValue {
-  /// The tag that this value spells if it is a string, an integer or a boolean; `nil` for any other value.
+  /// The value as the text of a tag, if it is a string, an integer or a boolean; otherwise `nil`.
   var tagText: String? {
     switch self {
     case .string(let text): text

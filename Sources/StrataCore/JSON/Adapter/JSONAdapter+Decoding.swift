@@ -37,8 +37,8 @@ extension JSONAdapter {
   ///   - path: the path in the document, such as `data.items`.
   ///   - errors: whether all errors are collected. By default, the first error is thrown.
   ///   - onInvalid: called with the error of each element that cannot be read, that a hook rejects, or that breaks a rule. The element is
-  ///     then skipped. The path of the error consists of `path`, the index, and the path in the element. An exceeded limit or a mistake in
-  ///     a declaration is always thrown.
+  ///     then skipped. The path of the error consists of `path`, the index, and the path in the element. An error about an exceeded limit
+  ///     or an invalid declaration is always thrown.
   /// - Throws: the same errors as `decode(_:at:errors:)`, and `typeMismatch` if the value is not an array.
   public func decodeArray(
     _ json: Data, at path: ValuePath? = nil, errors: JSONErrors = .first,
@@ -78,7 +78,7 @@ extension JSONAdapter {
     return try failures.check(models)
   }
 
-  /// Calls `body` with the value at a path of keys and indices in a text, and with a context for reading this value.
+  /// Finds the value at a path of keys and indices in a JSON text, and calls `body` with it and with a context for reading it.
   private func withElement<R>(
     of json: Data, at path: ValuePath?, _ body: (JSONElement, DecodingContext) throws -> R
   ) throws -> R {
@@ -93,7 +93,8 @@ extension JSONAdapter {
     }
   }
 
-  /// Creates a model from a value in a text. If this fails and `errors` is `collectAll`, decodes the value again to collect all errors.
+  /// Creates a model from a value in a JSON text. If this fails and `errors` is `collectAll`, decodes the value again to collect all
+  /// errors.
   private func decodeRoot(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do {
       return try context.checked {
@@ -102,8 +103,8 @@ extension JSONAdapter {
     } catch {
       guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
       else { throw error }
-      // For duplicate keys, the last value is used. The first attempt rejects duplicates of keys that a field reads, and such an error is
-      // thrown above. Only duplicates in nested objects that the first attempt did not reach are not reported.
+      // If a key occurs twice, the last value is used. The first attempt has already rejected duplicates of keys that a field reads, and
+      // that error is thrown above. Only duplicates in nested objects that the first attempt did not reach go unreported.
       let value = try element.lastValue().value
       do { _ = try decodeChecked(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
       throw first
@@ -127,7 +128,7 @@ extension JSONAdapter {
     try context.checked { try Root.decode(from: value, in: context) }
   }
 
-  /// Returns the value at a path, and the components of the path, which are prepended to the paths of errors.
+  /// Returns the value at a path. Also returns the components of the path, which are prepended to the paths of errors.
   private func found(_ json: ArchiveValue, _ path: ValuePath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
@@ -139,7 +140,7 @@ extension JSONAdapter {
   }
 }
 
-/// Handles the errors of the elements of an array. An error is passed to `onInvalid`, collected, or thrown.
+/// Handles the errors of array elements. Each error is passed to `onInvalid`, collected, or thrown.
 private struct ElementFailures {
   /// Which errors to report for an element: only the first, or all.
   let errors: JSONErrors
@@ -171,10 +172,10 @@ private struct ElementFailures {
 }
 
 extension Array {
-  /// Returns the results of `make` for the elements, in order.
+  /// Calls `make` with each element and returns the results, in order.
   ///
-  /// - Parameter failed: called with the error of an element. The path of the error begins with the index of the element. If `failed` does
-  ///   not throw, the element is skipped.
+  /// - Parameter failed: called with the error if `make` fails for an element. The path of the error begins with the index of the element.
+  ///   If `failed` does not throw, the element is skipped.
   func results<Result>(
     of make: (Element) throws -> Result, failed: (ArchiveError) throws -> Void = { throw $0 }
   ) throws -> [Result] {
