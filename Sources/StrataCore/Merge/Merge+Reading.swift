@@ -118,7 +118,7 @@ extension Merge {
   private mutating func readBase(_ known: (any Archivable)?) throws {
     guard let type = TypeShape.model(snapshot.type) else {
       base = try known.map { try graph.value(of: $0) }
-      // Without a base, the merge would overwrite the edits that the elements' own bases can detect.
+      // A merge without a base would overwrite local edits that the bases in the elements' own ``MergeState``s would reveal.
       if known == nil, try snapshot.root.arrayValue?.contains(where: remembersBase) ?? false {
         throw ArchiveError(
           .mergeFailed,

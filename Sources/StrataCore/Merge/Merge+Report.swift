@@ -27,8 +27,8 @@ extension Merge {
     return PathTable.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
-  /// Adds a note to the merge report for each object that was edited locally but is no longer referenced after the merge, because these
-  /// edits are lost.
+  /// Adds a note to the merge report for each object that was edited locally but is no longer referenced after the merge. These edits are
+  /// lost.
   func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {

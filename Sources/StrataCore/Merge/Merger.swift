@@ -116,8 +116,8 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// Returns a value limited to the option ``keys``: all other keys of the root get their local values. The value is returned unchanged if
-  /// the option is `nil`, or if the two roots are neither both objects nor both records of the same type.
+  /// Returns the incoming value with every key that is not in the ``keys`` option set to its local value. The value is returned unchanged
+  /// if the option is `nil`, or if the two roots are neither both objects nor both records of the same type.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

@@ -30,8 +30,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// Creates an adapter from the declarations of the models and from a convention for the keys and transformers that fields do not declare
-  /// themselves. The convention also applies to nested models.
+  /// Creates an adapter from the declarations of the models. A convention supplies the keys and transformers that a field does not declare,
+  /// also in nested models.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all nested models.
   ///   ``ArchiveError/all`` contains all of these mistakes.

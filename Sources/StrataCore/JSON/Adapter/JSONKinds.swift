@@ -130,8 +130,7 @@ struct JSONKinds: Sendable {
     let tag = try discriminator.text(parts.tag, of: "an enum")
     var payload = parts.content ?? [:]
     if let key = discriminator.key { try payload.set(nil, at: [.key(key)]) }
-    // The content may itself be an associated value without a label, unless it has a member `_0`. The whole content is therefore added
-    // under `_0`.
+    // If the content has no member `_0`, it may itself be an associated value without a label, so the whole content is added under `_0`.
     let isWhole = !discriminator.isKey && payload["_0"] == nil
     if isWhole, parts.content != nil {
       let labelled = payload.objectValue?.entries ?? []

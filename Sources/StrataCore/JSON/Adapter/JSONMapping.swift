@@ -49,8 +49,8 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   /// Returns this mapping without some of its fields. Keys that are not in the mapping are ignored.
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
-  /// Returns this mapping with a transformer for every field that has no transformer yet, and whose type is the transformer's output type
-  /// or an optional of that type.
+  /// Returns a copy of this mapping that applies a transformer to every field whose type is the transformer's output type or an optional of
+  /// it. Fields that already have a transformer keep their own.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {

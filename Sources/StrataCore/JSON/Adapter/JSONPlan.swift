@@ -57,7 +57,7 @@ package final class JSONPlan: Sendable {
       return object[path.memberKey]
     }
 
-    /// Returns the error of the field, with a suggested fix if a null caused the error.
+    /// Returns the given error. If the cause is a null, the message is replaced with one that suggests a fix.
     func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
@@ -127,8 +127,8 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a fallback path is not lost, because it is written to the first path. `try?`, because a path that does not
-    // fit the document causes an error when the field is read.
+    // A value that was read from a fallback path is not lost, because it is written to the first path. Errors are ignored here: a path that
+    // does not fit the document throws when the field is read.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -161,7 +161,7 @@ package final class JSONPlan: Sendable {
     return keys
   }
 
-  /// Adds the paths of a field in the model and in JSON to an error.
+  /// Adds a field's path in the model and its path in the JSON to an error.
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]

@@ -32,8 +32,8 @@ public struct JSONTagging: Sendable {
   }
 
   /// The tag is next to a member with the associated values: `{"type": "card", "value": {"number": "1"}}`. A single associated value
-  /// without a label is itself the value of that member. If a field with ``JSONField/entireObject`` has the enum as its type, both members
-  /// are read from the JSON object of the model that declares the field.
+  /// without a label is itself the value of that member. If a field of the enum's type is mapped to ``JSONField/entireObject``, both
+  /// members are read from the JSON object of the model that declares the field.
   public static func adjacent(
     _ key: String, _ content: String, names: KeyValuePairs<String, String> = [:]
   ) -> JSONTagging { JSONTagging(.beside(key, content: content), names) }
