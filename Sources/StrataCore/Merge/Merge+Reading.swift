@@ -72,8 +72,8 @@ extension Merge {
     server = try part(value, in: .mergedArchive)
   }
 
-  /// Applies a patch to the JSON of the base, or of the local model if there is no base, and reads the changes as the server's value.
-  /// Unchanged values are absent from it, and removed values are null.
+  /// Applies a patch to the JSON of the base, or of the local model if there is no base. The changes are then read as the server's value,
+  /// in which unchanged values are absent and removed values are null.
   private mutating func read(
     patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
     in context: DecodingContext

@@ -54,7 +54,7 @@ struct Merge {
     do { return try outcome() } catch let error as MergeGraph.Unreadable { throw error.reason } catch {
       let known = error as? ArchiveError
       if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
-      // Reports the error that a policy threw as the cause, instead of the `rejected` error that wraps it.
+      // If a policy threw an error, that error is reported as the cause instead of the `rejected` error that wraps it.
       let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
       throw ArchiveError(
         .mergeFailed,

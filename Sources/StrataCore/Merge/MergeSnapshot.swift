@@ -35,10 +35,10 @@ struct MergeSnapshot {
 
   var isList: Bool { if case .array = root { true } else { false } }
 
-  /// The key of the field that holds the model's ``MergeState``; `nil` for a list, or for a model without such a field.
+  /// The key of the field that holds the model's ``MergeState``; `nil` for a list or for a model without such a field.
   var stateKey: String? { isList ? nil : schema.mergeStateKey }
 
-  /// The model's ``MergeState``; `nil` for a list, or for a model without a merge state.
+  /// The model's ``MergeState``; `nil` for a list or for a model without a merge state.
   var state: MergeState? {
     get throws {
       guard let stateKey else { return nil }

@@ -31,7 +31,7 @@ final class MergeTraits: SchemaNotes {
     hasConstantsOnly = !schema.keepsUnknownFields && schema.fields.allSatisfy(\.isConstant)
   }
 
-  /// Whether all fields of an identity have defaults, and each new model gets different ones.
+  /// Whether all fields of an identity have defaults that together differ for each new model, as in `var id = UUID()`.
   func isChanging(_ key: IdentityKey) -> Bool {
     key == identityKey ? hasChangingIdentity : Self.isChanging(key, fields)
   }

@@ -6,14 +6,14 @@
 /// server's values win, and keys absent from the server's objects are unchanged. In a record that does not exist locally, absent keys get
 /// the defaults of the record's model, if the merger knows that model.
 public struct Merger: Sendable {
-  /// The policies, and the treatment of conflicts and absent values.
+  /// The policies, and how to treat conflicts and absent values.
   public var options: MergeOptions
   private let catalog: SchemaCatalog
 
   /// Creates a merger.
   ///
   /// - Parameters:
-  ///   - options: the policies, and the treatment of conflicts and absent values.
+  ///   - options: the policies, and how to treat conflicts and absent values.
   ///   - models: the models whose records may occur. The records of each side are upgraded to the current version first, and then merged by
   ///     the policies of their fields.
   public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {

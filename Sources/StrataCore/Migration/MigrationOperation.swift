@@ -13,16 +13,15 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Renames a key. Fails if the record has both the old and the new key, unless `overwriting` is true. In that case, the renamed value
   /// replaces the existing one.
   case rename(String, to: String, overwriting: Bool = false)
-  /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested record that does
-  /// not exist, the record is created as described by `creating`. If the moved value is null and the upgraded record is complete, no nested
-  /// record is created, and null is stored in its place. Fails if both paths have a value, unless `overwriting` is true.
+  /// Moves a value to another path, which may be inside or outside a nested record. If a nested record on the new path does not exist, it
+  /// is created as described by `creating`. If the moved value is null and the upgraded record is complete, no nested record is created,
+  /// and null is stored in its place. Fails if both paths have a value, unless `overwriting` is true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
-  /// Sets a value if the key is absent. An explicit null is kept. If the path leads into a nested record that is null
-  /// or absent, nothing is set.
+  /// Sets a value if the key is absent. An explicit null is kept. If a nested record on the path is null or absent, nothing is set.
   case setDefault(ValuePath, ArchiveValue)
-  /// Replaces an explicit null, which is the archived form of a nil optional, by the given value. If the key is absent, it stays absent.
+  /// Replaces an explicit null, which is the archived form of a nil optional, with the given value. If the key is absent, it stays absent.
   case replaceNull(ValuePath, with: ArchiveValue)
   /// Converts a value to another kind. A null stays null.
   case convert(ValuePath, ValueConversion)
@@ -162,7 +161,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns a new record that replaces a null into which a value is moved. Throws if `found` is not null, or if `creating` is `nil`.
+  /// Returns a new record to replace a null on the path to which a value is moved. Throws if `found` is not null, or if `creating` is
+  /// `nil`.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -200,7 +200,7 @@ extension ModelRecord {
     return container?.isNull == false
   }
 
-  /// Determines why the record has no value at a path.
+  /// Finds out why the record has no value at a path.
   ///
   /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if the record is incomplete and lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if the record is complete and lacks a key.

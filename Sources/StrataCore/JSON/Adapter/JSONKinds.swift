@@ -5,7 +5,7 @@ struct JSONKinds: Sendable {
   private let names: [String: String]
   /// The tag that is written for each name.
   private let tags: [String: String]
-  /// The classes by name; `nil` for an enum, and for a class that does not conform to ``JSONTagged``.
+  /// The classes by name; `nil` for an enum and for a class that does not conform to ``JSONTagged``.
   private let classes: [String: any VersionedModel.Type]?
 
   var isHierarchy: Bool { classes != nil }

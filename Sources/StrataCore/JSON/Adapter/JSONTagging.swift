@@ -49,8 +49,8 @@ public struct JSONTagging: Sendable {
 /// Writing and reading an array of `Animal` then preserves the class of each object. In JSON, every object of the hierarchy has a tag.
 public protocol JSONTagged: VersionedModel {
   /// Specifies how the tags are written. An enum that does not conform to ``JSONTagged`` uses `external`. Objects of a class that does not
-  /// conform have no tag, so an object of a subclass can be written only as a whole document, and not as a nested object where the
-  /// superclass is expected.
+  /// conform have no tag, so an object of a subclass can be written only as a whole document. It cannot be written as a nested object where
+  /// the superclass is expected.
   static var jsonTagging: JSONTagging { get }
 }
 

@@ -85,7 +85,7 @@ package final class FieldParts {
     self.root = root
   }
 
-  /// Reads a value as a model, and returns the fields that the value contains.
+  /// Reads a value as a model and returns the fields that the value contains.
   ///
   /// - Parameters:
   ///   - type: the type of the field that holds the value. An object may be an instance of a subclass.

@@ -35,8 +35,8 @@ final class PartReader {
   /// otherwise look like a change by the server. A null conditional reference in a source is kept, because null clears the reference if the
   /// base is known.
   let isIncoming: Bool
-  /// Cached record shapes by schema. The key of the inner dictionary has a number for each field: 1 if the field is present, otherwise 0,
-  /// and the raw value of its gap.
+  /// Cached record shapes by schema. The inner dictionary's key has one byte per field, which combines whether the field is present with
+  /// the raw value of its gap.
   private var shapes: [ObjectIdentifier: [[UInt8]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {

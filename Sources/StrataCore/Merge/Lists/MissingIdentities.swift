@@ -8,8 +8,8 @@ struct KnownModels {
   private let graph: MergeGraph
   /// Converts a value that contains no models to the form in which it is compared.
   private let content: (ArchiveValue) throws -> ArchiveValue
-  /// An index of the known models. For each type and set of keys, it maps the values under these keys to the positions in ``known`` of the
-  /// models with these values, in descending order.
+  /// An index of the known models. For each type and set of keys, it maps the values under these keys to the models that have them, given
+  /// as positions in ``known`` in descending order.
   private var positions: [ContentKeys: [[ArchiveValue]: [Int]]] = [:]
   private var taken = Set<ElementKey>()
   private var comparisons = 0
@@ -76,7 +76,7 @@ struct KnownModels {
     var defaults = record
     for (place, field) in schema.fields.enumerated() where field.json.isRead && !key.keys.contains(field.key) {
       let value = try graph.missingValue?(schema, place) ?? field.absentValue()
-      // A new object of a class is a record, and a known object is a reference, so the two cannot be compared.
+      // A class instance is encoded as a record if it is new and as a reference if it is known, so the two cannot be compared.
       if !(schema.isObject && value?.holdsRecords ?? false) { defaults[field.key] = value }
     }
     return defaults

@@ -106,7 +106,7 @@ extension MergeState: Archivable {
     return state
   }
 
-  /// Whether a path contains a field that archives leave out. If the base does not determine the type of the model, only the key is
+  /// Whether a path contains a field that archives leave out. If the type of the model cannot be found in the base, only the key is
   /// checked.
   private func isExcluded(_ path: ValuePath, _ lists: inout Lists) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
@@ -122,11 +122,11 @@ extension MergeState: Archivable {
     return false
   }
 
-  /// A cache for finding elements in the lists of the base: by list, then by identity key, then by identity.
+  /// A cache for finding elements in the lists of the base, indexed by list, identity key and identity.
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
   /// Returns the element that a path step refers to in a container of the base. If a list has no element with the identity, returns the
-  /// first model of the list, which shows the type of the elements.
+  /// first model of the list, because it has the type of the elements.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {

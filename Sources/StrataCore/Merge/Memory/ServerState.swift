@@ -19,8 +19,8 @@ struct ServerState {
   ) throws {
     self.merger = merger
     self.merger.path = []
-    // A patch states which elements and keys it removes. For other sources, the merge policies decide whether elements and keys that the
-    // source does not list stay in the base.
+    // A patch explicitly removes elements and keys. For other sources, the merge policies decide whether elements and keys that the source
+    // does not list stay in the base.
     if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
     self.base = base
@@ -92,8 +92,8 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// Returns for each path whether the conflict at this path has ended. A conflict ends if the server sends a new value, or if the result
-  /// has the server's value.
+  /// Returns, for each path, whether the conflict there has ended. A conflict ends if the server sends a new value or the merge result has
+  /// the server's value.
   func ended(_ paths: [ValuePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

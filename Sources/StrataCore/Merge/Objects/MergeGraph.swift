@@ -210,7 +210,8 @@ extension ArchiveValue {
     if case .reference(let number) = self { .record(try record(number)) } else { self }
   }
 
-  /// Returns the value with each outermost record replaced. Keys of maps are not changed, because a key as a whole identifies its entry.
+  /// Returns the value with each outermost record replaced by the result of `replacement`. Map keys are not changed, because a whole key
+  /// identifies its entry.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
@@ -236,8 +237,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether this array can be treated as an ordered dictionary in which a key is looked up. If the key is itself an array, the dictionary
-  /// must contain it. Otherwise, this value may be a list of arrays that only looks like a dictionary.
+  /// Whether a key can be looked up in this array, treated as an ordered dictionary. If the key is itself an array, the dictionary must
+  /// contain it, because a list of two-element arrays looks like a dictionary, too.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }

@@ -273,7 +273,7 @@ struct ObjectMatching {
   /// Whether the server's objects in an entity come from the incoming document. Such objects have negative numbers.
   private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
 
-  /// Matches the fields of an entity's objects, if the entity has gained objects since its last visit.
+  /// Matches the fields of an entity's objects if objects have been added to the entity since its last visit.
   mutating func visit(_ entity: Int) throws {
     let (members, visited) = (entities[entity].members, entities[entity].visited)
     let counts = members.map(\.count)

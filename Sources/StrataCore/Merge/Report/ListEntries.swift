@@ -76,7 +76,7 @@ final class ListEntries: Sendable {
 extension ArchiveReader {
   /// Returns the value at an offset in the bytes. Returns `nil` for a negative offset, which means that a side has no value.
   fileprivate mutating func shownValue(at place: Int) -> ArchiveValue? {
-    // Decoding cannot fail, because the merge wrote the bytes itself. `try?` is used because the entries of a report cannot throw.
+    // The merge wrote these bytes itself, so decoding cannot fail. `try?` is used because a report's `entries` property cannot throw.
     place < 0 ? nil : try? value(at: place)
   }
 }

@@ -1,5 +1,5 @@
-/// The local and the incoming model with which the merge was called. Unlike the records of these models, they also have properties that are
-/// not fields.
+/// The local and the incoming model that were passed to the merge. Unlike their records, the models also have properties that are not
+/// fields.
 struct RootModels {
   let local: any VersionedModel
   /// The incoming model, if the merge was called with a model of the same type; `nil` for a JSON document or any other source.
@@ -63,7 +63,7 @@ extension ValueMerger {
     return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
-  /// Replaces references to parts (``MergeGraph/Part``) by references to objects in memory: the corresponding local object, or else a new
+  /// Replaces references to parts (``MergeGraph/Part``) with references to objects in memory: the corresponding local object, or else a new
   /// object. If several references refer to the same part, only one object is created.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]

@@ -128,7 +128,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Adds a note to the report that the document contains parts of a field's value that could not be read.
+  /// Notes in the report that the document has a value for a field of which some parts could not be read.
   private mutating func noteGap(_ gap: RecordShape.Gap, _ sides: MergePolicy.Sides, _ result: ArchiveValue?) {
     let outcome: MergeReport.Outcome =
       areSame(result, sides.local) ? .local : areSame(result, sides.server) ? .server : .merged
@@ -195,7 +195,7 @@ extension ValueMerger {
         throw ArchiveError.at(step.errorStep, error)
       }
     }
-    // An empty result is encoded like an empty local or server's dictionary, so that it compares equal to that dictionary.
+    // If the result is empty, it is encoded like the empty dictionary of the local side or the server, so that the two compare as equal.
     guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
     return try form.with(merged).inCanonicalOrder()
   }

@@ -15,11 +15,11 @@ struct ValueMerger {
   var notes: [MergeNote] = []
   /// The new fields of the local objects that the merge changes, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The numbers of the entities (groups of matching objects) in which new objects replace the local ones, instead of the local ones being
-  /// changed. ``updates`` contains the fields of the new objects, under the numbers of the old objects.
+  /// The numbers of the entities (groups of matching objects) whose local objects are replaced with new ones instead of being changed.
+  /// ``updates`` has the fields of the new objects, under the numbers of the old ones.
   var replaced = Set<Int>()
-  /// The numbers of the entities (groups of matching objects) that constants of local objects refer to, and that therefore cannot be
-  /// replaced. Computed on first use.
+  /// The numbers of the entities (groups of matching objects) that cannot be replaced because constants of local objects refer to them.
+  /// Computed on first use.
   var constantEntities: Set<Int>?
   /// The numbers of the entities (groups of matching objects) that conditional fields of local objects refer to. Such fields may be weak,
   /// so a replaced object could be lost. Computed on first use.
@@ -31,8 +31,8 @@ struct ValueMerger {
   /// server's values. ``queued`` contains the same numbers as a set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// For each entity (a group of matching objects), the policies of the merge call whose paths lead through the entity. The paths are
-  /// shortened, so that they begin at the entity.
+  /// For each entity (a group of matching objects), the policies that the merge call specifies for paths through the entity. The paths are
+  /// shortened to begin at the entity.
   var selectorsByObject: [Int: [Selection]] = [:]
   /// The policies that the merge call specifies for paths. Like ``path``, their paths begin at the object that is being merged.
   var selectors: [Selection]
@@ -385,8 +385,8 @@ extension MergePolicy {
   /// Whether the policy always keeps the local value, even if only the server's value changed.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// Returns the policy for the field with the given key. If this is a `lastWriter` policy, and the field contains the time that the policy
-  /// compares, the field itself is merged by `max`.
+  /// Returns the policy for the field with the given key: `max` if this is a `lastWriter` policy that compares the times in this field,
+  /// otherwise this policy.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }
