@@ -1,6 +1,6 @@
 extension Merge {
-  /// Returns the paths of the objects in the merge result and of the objects that the merge removed, and the entity numbers of the objects
-  /// in the result.
+  /// Returns the path of each object that is in the merge result or was removed by the merge. Also returns the entity numbers of the
+  /// objects in the result.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: PathTable, reachable: Set<Int>) {

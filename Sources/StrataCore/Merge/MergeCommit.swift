@@ -109,8 +109,8 @@ struct MergeCommit {
     try graph.set(fields, of: update.number, in: context)
   }
 
-  /// Decodes the merged fields as a new object, which runs the model's hooks and rules, and copies the resulting fields to the existing
-  /// object.
+  /// Decodes the merged fields as a new object, so that the model's hooks and rules run. The resulting fields are then copied to the
+  /// existing object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       let made = try graph.decode(M.self, from: update.record, in: context)

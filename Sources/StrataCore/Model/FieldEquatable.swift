@@ -1,5 +1,5 @@
-// Equality and hashing of models by their permanent fields, for models with transitory fields. If all properties should be compared, use
-// the compiler's synthesized conformance, which is faster.
+// These protocols compare and hash a model by its permanent fields only, which is useful if it also has transitory fields. To compare all
+// properties, use the compiler's synthesized conformance, which is faster.
 
 /// A model that is compared by its permanent fields only.
 ///

@@ -119,7 +119,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     JSONWriting(plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture) { catalog }
   }
 
-  /// Converts a value to an ``ArchiveValue``, and returns it with the options for writing it as JSON.
+  /// Converts a value to an ``ArchiveValue`` and returns it together with the options for writing it as JSON.
   ///
   /// - Parameter isInside: whether the JSON of the value becomes part of a larger document.
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {

@@ -19,7 +19,7 @@ extension ArchiveValue {
     return Self.areEqual(self, other, areEqual, hasOrder: false) { $0.canonical(canonical) }
   }
 
-  /// Returns the value with the number in each reference replaced by `number`, which returns the same number for all references to one
+  /// Returns the value with the number in each reference replaced by the result of `number`, which is the same for all references to one
   /// object. The members of sets are sorted by the new numbers.
   func canonical(_ number: (Int) -> Int) -> ArchiveValue {
     guard hasReferences else { return self }

@@ -12,14 +12,14 @@ final class PartReader {
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The numbers of the parts that were created by converting an object of a different model, by the object's number and the target type.
+  /// Maps an object of a different model and a target type to the number of the part that was created by converting the object.
   private var converted: [Conversion: Int] = [:]
   /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
-  /// The number of lists in the current field from which elements were skipped, and of skipped dictionary entries with unknown keys.
+  /// Counts the values skipped in the current field: each list that lost elements, and each dictionary entry with an unknown key.
   private var skipped = 0
   /// The number of lists that enclose the current value. In list elements, keys that a patch did not change are kept, too, because it is
   /// not known yet which of them identify the element.
@@ -74,7 +74,7 @@ final class PartReader {
     return result
   }
 
-  /// Sets the objects to which references in the values resolve.
+  /// Sets the objects that references in the values refer to.
   func register(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
     self.objects = objects
     types = try context.objectTypes(of: type)
@@ -351,9 +351,9 @@ final class PartReader {
     return record(schema, values, gaps, slots.unknownFields)
   }
 
-  /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns `nil` in the
-  /// source of a merge, and the default in a remembered base. `isPartial` is true if elements of a source's value were skipped because of
-  /// unknown cases.
+  /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns the default
+  /// when reading a remembered base and `nil` when reading the source of a merge. `isPartial` is true if elements of a source's value were
+  /// skipped because of unknown cases.
   func value(
     of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?
   ) throws -> (value: ArchiveValue?, isPartial: Bool) {

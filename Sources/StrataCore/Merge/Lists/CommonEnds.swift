@@ -2,7 +2,7 @@
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
-  /// The indices in the old and in the new list of the elements between the common prefix and the common suffix.
+  /// The indices of the elements between the common prefix and the common suffix, in the old list and in the new one.
   let old: Range<Int>
   let new: Range<Int>
 

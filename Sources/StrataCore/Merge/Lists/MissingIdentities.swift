@@ -186,9 +186,9 @@ extension ValueMerger {
     let path: [ValuePath.Component]
   }
 
-  /// Assigns an identity to each incoming model of a list that lacks one, at any depth of the list. This is the identity of the known model
-  /// with the same values, or else a new identity. The models of the base are searched first, then the local ones. In a base that an
-  /// earlier version of the library stored, models may lack identities, too.
+  /// Assigns identities to the models in an incoming list that lack one, at any depth. Each model gets the identity of the known model with
+  /// the same values, or else a new identity. The models of the base are searched first, then the local ones. In a base that an earlier
+  /// version of the library stored, models may lack identities, too.
   ///
   /// A dictionary whose keys are not strings can be encoded as an array of pairs. Dictionaries are skipped, because their models are
   /// matched by key.

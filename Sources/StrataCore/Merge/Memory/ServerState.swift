@@ -80,7 +80,7 @@ struct ServerState {
     return merger.matching?.entity(of: number)
   }
 
-  /// Returns the state in the form in which archives store it.
+  /// Returns the state as archives store it.
   func remembered() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var copy = self
     let matching = merger.matching

@@ -102,8 +102,8 @@ final class MergeGraph {
   /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// Returns a value in the form in which a report shows it. Each reference becomes a record of its object. Inside that record, references
-  /// become records with only the identity keys.
+  /// Returns a value as a report shows it. Each reference is replaced by the record of its object. References inside that record are
+  /// replaced by records that have only the identity keys.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -130,7 +130,7 @@ final class MergeGraph {
     parts[-1 - number].record = key.setting(id, in: parts[-1 - number].record)
   }
 
-  /// Reads the document of an object again, if the object turns out to be an instance of a subclass.
+  /// Reads an object's document again if the object turns out to be an instance of a subclass.
   ///
   /// - Returns: the fields that only the subclass has; `nil` if nothing was read.
   func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {

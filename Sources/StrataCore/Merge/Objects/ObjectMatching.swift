@@ -69,7 +69,7 @@ struct ObjectMatching {
   var pending: [SideValues] = []
   /// The schema of the root if the root is a struct or an enum; `nil` if the root is an object or not a model.
   private let rootStructure: ModelSchema?
-  /// Returns the keys of the fields of a model whose server values must not be matched.
+  /// Returns the keys of a model's fields whose server values must not be matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
   /// Whether some objects of the incoming document were read again as a subclass. Their new fields may contain additional objects, so all
   /// entities must be visited again.
@@ -235,7 +235,7 @@ struct ObjectMatching {
     try inside(sides, isRoot: isRoot)
   }
 
-  /// Combines the entities of two objects at the same path into one entity, if they can be the same object.
+  /// Combines the entities of two objects at the same path into one if the two can be the same object.
   private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
     throws
   {
@@ -301,7 +301,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Reads the server's objects in an entity again as the most specific class of the entity, if they were read as a superclass. The
+  /// If the server's objects in an entity were read as a superclass, reads them again as the most specific class of the entity. The
   /// subclass declares additional fields.
   private mutating func refine(_ entity: Int) throws {
     guard entities[entity].types.count > 1,

@@ -5,7 +5,7 @@
 struct ValueMerger {
   var catalog: SchemaCatalog
   let options: MergeOptions
-  /// Whether the merge has a base. The base may still lack some keys or objects.
+  /// Whether the merge has a base. Even so, the base may lack some keys or objects.
   let isBaseKnown: Bool
   let incoming: Incoming
   let graph: MergeGraph
@@ -68,13 +68,13 @@ struct ValueMerger {
 
   /// The format and the completeness of the incoming data.
   struct Incoming {
-    /// Whether the data is a complete model in memory. The fields of such a model that are never part of JSON contain values of this
-    /// program, not of the server.
+    /// Whether the data is a complete model in memory. In such a model, fields that are never part of JSON have values from this program,
+    /// not from the server.
     var isWhole = false
     /// Whether models in the data may lack keys. Absent keys do not change the local values.
     var hasParts = false
-    /// Whether elements and keys that the incoming lists and dictionaries lack are removed even if there is no base, as for a record that
-    /// is merged into a database row.
+    /// Whether the incoming lists and dictionaries are complete, for example in a record that is merged into a database row. Elements and
+    /// keys that they lack are then removed even without a base.
     var hasWholeLists = false
     /// Whether the data is JSON, in which a null always means that the field was cleared.
     var isJSON = false
@@ -89,7 +89,8 @@ struct ValueMerger {
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
-    /// The index of the policy in the list of the merge call. If several policies match a path, the policy with the highest index is used.
+    /// The index of the policy in the merge call's list of policies. If several policies match a path, the policy with the highest index is
+    /// used.
     let order: Int
   }
 
@@ -329,7 +330,7 @@ struct ValueMerger {
     if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
-    // This field is never part of JSON. In a complete model, its value is therefore a value of this program, which must be kept.
+    // This field is never part of JSON, so its value in a complete model does not come from the server. The local value must be kept.
     if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
