@@ -10,7 +10,7 @@ struct MergeSnapshot {
   let rootNumber: Int?
   /// The type of the root. For a class instance, this is its dynamic type, which may be a subclass of the declared type.
   let type: any Archivable.Type
-  /// The schema of the model, or of the elements of the list.
+  /// The schema of the model or of the list's elements.
   let schema: ModelSchema
   /// The schemas of the root's type and of all models that the type can contain.
   let catalog: SchemaCatalog

@@ -85,10 +85,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - isComplete: whether the record has every key of its version.
   ///   - allowsAbsence: whether a complete record may lack the key that the operation changes. See ``ifPresent``.
-  /// - Returns: `false` if the record lacks the key that a rename, move or conversion changes, and is allowed to lack it. All other
+  /// - Returns: `false` if the record lacks the key that a rename, move or conversion changes, but is allowed to lack it. All other
   ///   operations return `true`, also those created by ``ifPresent``.
-  /// - Throws: ``ArchiveError`` if a record lacks a key that it must have, and any other error with which the operation
-  ///   fails.
+  /// - Throws: ``ArchiveError`` if a record lacks a key that it must have, or any other error that makes the operation fail.
   package func apply(
     to record: inout ModelRecord, isComplete: Bool, allowsAbsence: Bool = false
   ) throws -> Bool {
@@ -140,7 +139,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     return true
   }
 
-  /// The paths from which the operation removes values, and the paths to which it writes values; `nil` if they are unknown. The keys that a
+  /// The paths that the operation removes values from, and the paths that it writes values to; `nil` if they are unknown. The keys that a
   /// closure declares are listed as sources, because the closure may remove any of them.
   package var effect: (sources: [ValuePath], targets: [ValuePath])? {
     switch self {
@@ -161,8 +160,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns a new record to replace a null on the path to which a value is moved. Throws if `found` is not null, or if `creating` is
-  /// `nil`.
+  /// Returns a new record to replace a null on the target path of a move. Throws if `found` is not null, or if `creating` is `nil`.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -180,7 +178,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
 extension ModelRecord {
   fileprivate func value(at path: ValuePath) throws -> ArchiveValue? {
-    // Most paths consist of a single key, for which the subscript is faster.
+    // Most paths consist of a single key, and the subscript is faster for them.
     if let key = path.onlyKey { return self[key] }
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
   }

@@ -45,8 +45,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     var idle: [MigrationOperation] = []
     for operation in operations {
       do { if try !operation.apply(to: &record, isComplete: isComplete) { idle.append(operation) } } catch {
-        // Callers prepend the record's path to the path of the outer error, but not to the inner error. The path is therefore moved from
-        // the inner error to the outer one.
+        // Callers prepend the record's path only to the outer error's path. The inner error's path is therefore moved to the outer error.
         let known = error as? ArchiveError
         throw ArchiveError(
           .migrationFailed,

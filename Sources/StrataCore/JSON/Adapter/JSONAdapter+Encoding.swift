@@ -43,7 +43,7 @@ extension JSONAdapter where Root: VersionedModel {
     return try writer.value(of: .record(record))
   }
 
-  /// Returns the paths from which a field is read and to which it is written; `nil` for a field that is not declared.
+  /// Returns the JSON paths that a field is read from and written to; `nil` if the model does not declare the field.
   package func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])? {
     guard let entry = plan(of: Root.schema).entries.first(where: { $0.field.key == key }) else { return nil }
     return (entry.json.isRead ? entry.paths : [], entry.json.isWritten ? entry.writtenPaths : [])

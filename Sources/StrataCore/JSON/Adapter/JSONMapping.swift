@@ -73,7 +73,7 @@ extension JSONMapping where M: DescribedModel {
 }
 
 extension ModelSchema {
-  /// Calls `json` with each field, and returns the results by the keys of the fields.
+  /// Calls `json` with each field and returns the results in a dictionary under the fields' keys.
   func mapping(_ json: (FieldInfo) -> JSONField) -> [String: JSONField] {
     Dictionary(fields.map { ($0.key, json($0)) }, uniquingKeysWith: { first, _ in first })
   }

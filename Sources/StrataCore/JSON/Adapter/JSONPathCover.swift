@@ -40,8 +40,8 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // The paths continue below this value, but it has no members or elements that they could refer to. If it is null, the fields with these
-    // paths are null. Otherwise, an error is thrown when the fields are read or unknown keys are captured.
+    // The paths continue below this value, but it is not the object or array that they require. If it is null, the fields with these paths
+    // are null. Any other value causes an error when the fields are read or unknown keys are captured.
     default: return nil
     }
   }

@@ -10,7 +10,7 @@ struct JSONSlots {
   /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
-  /// The values from which the model's fields are decoded.
+  /// The input for decoding the model's fields.
   var fieldValues: FieldValues { made.isEmpty ? .slots(values) : .partlyMade(values, made) }
 }
 

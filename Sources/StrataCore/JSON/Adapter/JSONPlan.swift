@@ -4,7 +4,7 @@ package final class JSONPlan: Sendable {
   struct Entry: Sendable {
     let place: Int
     let field: FieldInfo
-    /// The mapping of the field. If the field declares no path, its key is used as the path. An empty path is replaced by `entireObject`.
+    /// The mapping of the field. If the field declares no path, its key is used as the path. An empty path is replaced with `entireObject`.
     let json: JSONField
     let isNullable: Bool
     /// Whether the field uses the JSON value unchanged.
@@ -18,7 +18,7 @@ package final class JSONPlan: Sendable {
       return path
     }
 
-    /// The paths from which the field is read.
+    /// The paths that the field is read from.
     var paths: [ValuePath] {
       switch source {
       case .automatic, .absent, .entireObject: []
@@ -30,10 +30,10 @@ package final class JSONPlan: Sendable {
     /// Whether the field combines the values at several paths.
     var isAll: Bool { if case .paths = source { true } else { false } }
 
-    /// The paths to which the field is written.
+    /// The paths that the field is written to.
     var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
-    /// The fallback paths, from which the field is read but to which it is not written. Only paths that consist of keys are included.
+    /// The fallback paths, which are only read and never written. Paths with other components than keys are not included.
     var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
@@ -81,11 +81,11 @@ package final class JSONPlan: Sendable {
   package let typeName: String
   let type: Any.Type
   let entries: [Entry]
-  /// The parts of a document from which fields are read.
+  /// The parts of a document that are read by any field.
   let read: JSONPathCover
-  /// The parts of a document from which fields are read or to which fields are written.
+  /// The parts of a document that are read or written by any field.
   let held: JSONPathCover
-  /// The parts of a document to which fields are written. With `unknownKeys: .capture`, all other parts are stored in the model, because
+  /// The parts of a document that are written by any field. With `unknownKeys: .capture`, all other parts are stored in the model, because
   /// writing the model would otherwise lose them.
   private let written: JSONPathCover
   let readsWhole: Bool

@@ -8,7 +8,7 @@ extension ArchiveValue {
   /// Whether values from two sides of a merge are equal. Any NaN equals any other NaN, because the sides may store NaN in different number
   /// types.
   ///
-  /// - Parameter canonical: returns the number by which a reference is compared, which is the same for all references to one object.
+  /// - Parameter canonical: returns the number to use when comparing a reference. All references to one object get the same number.
   func isEqual(to other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
     func areEqual(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
       guard case (.reference(let left), .reference(let right)) = (one, other) else {

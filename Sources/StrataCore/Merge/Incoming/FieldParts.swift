@@ -122,8 +122,8 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // An archive contains null for a conditional reference if it does not contain the referenced object. Null therefore does not mean
-      // that the reference was cleared, and is treated as absent.
+      // An archive contains null for a conditional reference if it does not contain the referenced object. Such a null does not mean that
+      // the reference was cleared, so it is treated as absent.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -265,7 +265,7 @@ package struct FieldMerging {
     }
   }
 
-  /// Whether a merge uses the incoming value of a relation. The models to which the value refers are merged separately.
+  /// Whether a merge uses the incoming value of a relation. The models that the value refers to are merged separately.
   package func takesRelation(_ field: FieldInfo) -> Bool {
     switch relationRule(field) {
     case .automatic, .server, .recursive: true

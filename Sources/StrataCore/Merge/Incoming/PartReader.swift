@@ -1,10 +1,10 @@
-/// Decodes incoming values as the types of the fields into which they are merged. Keys that are absent from the input stay absent, at every
-/// depth.
+/// Decodes incoming values as the types of the fields that they will be merged into. Keys that are absent from the input stay absent, at
+/// every depth.
 ///
 /// The result has the form in which models archive their values, except that records may lack keys. Each class instance becomes a part
 /// (``MergeGraph/Part``), which the merge later matches with an existing object.
 final class PartReader {
-  /// The graph to which decoded objects are added. The reference is unowned, because closures in the graph retain the reader.
+  /// The graph that decoded objects are added to. The reference is unowned, because closures in the graph retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
   /// The objects of an archive, or of the base in a ``MergeState``. `parts` maps the index of such an object to the number of the part that
@@ -12,7 +12,7 @@ final class PartReader {
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// Maps an object of a different model and a target type to the number of the part that was created by converting the object.
+  /// The parts that were created by converting objects of a different model. The key consists of the object's number and the target type.
   private var converted: [Conversion: Int] = [:]
   /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
@@ -375,7 +375,7 @@ final class PartReader {
     let slots: FieldValues
     var unknown = UnknownFields()
     if context.source == .merge {
-      // The record belongs to a different model, so only the fields that both models declare are read.
+      // This is a record of a different model, so only the fields that both models declare are read.
       slots = .slots(schema.fields.map { record[$0.key] })
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)

@@ -39,8 +39,8 @@ enum ElementIdentity: Hashable {
 }
 
 extension ArchiveReader {
-  /// Gives the reader the shapes that the records refer to. The shapes are defined before the elements, and the reader does not see these
-  /// definitions because it reads single elements.
+  /// Gives the reader the record shapes that elements refer to. The reader reads single elements, so it does not see the shape definitions
+  /// that precede them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }

@@ -165,8 +165,8 @@ extension IdentityKey {
 }
 
 extension ModelSchema {
-  /// Whether a record lacks all keys of an identity, and each new model gets a different default identity, as in `var id = UUID()`. If the
-  /// default is always the same, no identity is missing, because the default is the identity of the record.
+  /// Whether a record lacks all keys of an identity whose default is different for each new model, as in `var id = UUID()`. If the default
+  /// is always the same, it is the record's identity, so no identity is missing.
   func isIdentityMissing(_ key: IdentityKey, in record: ModelRecord) -> Bool {
     key.keys.allSatisfy { record[$0] == nil } && mergeTraits.isChanging(key)
   }

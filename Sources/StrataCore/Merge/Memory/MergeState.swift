@@ -54,8 +54,7 @@ public struct MergeState: Sendable, Hashable {
     if !conflicts.isEmpty {
       // A decision about a value also applies to the conflicts inside the value.
       let decided = PathTree(decided.map(\.components))
-      // The path of an outdated conflict belongs to an older version of the model, so it cannot be used to check whether the conflict has
-      // ended.
+      // An outdated conflict has a path of an older version of the model, which cannot be used to check whether the conflict has ended.
       let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
@@ -67,8 +66,8 @@ public struct MergeState: Sendable, Hashable {
 }
 
 extension MergeState {
-  /// Removes a resolved conflict. If several conflicts have the same path, which is possible for elements with equal identities, the
-  /// conflict with the same values is removed.
+  /// Removes a resolved conflict. If several conflicts have the same path, which is possible for elements with the same identity, the one
+  /// with the same values is removed.
   mutating func forget(_ conflict: MergeReport.Entry) {
     let places = conflicts.indices.filter { conflicts[$0].path == conflict.path }
     func isSame(_ other: MergeReport.Entry) -> Bool {

@@ -19,8 +19,8 @@ struct ServerState {
   ) throws {
     self.merger = merger
     self.merger.path = []
-    // A patch explicitly removes elements and keys. For other sources, the merge policies decide whether elements and keys that the source
-    // does not list stay in the base.
+    // A patch names the elements and keys that it removes. For other sources, the merge policies decide whether elements and keys that the
+    // source does not list stay in the base.
     if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
     self.base = base

@@ -11,10 +11,10 @@ final class MergeGraph {
     var refine: Refinement?
   }
 
-  /// Reads the fields of an object again, as a subclass of the class for which it was first read.
+  /// Reads the fields of an object again as an instance of `subclass`, after it was first read as an instance of a superclass.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
-  /// The error for JSON that cannot be read as the class of the object with which it was matched.
+  /// The error for JSON that was matched with an object but cannot be read as an instance of the object's class.
   struct Unreadable: Error {
     let reason: ArchiveError
   }
@@ -34,7 +34,7 @@ final class MergeGraph {
 
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
-  /// Marks the source as a JSON document, and stores the settings for reading it.
+  /// Marks the source as a JSON document and stores the settings for reading it.
   func setReading(_ reading: JSONReading, missingValue: @escaping (ModelSchema, Int) throws -> ArchiveValue?) {
     self.reading = reading
     self.missingValue = missingValue
@@ -117,7 +117,7 @@ final class MergeGraph {
     }
   }
 
-  /// Adds an object that the incoming document describes, and returns its number.
+  /// Adds an object that the incoming document describes and returns its number.
   ///
   /// - Parameter refine: reads the document again if the object turns out to be an instance of a subclass.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
@@ -149,7 +149,7 @@ final class MergeGraph {
 
   /// Creates objects whose fields may refer to each other. The new numbers follow those of the existing objects.
   ///
-  /// A field that refers to an object created later, as in a cycle, is set once that object exists.
+  /// If a field refers to an object that is created later, as in a cycle, the field is set once that object exists.
   func makeObjects(
     _ objects: [(type: any VersionedModel.Type, record: ModelRecord)],
     failure: (any Error, ModelSchema) -> any Error = { error, _ in error }

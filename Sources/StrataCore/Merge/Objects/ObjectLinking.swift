@@ -27,7 +27,7 @@ struct ObjectLinking {
   private(set) var firstAddition: Int
   /// The new fields of local objects, by object number.
   private let fields: [Int: ModelRecord]
-  /// The numbers of the entities (groups of matching objects) whose local objects are replaced by new ones.
+  /// The numbers of the entities (groups of matching objects) whose local objects are replaced with new ones.
   private let replaced: Set<Int>
 
   /// Resolves the references in a merged root and in the new fields of objects.

@@ -195,8 +195,8 @@ extension ObjectMatching {
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
-  /// Returns the fields of an element for a comparison. A reference to an object with an identity is replaced by the number of the object's
-  /// entity, and any other reference by null.
+  /// Returns the fields of an element for a comparison. A reference to an object with an identity becomes the number of the object's
+  /// entity, and any other reference becomes null.
   private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null

@@ -81,8 +81,8 @@ struct ObjectMatching {
     self.rootStructure = rootStructure
   }
 
-  /// Returns the number of the entity (the group of matching objects) to which an object belongs; `nil` for an object that was created
-  /// after the matching.
+  /// Returns the number of the entity (the group of matching objects) that an object is part of; `nil` for an object created after the
+  /// matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
   /// Returns the number that represents an object in comparisons: its entity's number, or a unique number if the object has no entity.
@@ -180,7 +180,7 @@ struct ObjectMatching {
   }
 
   private mutating func add(_ number: Int, _ side: Side) throws {
-    // An object that several sides share was already added to an entity for an earlier side, and stays in that entity.
+    // If several sides share an object, it was added to an entity for an earlier side and stays in that entity.
     if let known = memberships[number] { return insert(number, side, into: known.entity) }
     let entity = entities.count
     if let identity = try identity(of: number) {
@@ -203,7 +203,7 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can belong to an entity. Its class must be the same as the class of each object in the entity, or one of the two
+  /// Whether an object can be part of an entity. Its class must be the same as the class of each object in the entity, or one of the two
   /// classes must inherit from the other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)

@@ -302,8 +302,8 @@ struct PatchTree {
 }
 
 extension JSONPatch.Operation {
-  /// The number of values in the operation, plus one for the operation itself. The sum for all operations determines how many values a
-  /// patch may add.
+  /// The number of values in the operation, plus one for the operation itself. The limit on the values that a patch may add is based on the
+  /// sum for all operations.
   fileprivate var size: Int {
     switch self {
     case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + value.size

@@ -3,7 +3,7 @@
 final class ListEntries: Sendable {
   /// A report entry that has not been decoded yet, for a field whose value was taken unchanged from one side.
   struct Undecoded: Sendable {
-    /// The offset, in the list's bytes, of the identity of the element that contains the field.
+    /// The offset in the list's bytes at which the identity of the field's element is stored.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
@@ -26,7 +26,7 @@ final class ListEntries: Sendable {
   private let identityKey: IdentityKey
 
   /// - Parameters:
-  ///   - bytes: the encoded list values, to which the offsets in the notes refer.
+  ///   - bytes: the encoded list values that the offsets in the notes refer to.
   ///   - shapes: the definitions of the record shapes that occur in the bytes.
   ///   - keys: the keys of the fields. The notes refer to a key by its index.
   ///   - identityKey: the key that identifies elements.

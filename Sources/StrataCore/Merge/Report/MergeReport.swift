@@ -18,13 +18,13 @@ public struct MergeReport: Sendable, Hashable {
     case local
     /// The value was combined from both sides.
     case merged
-    /// Both sides changed the value, and no policy decides between them. ``MergeOptions/conflicts`` determines the result.
+    /// Both sides changed the value, and no policy decides between them. The result depends on ``MergeOptions/conflicts``.
     case conflict
   }
 
   /// The decision of the merge at one path where the local and the server's values differ.
   public struct Entry: Sendable, Hashable {
-    /// The path at which the values differ.
+    /// The path where the values differ.
     public let path: ValuePath
     /// Where the merged value comes from.
     public let outcome: Outcome

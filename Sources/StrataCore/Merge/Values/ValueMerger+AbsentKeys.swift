@@ -101,7 +101,7 @@ extension ValueMerger {
 
   /// Returns the value with the absent keys of all models filled in.
   ///
-  /// - Parameter known: the values from which absent keys are filled in. Each key comes from the first value that is the same model and has
+  /// - Parameter known: the values that absent keys are filled in from. Each key comes from the first value that is the same model and has
   ///   the key.
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent from all values and has no default.
   mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
@@ -127,7 +127,7 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    // A policy for the whole merge call applies to the entries of a dictionary instead of the dictionary itself, unless the policy is
+    // A policy for the whole merge call does not apply to a dictionary itself but to its entries, unless the policy is
     // ``MergePolicy/keepLocal``.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive

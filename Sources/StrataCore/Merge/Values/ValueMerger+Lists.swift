@@ -72,7 +72,7 @@ extension ValueMerger {
     matching.map { value.canonical($0.canonical) } ?? value
   }
 
-  /// Returns an element without a key in the form in which paths show it. A reference is replaced by the fields of its object: the local
+  /// Returns an element without a key in the form in which paths show it. A reference is replaced with the fields of its object: the local
   /// fields, or the merged fields of a new object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }

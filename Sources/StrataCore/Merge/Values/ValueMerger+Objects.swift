@@ -78,7 +78,7 @@ extension ValueMerger {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // Fields with references are skipped, because the objects to which they refer get their own notes.
+      // Fields with references are skipped, because the objects that they refer to get their own notes.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !areSame($0, first) }) else { continue }
       path = [.key(key)]
@@ -124,7 +124,7 @@ extension ValueMerger {
     return !held.contains(entity) && !matching.entities[entity][.local].contains { roots.contains(.reference($0)) }
   }
 
-  /// Whether a changed object whose properties are all constants is replaced by a new object of the same class. The replacement must not
+  /// Whether a changed object whose properties are all constants is replaced with a new object of the same class. The replacement must not
   /// lose any data: the object must be the only local object of its entity, each of its stored properties must be a field, and the
   /// reference to it must not be weak.
   private mutating func isReplacedForItsConstants(
@@ -145,8 +145,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the numbers of the entities (groups of matching objects) that local objects refer to in those fields for which `isHolder`
-  /// returns true.
+  /// Returns the numbers of the entities (groups of matching objects) that local objects refer to in fields accepted by `isHolder`.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -317,7 +316,7 @@ extension ValueMerger {
   }
 
   /// Returns the numbers of the entities (groups of matching objects) in which a field has a different value on one side than in the base.
-  /// The fields of other objects to which they refer are not compared, and neither are fields that the side or the base lacks.
+  /// Only an entity's own fields are compared, not the objects that they refer to. Fields that the side or the base lacks are skipped.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -354,8 +353,8 @@ extension ValueMerger {
 
   // MARK: Policies for paths
 
-  /// Finds the objects on the paths for which the merge call specifies policies, and records the remaining path for each object. An object
-  /// can be reached on several paths, and all of them are followed.
+  /// Follows the paths that have policies in the merge call. For each object on such a path, records the rest of the path. If an object can
+  /// be reached on several paths, all of them are followed.
   mutating func selectObjects(from roots: [ArchiveValue]) throws {
     guard let matching else { return }
     var found: [Int: [Selection]] = [:]

@@ -122,7 +122,7 @@ extension ValueMerger {
 }
 
 extension ArchiveValue {
-  /// Whether the value is a record, or contains a record in an array, a set or a dictionary.
+  /// Whether the value is a record or contains one in an array, a set or a dictionary.
   var holdsRecords: Bool {
     switch self {
     case .record: true

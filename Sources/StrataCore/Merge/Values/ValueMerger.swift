@@ -1,4 +1,4 @@
-/// Merges values by policy, and notes each decision. Nested values are merged by the policies of their own types.
+/// Merges values by policy and notes each decision. Nested values are merged by the policies of their own types.
 ///
 /// The server's value is a tree in which any model may lack any key. An absent key changes nothing. References are not followed: each
 /// object is merged separately and only once (``mergeObjects()``). Two references are equal if their objects belong to the same entity.
