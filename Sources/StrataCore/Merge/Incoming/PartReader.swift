@@ -12,7 +12,8 @@ final class PartReader {
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The parts that were created by converting objects of a different model. The key consists of the object's number and the target type.
+  /// The numbers of the parts created by converting objects of a different model. A key consists of the object's number and the target
+  /// type.
   private var converted: [Conversion: Int] = [:]
   /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
