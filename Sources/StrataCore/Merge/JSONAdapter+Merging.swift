@@ -4,7 +4,7 @@ extension JSONAdapter where Root: VersionedModel {
   /// Returns the changes between two models as a JSON Merge Patch (RFC 7396). The patch contains only the changed keys, with null for each
   /// removed value. Nested objects are compared key by key, and arrays as a whole. If nothing changed, the patch is an empty object.
   ///
-  /// If the patch is applied to the document from which `old` was read, only the values of the fields change. An object on the path to a
+  /// If the patch is applied to the document that `old` was read from, only the values of the fields change. An object on the path to a
   /// field keeps its other keys, and is not removed if it becomes empty. If a field has several alternative paths, removing the field
   /// removes the values at all of them. In a merge patch, null always removes the key. If the server distinguishes null from an absent key,
   /// write the changed fields with `encode(_:fields:)` instead.
@@ -74,8 +74,8 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Returns this value with objects and placeholders (``JSONLayout/mark``) copied from `other`: those that this value lacks and for which
-  /// `before` has an object or a placeholder at the same path. Copied objects are empty, except for further copies inside them.
+  /// Returns this value with missing objects and placeholders (``JSONLayout/mark``) added from `other`. A missing one is added only if
+  /// `before` has one at the same path, too. An added object contains nothing but other added objects and placeholders.
   ///
   /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

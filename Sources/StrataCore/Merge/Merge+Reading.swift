@@ -72,8 +72,8 @@ extension Merge {
     server = try part(value, in: .mergedArchive)
   }
 
-  /// Applies a patch to the JSON of the base, or of the local model if there is no base, and reads the changes as the server's value.
-  /// Unchanged values are absent from it, and removed values are null.
+  /// Applies a patch to the JSON of the base, or of the local model if there is no base. The changes are then read as the server's value,
+  /// in which unchanged values are absent and removed values are null.
   private mutating func read(
     patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
     in context: DecodingContext
@@ -118,7 +118,7 @@ extension Merge {
   private mutating func readBase(_ known: (any Archivable)?) throws {
     guard let type = TypeShape.model(snapshot.type) else {
       base = try known.map { try graph.value(of: $0) }
-      // Without a base, the merge would overwrite the edits that the elements' own bases can detect.
+      // A merge without a base would overwrite local edits that the bases in the elements' own ``MergeState``s would reveal.
       if known == nil, try snapshot.root.arrayValue?.contains(where: remembersBase) ?? false {
         throw ArchiveError(
           .mergeFailed,

@@ -1,6 +1,6 @@
 extension Merge {
-  /// Returns the paths of the objects in the merge result and of the objects that the merge removed, and the entity numbers of the objects
-  /// in the result.
+  /// Returns the path of each object that is in the merge result or was removed by the merge. Also returns the entity numbers of the
+  /// objects in the result.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: PathTable, reachable: Set<Int>) {
@@ -27,8 +27,8 @@ extension Merge {
     return PathTable.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
-  /// Adds a note to the merge report for each object that was edited locally but is no longer referenced after the merge, because these
-  /// edits are lost.
+  /// Adds a note to the merge report for each object that was edited locally but is no longer referenced after the merge. These edits are
+  /// lost.
   func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {

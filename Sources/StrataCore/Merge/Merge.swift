@@ -54,7 +54,7 @@ struct Merge {
     do { return try outcome() } catch let error as MergeGraph.Unreadable { throw error.reason } catch {
       let known = error as? ArchiveError
       if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
-      // Reports the error that a policy threw as the cause, instead of the `rejected` error that wraps it.
+      // If a policy threw an error, that error is reported as the cause instead of the `rejected` error that wraps it.
       let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
       throw ArchiveError(
         .mergeFailed,
@@ -111,8 +111,8 @@ struct Merge {
     guard !graph.isEmpty else { return nil }
     let isValue = !snapshot.isList && snapshot.rootNumber == nil
     var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)
-    // A policy of the merge call may apply to a field even if the field's own policy keeps the local value. The objects in such a field
-    // must then be matched, too.
+    // Policies passed to the merge override those of the fields. They may merge a field whose own policy keeps the local value, so the
+    // objects in such fields must be matched, too.
     let mergesKept = !options.policies.isEmpty || options.policy != nil
     try matching.match(.init(base: base, local: snapshot.root, server: server)) { [wanted, schema] owner in
       let traits = owner.mergeTraits
@@ -199,7 +199,7 @@ struct Merge {
   ) throws -> MergeReport {
     var report = outcome.report
     for change in finished { report.entries += entries(of: change, outcome) }
-    // The report also lists a field as changed if the fields of an object inside its value have changed.
+    // A field is also reported as changed if an object inside its value has changed fields.
     let changedInside = report.entries.filter { $0.outcome != .local && $0.result != $0.local }
     let holdsUpdates = outcome.linking.updates.contains { $0.number != snapshot.rootNumber }
     guard let before = try graph.fields(of: snapshot.root), let after = commit.rootFields(finished) else {

@@ -1,8 +1,8 @@
 /// Commits the result of a merge: all changes, or none.
 ///
 /// This is the only step that turns merged records back into models and runs their hooks and rules. Hooks and rules run on each changed or
-/// new object after all objects have their new fields. They run on the objects that an object refers to before the object itself, and on
-/// the root last. All rules run, and every failure is reported with its path from the root.
+/// new object after all objects have their new fields. They run on an object only after the objects that it refers to, and on the root
+/// last. All rules run, and every failure is reported with its path from the root.
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
@@ -109,8 +109,8 @@ struct MergeCommit {
     try graph.set(fields, of: update.number, in: context)
   }
 
-  /// Decodes the merged fields as a new object, which runs the model's hooks and rules, and copies the resulting fields to the existing
-  /// object.
+  /// Decodes the merged fields as a new object, so that the model's hooks and rules run. The resulting fields are then copied to the
+  /// existing object.
   private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
     func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       let made = try graph.decode(M.self, from: update.record, in: context)

@@ -1,6 +1,6 @@
 /// The decision of a merge about the value at one path. Report entries are created from these notes.
 struct MergeNote {
-  /// The number of the entity (a group of matching objects) at which ``path`` begins; `nil` if the path begins at a root that is not an
+  /// The number of the entity (a group of matching objects) that ``path`` starts from; `nil` if it starts from a root that is not an
   /// object.
   let object: Int?
   let path: [ValuePath.Component]

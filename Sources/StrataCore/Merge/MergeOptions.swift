@@ -1,6 +1,6 @@
 /// The options of a single merge. Policies in the options override the policies that the models declare.
 public struct MergeOptions: Sendable {
-  /// How to handle a conflict: both sides changed the same value, and no merge policy decides the result.
+  /// How to handle a conflict, in which both sides changed the same value and no merge policy decides the result.
   public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
     /// The local value is kept, so no edit is lost. The report contains the base, local and incoming values.
     case keepLocal

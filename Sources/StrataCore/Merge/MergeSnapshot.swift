@@ -10,7 +10,7 @@ struct MergeSnapshot {
   let rootNumber: Int?
   /// The type of the root. For a class instance, this is its dynamic type, which may be a subclass of the declared type.
   let type: any Archivable.Type
-  /// The schema of the model, or of the elements of the list.
+  /// The schema of the model or of the list's elements.
   let schema: ModelSchema
   /// The schemas of the root's type and of all models that the type can contain.
   let catalog: SchemaCatalog
@@ -35,10 +35,10 @@ struct MergeSnapshot {
 
   var isList: Bool { if case .array = root { true } else { false } }
 
-  /// The key of the field that holds the model's ``MergeState``; `nil` for a list, or for a model without such a field.
+  /// The key of the field that holds the model's ``MergeState``; `nil` for a list or for a model without such a field.
   var stateKey: String? { isList ? nil : schema.mergeStateKey }
 
-  /// The model's ``MergeState``; `nil` for a list, or for a model without a merge state.
+  /// The model's ``MergeState``; `nil` for a list or for a model without a merge state.
   var state: MergeState? {
     get throws {
       guard let stateKey else { return nil }

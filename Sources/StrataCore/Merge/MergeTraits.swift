@@ -15,8 +15,8 @@ final class MergeTraits: SchemaNotes {
   let stateKeys: Set<String>
   /// The keys of the fields whose own policy always keeps the local value, and ``stateKeys``.
   let keptKeys: Set<String>
-  /// Whether every field is a constant, and the model does not keep unknown fields. A merge cannot change such an object, and replaces it
-  /// by a new one if possible.
+  /// Whether every field is a constant and the model keeps no unknown fields. A merge cannot change such an object, so it replaces the
+  /// object with a new one if possible.
   let hasConstantsOnly: Bool
 
   init(_ schema: ModelSchema) {
@@ -31,7 +31,7 @@ final class MergeTraits: SchemaNotes {
     hasConstantsOnly = !schema.keepsUnknownFields && schema.fields.allSatisfy(\.isConstant)
   }
 
-  /// Whether all fields of an identity have defaults, and each new model gets different ones.
+  /// Whether all fields of an identity have defaults that together differ for each new model, as in `var id = UUID()`.
   func isChanging(_ key: IdentityKey) -> Bool {
     key == identityKey ? hasChangingIdentity : Self.isChanging(key, fields)
   }

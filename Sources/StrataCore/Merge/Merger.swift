@@ -6,14 +6,14 @@
 /// server's values win, and keys absent from the server's objects are unchanged. In a record that does not exist locally, absent keys get
 /// the defaults of the record's model, if the merger knows that model.
 public struct Merger: Sendable {
-  /// The policies, and the treatment of conflicts and absent values.
+  /// The policies, and how to treat conflicts and absent values.
   public var options: MergeOptions
   private let catalog: SchemaCatalog
 
   /// Creates a merger.
   ///
   /// - Parameters:
-  ///   - options: the policies, and the treatment of conflicts and absent values.
+  ///   - options: the policies, and how to treat conflicts and absent values.
   ///   - models: the models whose records may occur. The records of each side are upgraded to the current version first, and then merged by
   ///     the policies of their fields.
   public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {
@@ -116,8 +116,8 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// Returns a value limited to the option ``keys``: all other keys of the root get their local values. The value is returned unchanged if
-  /// the option is `nil`, or if the two roots are neither both objects nor both records of the same type.
+  /// Returns the incoming value with every key that is not in the ``keys`` option set to its local value. The value is returned unchanged
+  /// if the option is `nil`, or if the two roots are neither both objects nor both records of the same type.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

@@ -14,7 +14,7 @@ extension VersionedModel {
     return report
   }
 
-  /// Performs a merge without changing any object, and returns the report of the merge.
+  /// Runs a merge without changing any object and returns its report.
   func foldPreview(_ source: MergeSource, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     _ = try checkedSchema(options)
     var merge = Merge(try MergeSnapshot(self), options, model: self)

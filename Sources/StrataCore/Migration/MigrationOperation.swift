@@ -13,16 +13,15 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Renames a key. Fails if the record has both the old and the new key, unless `overwriting` is true. In that case, the renamed value
   /// replaces the existing one.
   case rename(String, to: String, overwriting: Bool = false)
-  /// Moves a value to another path, which may be inside or outside a nested record. If the new path leads into a nested record that does
-  /// not exist, the record is created as described by `creating`. If the moved value is null and the upgraded record is complete, no nested
-  /// record is created, and null is stored in its place. Fails if both paths have a value, unless `overwriting` is true.
+  /// Moves a value to another path, which may be inside or outside a nested record. If a nested record on the new path does not exist, it
+  /// is created as described by `creating`. If the moved value is null and the upgraded record is complete, no nested record is created,
+  /// and null is stored in its place. Fails if both paths have a value, unless `overwriting` is true.
   case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
   /// Removes a key. A record without the key is not changed.
   case drop(ValuePath)
-  /// Sets a value if the key is absent. An explicit null is kept. If the path leads into a nested record that is null
-  /// or absent, nothing is set.
+  /// Sets a value if the key is absent. An explicit null is kept. If a nested record on the path is null or absent, nothing is set.
   case setDefault(ValuePath, ArchiveValue)
-  /// Replaces an explicit null, which is the archived form of a nil optional, by the given value. If the key is absent, it stays absent.
+  /// Replaces an explicit null, which is the archived form of a nil optional, with the given value. If the key is absent, it stays absent.
   case replaceNull(ValuePath, with: ArchiveValue)
   /// Converts a value to another kind. A null stays null.
   case convert(ValuePath, ValueConversion)
@@ -86,10 +85,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - isComplete: whether the record has every key of its version.
   ///   - allowsAbsence: whether a complete record may lack the key that the operation changes. See ``ifPresent``.
-  /// - Returns: `false` if the record lacks the key that a rename, move or conversion changes, and is allowed to lack it. All other
+  /// - Returns: `false` if the record lacks the key that a rename, move or conversion changes, but is allowed to lack it. All other
   ///   operations return `true`, also those created by ``ifPresent``.
-  /// - Throws: ``ArchiveError`` if a record lacks a key that it must have, and any other error with which the operation
-  ///   fails.
+  /// - Throws: ``ArchiveError`` if a record lacks a key that it must have, or any other error that makes the operation fail.
   package func apply(
     to record: inout ModelRecord, isComplete: Bool, allowsAbsence: Bool = false
   ) throws -> Bool {
@@ -141,7 +139,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     return true
   }
 
-  /// The paths from which the operation removes values, and the paths to which it writes values; `nil` if they are unknown. The keys that a
+  /// The paths that the operation removes values from, and the paths that it writes values to; `nil` if they are unknown. The keys that a
   /// closure declares are listed as sources, because the closure may remove any of them.
   package var effect: (sources: [ValuePath], targets: [ValuePath])? {
     switch self {
@@ -162,7 +160,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     )
   }
 
-  /// Returns a new record that replaces a null into which a value is moved. Throws if `found` is not null, or if `creating` is `nil`.
+  /// Returns a new record to replace a null on the target path of a move. Throws if `found` is not null, or if `creating` is `nil`.
   private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
     -> ArchiveValue
   {
@@ -180,7 +178,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
 extension ModelRecord {
   fileprivate func value(at path: ValuePath) throws -> ArchiveValue? {
-    // Most paths consist of a single key, for which the subscript is faster.
+    // Most paths consist of a single key, and the subscript is faster for them.
     if let key = path.onlyKey { return self[key] }
     return try ArchiveValue.record(self).value(at: path.stepsOfRecord())
   }
@@ -200,7 +198,7 @@ extension ModelRecord {
     return container?.isNull == false
   }
 
-  /// Determines why the record has no value at a path.
+  /// Finds out why the record has no value at a path.
   ///
   /// - Returns: `true` if a value along the path is null, so that no key is missing; `false` if the record is incomplete and lacks a key.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` if the record is complete and lacks a key.

@@ -45,8 +45,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     var idle: [MigrationOperation] = []
     for operation in operations {
       do { if try !operation.apply(to: &record, isComplete: isComplete) { idle.append(operation) } } catch {
-        // Callers prepend the record's path only to the path of the outer error. The path of the inner error is therefore moved to the
-        // outer error.
+        // Callers prepend the record's path only to the outer error's path. The inner error's path is therefore moved to the outer error.
         let known = error as? ArchiveError
         throw ArchiveError(
           .migrationFailed,

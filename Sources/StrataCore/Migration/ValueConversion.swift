@@ -25,8 +25,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   case toUUID
   /// Converts a single value to an array with one element.
   case toArray
-  /// Replaces a value by its entry in the table. A value that is not in the table is replaced by `otherwise`. If `otherwise` is `nil`, the
-  /// conversion fails for such a value.
+  /// Looks up a value in the table and replaces it with the entry. A value that is not in the table is replaced with `otherwise`. If
+  /// `otherwise` is `nil`, the conversion fails for such a value.
   case mapping([ArchiveValue: ArchiveValue], otherwise: ArchiveValue? = nil)
 
   public var description: String {

@@ -1,5 +1,5 @@
-// Equality and hashing of models by their permanent fields, for models with transitory fields. If all properties should be compared, use
-// the compiler's synthesized conformance, which is faster.
+// These protocols compare and hash a model by its permanent fields only, which is useful if it also has transitory fields. To compare all
+// properties, use the compiler's synthesized conformance, which is faster.
 
 /// A model that is compared by its permanent fields only.
 ///
@@ -10,7 +10,7 @@ public protocol FieldEquatable: VersionedModel, Equatable {}
 public protocol FieldHashable: FieldEquatable, Hashable {}
 
 extension FieldEquatable {
-  /// Whether all permanent fields are equal, as determined by ``VersionedModel/isEqual(to:)``.
+  /// Whether all permanent fields are equal when compared with ``VersionedModel/isEqual(to:)``.
   public static func == (left: Self, right: Self) -> Bool { left.isEqual(to: right) }
 }
 
@@ -30,7 +30,7 @@ extension VersionedModel {
   public func isEqual(to other: some VersionedModel) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
     if Self.schema.isObject, identity == other.identity { return true }
-    // Encoding errors are ignored, because a model that cannot be encoded is documented as not equal to any other model.
+    // Encoding errors are ignored: as documented, a model that cannot be encoded is not equal to any other model.
     if Self.schema.holdsObjects {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }

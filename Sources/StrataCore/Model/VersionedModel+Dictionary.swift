@@ -2,8 +2,8 @@ extension VersionedModel {
   /// Creates the model from a dictionary of field values.
   ///
   /// If a key is absent, the field gets its default. `.null` sets an optional to nil. A `nil` dictionary is equivalent to an empty one. A
-  /// nested model is either a record, as in ``dictionaryValue``, or an object with the keys of its fields. All other values must have the
-  /// types of their fields. For example, a date cannot be given as text.
+  /// nested model can be given as a record, as in ``dictionaryValue``, or as an object with the keys of its fields. All other values must
+  /// have the types of their fields. For example, a date cannot be given as text.
   ///
   /// - Parameters:
   ///   - dictionary: the values, under the keys of the current version.

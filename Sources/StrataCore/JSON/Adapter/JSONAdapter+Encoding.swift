@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Selects the fields of a model to write, by their keys. Nested models are written completely.
+/// Selects, by key, which fields of a model are written. Nested models are always written in full.
 public enum JSONFieldSelection: Sendable, Hashable {
   /// Every field that the mapping writes.
   case all
@@ -21,7 +21,7 @@ extension JSONAdapter {
     try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: root, writing(nulls))
   }
 
-  /// Returns the JSON of a model as a value that consists only of null, booleans, numbers, strings, arrays and objects.
+  /// Returns a model's JSON as an ``ArchiveValue`` that consists only of nulls, booleans, numbers, strings, arrays and objects.
   public func encodeValue(_ root: Root, nulls: JSONNulls? = nil) throws -> ArchiveValue { try value(of: root, nulls) }
 
   /// Returns the JSON text of an array of models, in the given order.
@@ -33,7 +33,7 @@ extension JSONAdapter {
 }
 
 extension JSONAdapter where Root: VersionedModel {
-  /// Returns the JSON of some fields of a model, from a record instead of an instance of the model.
+  /// Returns the JSON of the given fields. Their values come from a record instead of a model instance.
   ///
   /// - Parameters:
   ///   - record: the values of all fields, in the order of the schema. Fields that are not written may have any value.
@@ -43,7 +43,7 @@ extension JSONAdapter where Root: VersionedModel {
     return try writer.value(of: .record(record))
   }
 
-  /// Returns the paths from which a field is read and to which it is written; `nil` for a field that is not declared.
+  /// Returns the JSON paths that a field is read from and written to; `nil` if the model does not declare the field.
   package func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])? {
     guard let entry = plan(of: Root.schema).entries.first(where: { $0.field.key == key }) else { return nil }
     return (entry.json.isRead ? entry.paths : [], entry.json.isWritten ? entry.writtenPaths : [])
@@ -60,7 +60,7 @@ extension JSONAdapter where Root: VersionedModel {
     return try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: value, writing, fields: fields)
   }
 
-  /// Returns the JSON of some of a model's fields as a value.
+  /// Returns the JSON of some of a model's fields as an ``ArchiveValue``.
   public func encodeValue(_ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil) throws -> ArchiveValue {
     try value(of: root, nulls, fields: keys(fields))
   }

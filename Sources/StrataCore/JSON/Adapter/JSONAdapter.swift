@@ -30,8 +30,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     try check()
   }
 
-  /// Creates an adapter from the declarations of the models and from a convention for the keys and transformers that fields do not declare
-  /// themselves. The convention also applies to nested models.
+  /// Creates an adapter from the declarations of the models. A convention supplies the keys and transformers that a field does not declare,
+  /// also in nested models.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all nested models.
   ///   ``ArchiveError/all`` contains all of these mistakes.
@@ -119,7 +119,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     JSONWriting(plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture) { catalog }
   }
 
-  /// Converts a value to an ``ArchiveValue``, and returns it with the options for writing it as JSON.
+  /// Converts a value to an ``ArchiveValue`` and returns it together with the options for writing it as JSON.
   ///
   /// - Parameter isInside: whether the JSON of the value becomes part of a larger document.
   func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {

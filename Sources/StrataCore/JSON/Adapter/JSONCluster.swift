@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A class cluster: reads documents of several kinds, and writes objects of several types, as one common type.
+/// Reads and writes several types of objects as one common type (a class cluster).
 ///
 ///     let shapes = try JSONCluster<any Shape>(
 ///       by: .key("type"),
@@ -8,13 +8,13 @@ public import Foundation
 ///       .model("square", JSONAdapter<Square>()) { $0 })
 ///     let shape = try shapes.decode(data)
 ///
-/// The common type need not know the variants. Each variant is written by its own mapping, with its tag first.
+/// The common type does not need to know the variants. Each variant is written with its own mapping, with its tag first.
 public struct JSONCluster<Result>: Sendable {
-  /// How a tag that belongs to no variant is handled. A nested cluster has its own setting.
+  /// How to handle a document if no variant has its tag. A nested cluster has its own setting.
   public enum Unknown: Sendable {
     /// Reading throws ``ArchiveError`` with the code `unknownCase`.
     case fail
-    /// The document is read by the variant that has the given tag. The same variant reads documents without a tag.
+    /// The variant with the given tag reads the document. It also reads documents that have no tag.
     case fallback(String)
     /// Arrays skip the document. Outside of an array, reading throws.
     ///
@@ -65,7 +65,7 @@ public struct JSONCluster<Result>: Sendable {
   /// Reads a document that is already parsed.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []).get() }
 
-  /// Reads an array of documents, in the given order. The documents may belong to different variants.
+  /// Reads an array of documents, in the given order. Each document may have a different variant.
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
@@ -126,7 +126,8 @@ public struct JSONCluster<Result>: Sendable {
     } catch { throw ArchiveError.wrap(error).prefixed(by: path) }
   }
 
-  /// Throws the error for an unknown tag of this cluster or of a nested cluster, unless this cluster skips such documents.
+  /// If `decoded` is the failure for an unknown tag in this cluster or a nested one, throws that error unless this cluster skips such
+  /// documents. Otherwise, returns `decoded`.
   private func passed(_ decoded: Decoded) throws -> Decoded {
     if case .failure(let error) = decoded { guard case .skip = unknown else { throw error } }
     return decoded
@@ -166,7 +167,7 @@ public struct JSONCluster<Result>: Sendable {
     try JSONWriter(isPretty: isPretty).write(encodeValue(result))
   }
 
-  /// Returns the JSON of an object as a value.
+  /// Returns the JSON of an object as an ``ArchiveValue``.
   public func encodeValue(_ result: Result) throws -> ArchiveValue {
     guard let value = try encoded(result, []) else {
       throw ArchiveError(
@@ -175,7 +176,7 @@ public struct JSONCluster<Result>: Sendable {
     return value
   }
 
-  /// Returns the JSON text of an array of objects, in the given order. The objects may belong to different variants.
+  /// Returns the JSON text of an array of objects, in the given order. Each object may have a different variant.
   public func encodeArray(_ results: [Result], isPretty: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(.array(results.results(of: encodeValue)))
   }

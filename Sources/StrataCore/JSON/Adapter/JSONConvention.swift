@@ -1,4 +1,4 @@
-/// A rule for the JSON keys and transformers of the fields of a model and of all nested models.
+/// A rule that gives JSON keys and transformers to the fields of a model and of all nested models.
 ///
 /// A field keeps a path or a transformer that it declares itself. If it declares only a path, the convention supplies the transformer, and
 /// vice versa.
@@ -20,8 +20,8 @@ public struct JSONConvention: Sendable {
   /// Maps every field to its own key.
   public static let identity = JSONConvention { $0 }
 
-  /// Returns this convention with a transformer for every field whose type is the transformer's output type or an optional of that type. If
-  /// two transformers are for the same type, the last one is used.
+  /// Returns a copy of this convention that applies a transformer to every field whose type is the transformer's output type or an optional
+  /// of it. If several transformers have the same output type, the last one added is used.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONConvention {

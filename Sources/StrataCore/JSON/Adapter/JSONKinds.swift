@@ -5,7 +5,7 @@ struct JSONKinds: Sendable {
   private let names: [String: String]
   /// The tag that is written for each name.
   private let tags: [String: String]
-  /// The classes by name; `nil` for an enum, and for a class that does not conform to ``JSONTagged``.
+  /// The classes by name; `nil` for an enum and for a class that does not conform to ``JSONTagged``.
   private let classes: [String: any VersionedModel.Type]?
 
   var isHierarchy: Bool { classes != nil }
@@ -130,8 +130,7 @@ struct JSONKinds: Sendable {
     let tag = try discriminator.text(parts.tag, of: "an enum")
     var payload = parts.content ?? [:]
     if let key = discriminator.key { try payload.set(nil, at: [.key(key)]) }
-    // The content may itself be an associated value without a label, unless it has a member `_0`. The whole content is therefore added
-    // under `_0`.
+    // If the content has no member `_0`, it may itself be an associated value without a label, so the whole content is added under `_0`.
     let isWhole = !discriminator.isKey && payload["_0"] == nil
     if isWhole, parts.content != nil {
       let labelled = payload.objectValue?.entries ?? []

@@ -49,8 +49,8 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   /// Returns this mapping without some of its fields. Keys that are not in the mapping are ignored.
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
-  /// Returns this mapping with a transformer for every field that has no transformer yet, and whose type is the transformer's output type
-  /// or an optional of that type.
+  /// Returns a copy of this mapping that applies a transformer to every field whose type is the transformer's output type or an optional of
+  /// it. Fields that already have a transformer keep their own.
   public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {
@@ -73,7 +73,7 @@ extension JSONMapping where M: DescribedModel {
 }
 
 extension ModelSchema {
-  /// Calls `json` with each field, and returns the results by the keys of the fields.
+  /// Calls `json` with each field and returns the results in a dictionary under the fields' keys.
   func mapping(_ json: (FieldInfo) -> JSONField) -> [String: JSONField] {
     Dictionary(fields.map { ($0.key, json($0)) }, uniquingKeysWith: { first, _ in first })
   }

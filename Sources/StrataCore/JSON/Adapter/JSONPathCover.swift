@@ -1,9 +1,8 @@
-/// The parts of a document that belong to the fields of a mapping, because a path of the mapping refers to them. All other parts are
-/// called the rest of the document.
+/// The parts of a document that the paths of a mapping refer to. All other parts are called the rest of the document.
 final class JSONPathCover: Sendable {
   private let keys: [ExactKey: JSONPathCover]
   private let indices: [Int: JSONPathCover]
-  /// Whether the whole value belongs to a field, because a path ends at the value or continues with `[*]`.
+  /// Whether the whole value at this position is covered, because a path ends here or continues with `[*]`.
   private let isWhole: Bool
 
   convenience init(_ paths: [ValuePath]) {
@@ -25,8 +24,8 @@ final class JSONPathCover: Sendable {
     (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)
   }
 
-  /// Returns the parts of a value that no path covers, in the same structure of objects and arrays; `nil` if there are none. An array
-  /// element that belongs to a field becomes null, because the indices of the other elements must not change.
+  /// Returns the parts of a value that no path covers, inside the same objects and arrays; `nil` if there are none. A covered array element
+  /// becomes null, so the indices of the other elements do not change.
   func rest(of value: ArchiveValue) -> ArchiveValue? {
     if isWhole { return nil }
     switch value {
@@ -41,8 +40,8 @@ final class JSONPathCover: Sendable {
       }
       guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
       return .array(rests[...last].map { $0 ?? .null })
-    // A null is not part of the rest, because it is the value of every field whose path continues below it. Any other value causes an error
-    // when these fields are read or unknown keys are captured.
+    // The paths continue below this value, but it is not the object or array that they require. If it is null, the fields with these paths
+    // are null. Any other value causes an error when the fields are read or unknown keys are captured.
     default: return nil
     }
   }

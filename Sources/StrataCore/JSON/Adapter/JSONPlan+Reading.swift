@@ -5,19 +5,19 @@ struct JSONSlots {
   /// The values of already decoded fields, by field index.
   var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
-  /// The indices of the fields whose lists lack elements, because the elements are invalid and were skipped.
+  /// The indices of the fields whose lists had invalid elements that were skipped.
   var skipped = Set<Int>()
   /// The errors of the fields that could not be read, if errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
 
-  /// The values from which the model's fields are decoded.
+  /// The input for decoding the model's fields.
   var fieldValues: FieldValues { made.isEmpty ? .slots(values) : .partlyMade(values, made) }
 }
 
 extension JSONPlan {
-  /// Finds the values of the fields in a document, and applies the mapping of each field.
+  /// Finds the value of each field in a document and applies the field's mapping to it.
   ///
-  /// - Parameter suppliesMissing: whether an absent field gets the value that the mapping declares for this case. It is `false` if absent
+  /// - Parameter suppliesMissing: whether an absent field gets the substitute value that the mapping declares. Pass `false` if absent
   ///   fields leave an existing model unchanged.
   func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
@@ -82,8 +82,8 @@ extension JSONPlan {
     slots.errors += errors
   }
 
-  /// Returns an error for each value on the path of a write-only field that does not fit the path, such as a string where the path requires
-  /// an object. The value cannot be captured as an unknown key, because writing the field would replace it.
+  /// Checks the paths of write-only fields, and returns an error for each value that a path cannot pass through, such as a string where the
+  /// path requires an object. Such a value cannot be captured as an unknown key, because writing the field would replace it.
   private func uncapturable(in json: ArchiveValue) -> [(place: Int, error: ArchiveError)] {
     entries.filter { $0.json.isWritten && !$0.json.isRead }.flatMap { entry in
       entry.writtenPaths.compactMap { path in
@@ -144,8 +144,8 @@ extension JSONPlan {
     }
   }
 
-  /// Applies the coercions, the null policy and the transformer of a field to a value. If the field's default must replace a null, but the
-  /// field has no default and is not optional, returns `nil`, so that the field is treated as absent.
+  /// Applies the coercions, the null policy and the transformer of a field to a value. Returns `nil`, so that the field is treated as
+  /// absent, if a null should be replaced with the default of a non-optional field that has no default.
   private func processed(_ value: ArchiveValue, _ entry: Entry, in context: DecodingContext) throws -> ArchiveValue? {
     let json = entry.json
     do {
@@ -157,7 +157,7 @@ extension JSONPlan {
       }
       if value.isNull, json.transform?.takesNull != true {
         switch json.nullPolicy {
-        // Without a transformer, the type of the field accepts or rejects null.
+        // Without a transformer, null is accepted or rejected later, when it is decoded as the field's type.
         case .fail where entry.isNullable || json.transform == nil: return value
         case .fail: throw ArchiveError(.typeMismatch, entry.nullReason)
         case .useDefault: return try entry.field.makeDefault?() ?? (entry.isNullable ? value : nil)

@@ -2,7 +2,7 @@ extension ArrayType {
   /// Returns the elements that can be decoded. If the context runs the hooks of models, the decoded elements are returned in `made` instead
   /// of `values`, so that they are not decoded again and no hook runs twice.
   ///
-  /// - Throws: errors that concern a declaration or the whole document, not a single element; see ``ArchiveError/isOfElement``.
+  /// - Throws: any error about a declaration or the whole document instead of a single element; see ``ArchiveError/isOfElement``.
   static func valid(
     _ elements: [ArchiveValue], in context: DecodingContext
   ) throws -> (values: [ArchiveValue], made: [Element]?) {
@@ -49,7 +49,7 @@ extension DecodingContext {
 }
 
 extension ArchiveError {
-  /// Whether the error concerns only one element of a list, which can then be skipped. A mistake in a declaration or an exceeded limit
+  /// Whether the error is limited to one element of a list, so the element can be skipped. A mistake in a declaration or an exceeded limit
   /// would also affect all later elements.
   var isOfElement: Bool {
     switch code {

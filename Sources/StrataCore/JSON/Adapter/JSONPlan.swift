@@ -4,7 +4,7 @@ package final class JSONPlan: Sendable {
   struct Entry: Sendable {
     let place: Int
     let field: FieldInfo
-    /// The mapping of the field. If the field declares no path, its key is used as the path. An empty path is replaced by `entireObject`.
+    /// The mapping of the field. If the field declares no path, its key is used as the path. An empty path is replaced with `entireObject`.
     let json: JSONField
     let isNullable: Bool
     /// Whether the field uses the JSON value unchanged.
@@ -18,7 +18,7 @@ package final class JSONPlan: Sendable {
       return path
     }
 
-    /// The paths from which the field is read.
+    /// The paths that the field is read from.
     var paths: [ValuePath] {
       switch source {
       case .automatic, .absent, .entireObject: []
@@ -30,10 +30,10 @@ package final class JSONPlan: Sendable {
     /// Whether the field combines the values at several paths.
     var isAll: Bool { if case .paths = source { true } else { false } }
 
-    /// The paths to which the field is written.
+    /// The paths that the field is written to.
     var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
-    /// The fallback paths, from which the field is read but to which it is not written. Only paths that consist of keys are included.
+    /// The fallback paths, which are only read and never written. Paths with other components than keys are not included.
     var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
@@ -57,7 +57,7 @@ package final class JSONPlan: Sendable {
       return object[path.memberKey]
     }
 
-    /// Returns the error of the field, with a suggested fix if a null caused the error.
+    /// Returns the given error. If the cause is a null, the message is replaced with one that suggests a fix.
     func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
       guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
         json.nullPolicy == .fail, case .null? = input as? ArchiveValue
@@ -81,11 +81,11 @@ package final class JSONPlan: Sendable {
   package let typeName: String
   let type: Any.Type
   let entries: [Entry]
-  /// The parts of a document from which fields are read.
+  /// The parts of a document that are read by any field.
   let read: JSONPathCover
-  /// The parts of a document from which fields are read or to which fields are written.
+  /// The parts of a document that are read or written by any field.
   let held: JSONPathCover
-  /// The parts of a document to which fields are written. With `unknownKeys: .capture`, all other parts are stored in the model, because
+  /// The parts of a document that are written by any field. With `unknownKeys: .capture`, all other parts are stored in the model, because
   /// writing the model would otherwise lose them.
   private let written: JSONPathCover
   let readsWhole: Bool
@@ -127,8 +127,8 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a fallback path is not lost, because it is written to the first path. `try?`, because a path that does not
-    // fit the document causes an error when the field is read.
+    // A value that was read from a fallback path is not lost, because it is written to the first path. Errors are ignored here: a path that
+    // does not fit the document throws when the field is read.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),
@@ -161,7 +161,7 @@ package final class JSONPlan: Sendable {
     return keys
   }
 
-  /// Adds the paths of a field in the model and in JSON to an error.
+  /// Adds a field's path in the model and its path in the JSON to an error.
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]

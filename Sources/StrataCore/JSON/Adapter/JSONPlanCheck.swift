@@ -34,8 +34,8 @@ enum JSONPlanCheck {
     return ArchiveError.combined(errors)
   }
 
-  /// Checks the substitutes that the mapping declares for absent and null values. Returns an error for each substitute
-  /// that its field cannot hold.
+  /// Checks the substitutes that the mapping declares for absent and null values. Returns an error for each substitute that does not fit
+  /// its field.
   static func substituteProblems(of plan: JSONPlan, in context: DecodingContext) -> [ArchiveError] {
     plan.entries.filter(\.json.isRead).flatMap { (entry) -> [ArchiveError] in
       var substitutes = [("a missing value", entry.json.missing)]

@@ -1,6 +1,6 @@
 /// The options of an adapter for reading JSON. They also apply to nested models.
 final class JSONReading: Sendable {
-  /// Mappings that replace the models' own mappings, by the identity of the model's schema.
+  /// The mappings that replace the models' own mappings. Each key is the identity of a model's schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let unknownKeys: JSONUnknownKeys
   /// The limits on a JSON text.

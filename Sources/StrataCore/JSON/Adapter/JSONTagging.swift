@@ -32,8 +32,8 @@ public struct JSONTagging: Sendable {
   }
 
   /// The tag is next to a member with the associated values: `{"type": "card", "value": {"number": "1"}}`. A single associated value
-  /// without a label is itself the value of that member. If a field with ``JSONField/entireObject`` has the enum as its type, both members
-  /// are read from the JSON object of the model that declares the field.
+  /// without a label is itself the value of that member. If a field of the enum's type is mapped to ``JSONField/entireObject``, both
+  /// members are read from the JSON object of the model that declares the field.
   public static func adjacent(
     _ key: String, _ content: String, names: KeyValuePairs<String, String> = [:]
   ) -> JSONTagging { JSONTagging(.beside(key, content: content), names) }
@@ -49,8 +49,8 @@ public struct JSONTagging: Sendable {
 /// Writing and reading an array of `Animal` then preserves the class of each object. In JSON, every object of the hierarchy has a tag.
 public protocol JSONTagged: VersionedModel {
   /// Specifies how the tags are written. An enum that does not conform to ``JSONTagged`` uses `external`. Objects of a class that does not
-  /// conform have no tag, so an object of a subclass can be written only as a whole document, and not as a nested object where the
-  /// superclass is expected.
+  /// conform have no tag, so an object of a subclass can be written only as a whole document. It cannot be written as a nested object where
+  /// the superclass is expected.
   static var jsonTagging: JSONTagging { get }
 }
 

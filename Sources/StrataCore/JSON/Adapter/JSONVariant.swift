@@ -22,7 +22,7 @@ public struct JSONVariant<Result>: Sendable {
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result
   ) -> JSONVariant {
     model(tag, adapter, wrap: wrap) { result in
-      // An object of a subclass belongs to a different variant.
+      // Instances of subclasses are left to other variants.
       guard let model = result as? M, type(of: model as Any) == M.self else { return nil }
       return model
     }

@@ -1,6 +1,6 @@
 extension ModelSchema {
-  /// Returns all errors in a document, combined into one error; `nil` if there are none. They are the errors in `slots` and the errors from
-  /// decoding the other fields, in the order of the schema.
+  /// Returns all errors in a document, combined into one error; `nil` if there are none. The errors already in `slots` and those from
+  /// decoding the other fields are combined in the order of the schema.
   func errors(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) -> ArchiveError? {
     var errors = slots.errors
     let failed = Set(slots.errors.map(\.place))

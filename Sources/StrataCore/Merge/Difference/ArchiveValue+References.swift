@@ -8,7 +8,7 @@ extension ArchiveValue {
   /// Whether values from two sides of a merge are equal. Any NaN equals any other NaN, because the sides may store NaN in different number
   /// types.
   ///
-  /// - Parameter canonical: returns the number by which a reference is compared, which is the same for all references to one object.
+  /// - Parameter canonical: returns the number to use when comparing a reference. All references to one object get the same number.
   func isEqual(to other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
     func areEqual(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
@@ -19,7 +19,7 @@ extension ArchiveValue {
     return Self.areEqual(self, other, areEqual, hasOrder: false) { $0.canonical(canonical) }
   }
 
-  /// Returns the value with the number in each reference replaced by `number`, which returns the same number for all references to one
+  /// Returns the value with the number in each reference replaced by the result of `number`, which is the same for all references to one
   /// object. The members of sets are sorted by the new numbers.
   func canonical(_ number: (Int) -> Int) -> ArchiveValue {
     guard hasReferences else { return self }

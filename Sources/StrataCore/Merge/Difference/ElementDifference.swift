@@ -5,8 +5,7 @@ struct ElementDifference {
   /// Whether the two lists together have more than 4,000 elements between their common prefix and suffix.
   let isLarge: Bool
 
-  /// The maximum number of elements between the common prefix and suffix, counted in both lists, for which the smallest difference is
-  /// computed.
+  /// If both lists together have more elements than this between their common prefix and suffix, the smallest difference is not computed.
   private static let exactLimit = 4000
 
   /// Computes the difference between two lists.

@@ -3,7 +3,7 @@
 ///     let difference = ValueDifference(from: old, to: new)
 ///     try difference.applied(to: old) == new
 ///
-/// Objects and records are compared key by key. Arrays are compared by key if each element has a unique key; otherwise, arrays of equal
+/// Objects and records are compared key by key. Arrays are compared by key if each element has a unique key; otherwise, arrays of the same
 /// length are compared index by index, and all others by their removed and added elements. Sets are compared by members, and maps by keys.
 /// Any other value is compared as a whole. NaN is considered equal to itself, at any depth.
 public struct ValueDifference: Sendable, Hashable {

@@ -10,7 +10,7 @@ package final class FieldParts {
     package let type: any VersionedModel.Type
     /// The values of the fields in the order of the schema, not yet decoded; `nil` for an absent field.
     package let slots: [ArchiveValue?]
-    /// The indices of the fields whose lists lack elements, because the elements are invalid and were skipped.
+    /// The indices of the fields whose lists had invalid elements that were skipped.
     package var skipped: Set<Int> = []
     /// The JSON that the fields were read from; `nil` if the source is not JSON.
     fileprivate var source: ArchiveValue?
@@ -85,7 +85,7 @@ package final class FieldParts {
     self.root = root
   }
 
-  /// Reads a value as a model, and returns the fields that the value contains.
+  /// Reads a value as a model and returns the fields that the value contains.
   ///
   /// - Parameters:
   ///   - type: the type of the field that holds the value. An object may be an instance of a subclass.
@@ -93,8 +93,7 @@ package final class FieldParts {
   /// - Throws: ``ArchiveError`` if the value is not a model of this type.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
-    // JSON contains no records. If the source is JSON, a record is the output of a transformer, and is read below like a record of an
-    // archive.
+    // JSON has no records. In a JSON source, a record can only come from a transformer, and it is read below like a record in an archive.
     if reader.context.source == .json, value.recordValue == nil {
       var (type, value, json) = (type, value, ArchiveValue?.some(value))
       if !isNamed, case .object(let object) = value,
@@ -123,8 +122,8 @@ package final class FieldParts {
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
-      // An archive contains null for a conditional reference if it does not contain the referenced object. Null therefore does not mean
-      // that the reference was cleared, and is treated as absent.
+      // An archive contains null for a conditional reference if it does not contain the referenced object. Such a null does not mean that
+      // the reference was cleared, so it is treated as absent.
       fields[place].flatMap { $0.isNull && field.archive == .conditional ? nil : $0 }
     }
     return Part(type: own, slots: slots, number: number)
@@ -200,9 +199,8 @@ package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// For each field, whether an incoming value simply replaces the local one. This is the case if the field contains neither models nor
-  /// dictionaries, and if either the field has the policy `serverWins`, or neither the field nor the model declares a policy. Merge hooks
-  /// are not considered (see `hasHooks`).
+  /// For each field, whether an incoming value simply replaces the local one. Such a field contains no models or dictionaries, and its
+  /// policy is `serverWins` or neither the field nor the model declares a policy. Merge hooks are not considered (see `hasHooks`).
   package let isPlain: [Bool]
   package let hasHooks: Bool
 
@@ -267,7 +265,7 @@ package struct FieldMerging {
     }
   }
 
-  /// Whether a merge uses the incoming value of a relation. The models to which the value refers are merged separately.
+  /// Whether a merge uses the incoming value of a relation. The models that the value refers to are merged separately.
   package func takesRelation(_ field: FieldInfo) -> Bool {
     switch relationRule(field) {
     case .automatic, .server, .recursive: true

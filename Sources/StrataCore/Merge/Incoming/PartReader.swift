@@ -1,10 +1,10 @@
-/// Decodes incoming values as the types of the fields into which they are merged. Keys that are absent from the input stay absent, at every
-/// depth.
+/// Decodes incoming values as the types of the fields that they will be merged into. Keys that are absent from the input stay absent, at
+/// every depth.
 ///
 /// The result has the form in which models archive their values, except that records may lack keys. Each class instance becomes a part
 /// (``MergeGraph/Part``), which the merge later matches with an existing object.
 final class PartReader {
-  /// The graph to which decoded objects are added. The reference is unowned, because closures in the graph retain the reader.
+  /// The graph that decoded objects are added to. The reference is unowned, because closures in the graph retain the reader.
   private unowned let graph: MergeGraph
   let context: DecodingContext
   /// The objects of an archive, or of the base in a ``MergeState``. `parts` maps the index of such an object to the number of the part that
@@ -12,14 +12,15 @@ final class PartReader {
   private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
-  /// The numbers of the parts that were created by converting an object of a different model, by the object's number and the target type.
+  /// The numbers of the parts created by converting objects of a different model. A key consists of the object's number and the target
+  /// type.
   private var converted: [Conversion: Int] = [:]
   /// Deferred reads of fields. They are run in a loop, because recursion over a long chain of objects could overflow the stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
-  /// The number of lists in the current field from which elements were skipped, and of skipped dictionary entries with unknown keys.
+  /// Counts the values skipped in the current field: each list that lost elements, and each dictionary entry with an unknown key.
   private var skipped = 0
   /// The number of lists that enclose the current value. In list elements, keys that a patch did not change are kept, too, because it is
   /// not known yet which of them identify the element.
@@ -35,8 +36,8 @@ final class PartReader {
   /// otherwise look like a change by the server. A null conditional reference in a source is kept, because null clears the reference if the
   /// base is known.
   let isIncoming: Bool
-  /// Cached record shapes by schema. The key of the inner dictionary has a number for each field: 1 if the field is present, otherwise 0,
-  /// and the raw value of its gap.
+  /// Cached record shapes by schema. The inner dictionary's key has one byte per field, which combines whether the field is present with
+  /// the raw value of its gap.
   private var shapes: [ObjectIdentifier: [[UInt8]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -74,7 +75,7 @@ final class PartReader {
     return result
   }
 
-  /// Sets the objects to which references in the values resolve.
+  /// Sets the objects that references in the values refer to.
   func register(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
     self.objects = objects
     types = try context.objectTypes(of: type)
@@ -351,9 +352,9 @@ final class PartReader {
     return record(schema, values, gaps, slots.unknownFields)
   }
 
-  /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns `nil` in the
-  /// source of a merge, and the default in a remembered base. `isPartial` is true if elements of a source's value were skipped because of
-  /// unknown cases.
+  /// Reads the value of a field. If the value is an unknown enumeration case and the field falls back to its default, returns the default
+  /// when reading a remembered base and `nil` when reading the source of a merge. `isPartial` is true if elements of a source's value were
+  /// skipped because of unknown cases.
   func value(
     of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?
   ) throws -> (value: ArchiveValue?, isPartial: Bool) {
@@ -375,7 +376,7 @@ final class PartReader {
     let slots: FieldValues
     var unknown = UnknownFields()
     if context.source == .merge {
-      // The record belongs to a different model, so only the fields that both models declare are read.
+      // This is a record of a different model, so only the fields that both models declare are read.
       slots = .slots(schema.fields.map { record[$0.key] })
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)

@@ -7,7 +7,7 @@ struct PartText {
   /// Returns the classes of the existing objects that the text may describe.
   let classes: () throws -> [any VersionedModel.Type]
 
-  /// Parses a text, and checks that no key of a field occurs more than once.
+  /// Parses JSON text and checks that no key that a field reads occurs more than once.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` if the text is not JSON, or if a key that is read occurs more than once. The
   ///   error for a duplicate key contains the path of the key.

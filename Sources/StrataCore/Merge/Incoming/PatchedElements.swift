@@ -28,7 +28,7 @@ struct PatchedElements {
   }
 
   /// Returns the element of the old list that corresponds to an element of the patched list; `nil` if there is none. Must be called for all
-  /// elements of the patched list in order, because elements with equal identities are numbered in this order.
+  /// elements of the patched list in order, because elements with the same identity are numbered in this order.
   mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil

@@ -2,7 +2,7 @@
 struct CommonEnds {
   private(set) var start = 0
   private(set) var end = 0
-  /// The indices in the old and in the new list of the elements between the common prefix and the common suffix.
+  /// The indices of the elements between the common prefix and the common suffix, in the old list and in the new one.
   let old: Range<Int>
   let new: Range<Int>
 
@@ -16,7 +16,7 @@ struct CommonEnds {
 
 /// Finds a longest increasing subsequence.
 enum IncreasingSubsequence {
-  /// - Returns: the indices in `numbers` of the elements of the subsequence.
+  /// - Returns: the subsequence, given by the indices of its elements in `numbers`.
   /// - Complexity: O(n log n).
   static func indices(in numbers: [Int]) -> [Int] {
     // `ends[n]` is the index of the smallest number that ends an increasing subsequence of n + 1 elements. `previous[i]` is the index of

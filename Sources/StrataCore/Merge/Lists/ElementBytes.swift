@@ -2,7 +2,7 @@
 struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
-  /// Encodes elements, and returns the byte range of each element in the buffer of all encoded elements.
+  /// Encodes elements into the shared buffer and returns the byte range of each one.
   mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
@@ -39,8 +39,8 @@ enum ElementIdentity: Hashable {
 }
 
 extension ArchiveReader {
-  /// Sets the definitions of record shapes. Elements are read one by one, so the reader does not come across the definitions that precede
-  /// them.
+  /// Gives the reader the record shapes that elements refer to. The reader reads single elements, so it does not see the shape definitions
+  /// that precede them.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }

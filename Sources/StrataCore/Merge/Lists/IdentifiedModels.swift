@@ -16,8 +16,8 @@ struct ModelFinder {
     key(of: record).flatMap { key in record[key].flatMap { $0.isNull ? nil : (key, $0) } }
   }
 
-  /// Returns the key that identifies models of the record's type, if the record lacks this key and the key's default value is different for
-  /// each new model, as in `var id = UUID()`; otherwise `nil`.
+  /// Returns the identity key of the record's type if the record lacks an identity; otherwise `nil`. An identity is missing only if its
+  /// default is different for each new model, as in `var id = UUID()`.
   func keyOfMissingIdentity(of record: ModelRecord) -> IdentityKey? {
     guard let key = key(of: record), catalog[record.typeName]?.isIdentityMissing(key, in: record) ?? false else {
       return nil
@@ -25,7 +25,7 @@ struct ModelFinder {
     return key
   }
 
-  /// Whether a value contains a model that lacks its identity, if the default identity is different for each new model.
+  /// Whether a value contains a model that lacks its identity. Models whose default identity is always the same are not counted.
   func findsMissingIdentity(in value: ArchiveValue) -> Bool {
     guard case .record(let record) = value, let schema = catalog[record.typeName], !schema.isEnumeration else {
       return value.containsInside(where: findsMissingIdentity)
@@ -33,7 +33,8 @@ struct ModelFinder {
     return keyOfMissingIdentity(of: record) != nil
   }
 
-  /// Returns the value with each model that has an identity replaced by the result of `replacement`. Keys of maps are not changed.
+  /// Calls `replacement` with each model that has an identity, and returns the value with these models replaced by the results. Map keys
+  /// are not changed.
   ///
   /// - Parameter anonymous: returns the replacement for a model without an identity.
   /// - Throws: any error that `replacement` or `anonymous` throws. The path of the error begins with the steps to the model.
@@ -89,8 +90,8 @@ struct ModelFinder {
     return models
   }
 
-  /// Returns the value with each model that has an identity replaced by a record of only its identity and its type. The result shows how
-  /// the models are arranged, independently of their other fields.
+  /// Returns a copy of the value in which each model with an identity is reduced to its type and identity. The copy shows how the models
+  /// are arranged, regardless of their other fields.
   func structure(of value: ArchiveValue) throws -> ArchiveValue {
     try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id, .string($0.typeName)])) }
   }
@@ -126,7 +127,7 @@ struct IdentifiedModels {
   func isRepeated(_ id: ArchiveValue) -> Bool { places[id]?.count ?? 0 > 1 }
 
   /// Returns the model with the same identity as the model at a position in another list. If either list has several models with this
-  /// identity (`isRepeated`), the positions must also be equal.
+  /// identity (`isRepeated`), the positions must also be the same.
   func counterpart(of place: Position, isRepeated: Bool) -> ModelRecord? {
     guard let found = places[place.id] else { return nil }
     return !isRepeated && found.count == 1 ? records[found[0]] : records[place]

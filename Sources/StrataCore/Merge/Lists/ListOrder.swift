@@ -1,15 +1,15 @@
 /// Merges the order of a list that two sides changed. Insertions of both sides are kept, and each element occurs once.
 ///
-/// Elements that neither side moved keep the order of the base. An inserted or moved element follows the nearest element before it, in the
-/// list of the side that inserted or moved it, that neither side moved. If both sides insert elements at the same position, the server's
-/// elements come first. An element that both sides moved gets the server's position.
+/// Elements that neither side moved keep the order of the base. An element that one side inserted or moved follows the nearest preceding
+/// element of that side's list that neither side moved. If both sides insert elements at the same position, the server's elements come
+/// first. An element that both sides moved gets the server's position.
 struct ListOrder {
   /// The elements of the list in order. Each element is represented by a number for its identity, and no number occurs twice in a list.
   let base: [Int]
   let local: [Int]
   let server: [Int]
 
-  /// Returns the elements of `surviving`, which are those that the merged list contains, in the merged order.
+  /// Returns the merged order of `surviving`, the elements that the merged list contains.
   ///
   /// - Complexity: O(n log n).
   func merged(_ surviving: Set<Int>) -> [Int] {

@@ -8,8 +8,8 @@ struct KnownModels {
   private let graph: MergeGraph
   /// Converts a value that contains no models to the form in which it is compared.
   private let content: (ArchiveValue) throws -> ArchiveValue
-  /// An index of the known models. For each type and set of keys, it maps the values under these keys to the positions in ``known`` of the
-  /// models with these values, in descending order.
+  /// An index of the known models. For each type and set of keys, it maps the values under these keys to the models that have them, given
+  /// as positions in ``known`` in descending order.
   private var positions: [ContentKeys: [[ArchiveValue]: [Int]]] = [:]
   private var taken = Set<ElementKey>()
   private var comparisons = 0
@@ -76,7 +76,7 @@ struct KnownModels {
     var defaults = record
     for (place, field) in schema.fields.enumerated() where field.json.isRead && !key.keys.contains(field.key) {
       let value = try graph.missingValue?(schema, place) ?? field.absentValue()
-      // A new object of a class is a record, and a known object is a reference, so the two cannot be compared.
+      // A class instance is encoded as a record if it is new and as a reference if it is known, so the two cannot be compared.
       if !(schema.isObject && value?.holdsRecords ?? false) { defaults[field.key] = value }
     }
     return defaults
@@ -165,8 +165,8 @@ extension IdentityKey {
 }
 
 extension ModelSchema {
-  /// Whether a record lacks all keys of an identity, and each new model gets a different default identity, as in `var id = UUID()`. If the
-  /// default is always the same, no identity is missing, because the default is the identity of the record.
+  /// Whether a record lacks all keys of an identity whose default is different for each new model, as in `var id = UUID()`. If the default
+  /// is always the same, it is the record's identity, so no identity is missing.
   func isIdentityMissing(_ key: IdentityKey, in record: ModelRecord) -> Bool {
     key.keys.allSatisfy { record[$0] == nil } && mergeTraits.isChanging(key)
   }
@@ -186,9 +186,9 @@ extension ValueMerger {
     let path: [ValuePath.Component]
   }
 
-  /// Assigns an identity to each incoming model of a list that lacks one, at any depth of the list. This is the identity of the known model
-  /// with the same values, or else a new identity. The models of the base are searched first, then the local ones. In a base that an
-  /// earlier version of the library stored, models may lack identities, too.
+  /// Assigns identities to the models in an incoming list that lack one, at any depth. Each model gets the identity of the known model with
+  /// the same values, or else a new identity. The models of the base are searched first, then the local ones. In a base that an earlier
+  /// version of the library stored, models may lack identities, too.
   ///
   /// A dictionary whose keys are not strings can be encoded as an array of pairs. Dictionaries are skipped, because their models are
   /// matched by key.

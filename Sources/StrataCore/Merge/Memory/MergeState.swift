@@ -54,8 +54,7 @@ public struct MergeState: Sendable, Hashable {
     if !conflicts.isEmpty {
       // A decision about a value also applies to the conflicts inside the value.
       let decided = PathTree(decided.map(\.components))
-      // The path of an outdated conflict belongs to an older version of the model, so it cannot be used to check whether the conflict has
-      // ended.
+      // An outdated conflict has a path of an older version of the model, which cannot be used to check whether the conflict has ended.
       let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
@@ -67,8 +66,8 @@ public struct MergeState: Sendable, Hashable {
 }
 
 extension MergeState {
-  /// Removes a resolved conflict. If several conflicts have the same path, which is possible for elements with equal identities, the
-  /// conflict with the same values is removed.
+  /// Removes a resolved conflict. If several conflicts have the same path, which is possible for elements with the same identity, the one
+  /// with the same values is removed.
   mutating func forget(_ conflict: MergeReport.Entry) {
     let places = conflicts.indices.filter { conflicts[$0].path == conflict.path }
     func isSame(_ other: MergeReport.Entry) -> Bool {
@@ -106,7 +105,7 @@ extension MergeState: Archivable {
     return state
   }
 
-  /// Whether a path contains a field that archives leave out. If the base does not determine the type of the model, only the key is
+  /// Whether a path contains a field that archives leave out. If the type of the model cannot be found in the base, only the key is
   /// checked.
   private func isExcluded(_ path: ValuePath, _ lists: inout Lists) -> Bool {
     var value = base.map { ArchiveValue.record($0) }
@@ -122,11 +121,11 @@ extension MergeState: Archivable {
     return false
   }
 
-  /// A cache for finding elements in the lists of the base: by list, then by identity key, then by identity.
+  /// A cache for finding elements in the lists of the base, indexed by list, identity key and identity.
   private typealias Lists = [StorageIdentity: [IdentityKey: [ArchiveValue: ArchiveValue]]]
 
   /// Returns the element that a path step refers to in a container of the base. If a list has no element with the identity, returns the
-  /// first model of the list, which shows the type of the elements.
+  /// first model of the list, because it has the type of the elements.
   private func element(
     _ step: ValuePath.Component, of value: ArchiveValue?, _ lists: inout Lists
   ) -> ArchiveValue? {

@@ -1,5 +1,5 @@
-/// A copy of a value in which the value at a path is replaced, to resolve a conflict. References on the path are followed in a loop instead
-/// of recursively.
+/// A copy of a value in which the value at one path is replaced. Used to resolve conflicts. References on the path are followed in a loop
+/// instead of recursively.
 struct PathEdit {
   private(set) var root: ArchiveValue
   /// The new fields of objects on the path, by object number.

@@ -1,4 +1,4 @@
-/// A set of paths, stored as a prefix tree. A lookup follows each common prefix once, and follows references without recursion.
+/// A set of paths, stored as a prefix tree. A lookup follows each common prefix only once and does not use recursion to follow references.
 struct PathTree {
   private struct Node {
     var next: [ValuePath.Component: Int] = [:]
@@ -49,7 +49,7 @@ struct PathTree {
     return result
   }
 
-  /// For each step that follows a node, finds the index of the list element to which the step refers. Also returns the steps that match
+  /// For each path step after a node, finds the index of the list element that the step refers to. Also returns the steps that match
   /// several elements.
   private func places(
     _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
@@ -143,7 +143,7 @@ struct PathTree {
     Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
-  /// Searches inside the elements of a list for values to which a step refers by their identity, and returns them grouped by step.
+  /// Searches inside the elements of a list for values that the steps refer to by identity. Returns these values grouped by step.
   private func held(
     _ elements: [ArchiveValue], by steps: Set<ValuePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> [ValuePath.Component: [ArchiveValue]] {

@@ -1,7 +1,7 @@
-/// Prepares the value that resolves a conflict: records that represent objects are replaced by references to the actual objects.
+/// Prepares the value that resolves a conflict: records that represent objects are replaced with references to the actual objects.
 ///
-/// This is necessary because a report shows the fields of an object, but only the identities of the objects to which these fields refer.
-/// The complete objects are local, or belong to the base that the model remembers.
+/// This is necessary because a report shows an object's fields, but only the identities of the objects that these fields refer to. The
+/// complete objects are found among the local objects or in the remembered base.
 struct ResolvedValue {
   private let snapshot: MergeSnapshot
   private let local: IdentifiedObjects

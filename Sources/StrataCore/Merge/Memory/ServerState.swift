@@ -19,7 +19,7 @@ struct ServerState {
   ) throws {
     self.merger = merger
     self.merger.path = []
-    // A patch states which elements and keys it removes. For other sources, the merge policies decide whether elements and keys that the
+    // A patch names the elements and keys that it removes. For other sources, the merge policies decide whether elements and keys that the
     // source does not list stay in the base.
     if !merger.incoming.removesAbsentKeys { self.merger.keepingPolicy = .automatic }
     self.server = server
@@ -80,7 +80,7 @@ struct ServerState {
     return merger.matching?.entity(of: number)
   }
 
-  /// Returns the state in the form in which archives store it.
+  /// Returns the state as archives store it.
   func remembered() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var copy = self
     let matching = merger.matching
@@ -92,8 +92,8 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// Returns for each path whether the conflict at this path has ended. A conflict ends if the server sends a new value, or if the result
-  /// has the server's value.
+  /// Returns, for each path, whether the conflict there has ended. A conflict ends if the server sends a new value or the merge result has
+  /// the server's value.
   func ended(_ paths: [ValuePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

@@ -18,7 +18,7 @@ extension VersionedModel {
     (try? MergeSnapshot(self).state)?.conflicts ?? []
   }
 
-  /// Resolves a conflict: sets the value at its path, and removes the conflict from the model's ``MergeState``.
+  /// Resolves a conflict: sets the value at its path and removes the conflict from the model's ``MergeState``.
   ///
   /// If the chosen value is an object and a local object has the same identity, the field refers to the local object.
   ///
@@ -103,7 +103,7 @@ extension VersionedModel {
 }
 
 extension VersionedModel where Self: AnyObject {
-  /// Resolves a conflict: sets the value at its path, and removes the conflict from the object's ``MergeState``.
+  /// Resolves a conflict: sets the value at its path and removes the conflict from the object's ``MergeState``.
   public func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     var object = self
     try object.decide(conflict, resolution)

@@ -4,8 +4,8 @@ struct BaseValues {
   /// The first description of the object; `nil` if the base lacks the object.
   let first: ModelRecord?
   private let matching: ObjectMatching
-  /// The number of descriptions that differ from the first one, how many of them have each key, and the values that they have under it.
-  /// References in these values are replaced by the numbers of entities.
+  /// The number of descriptions that differ from the first one. Of these, `counts` has the number that contain each key, and `values` has
+  /// their values for it, with references replaced by entity numbers.
   private var others = 0
   private var counts: [ExactKey: Int] = [:]
   private var values: [ExactKey: Set<ArchiveValue>] = [:]
@@ -43,7 +43,8 @@ struct BaseValues {
     if contains(value, key) { return true }
     let isAlwaysPresent = first?[key] != nil && counts[ExactKey(key), default: 0] == others
     guard !isAlwaysPresent, let field = schema.mergeTraits.fields[ExactKey(key)] else { return false }
-    // `try?`, because a default that cannot be created is not the value of an object. A default that changes cannot be recognized.
+    // Errors are ignored: if the default cannot be created, no object has it as its value. A default that changes cannot be compared, so
+    // any value is accepted.
     return (try? field.absentValue()).map { matching.areSame($0, value) } ?? false || field.hasChangingDefault
   }
 }

@@ -11,10 +11,10 @@ final class MergeGraph {
     var refine: Refinement?
   }
 
-  /// Reads the fields of an object again, as a subclass of the class for which it was first read.
+  /// Reads the fields of an object again as an instance of `subclass`, after it was first read as an instance of a superclass.
   typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
 
-  /// The error for JSON that cannot be read as the class of the object with which it was matched.
+  /// The error for JSON that was matched with an object but cannot be read as an instance of the object's class.
   struct Unreadable: Error {
     let reason: ArchiveError
   }
@@ -34,7 +34,7 @@ final class MergeGraph {
 
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
-  /// Marks the source as a JSON document, and stores the settings for reading it.
+  /// Marks the source as a JSON document and stores the settings for reading it.
   func setReading(_ reading: JSONReading, missingValue: @escaping (ModelSchema, Int) throws -> ArchiveValue?) {
     self.reading = reading
     self.missingValue = missingValue
@@ -102,8 +102,8 @@ final class MergeGraph {
   /// Returns the fields of the object that a reference refers to. Any other value is returned unchanged.
   func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
-  /// Returns a value in the form in which a report shows it. Each reference becomes a record of its object. Inside that record, references
-  /// become records with only the identity keys.
+  /// Returns a value as a report shows it. Each reference is replaced by the record of its object. References inside that record are
+  /// replaced by records that have only the identity keys.
   func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
@@ -117,7 +117,7 @@ final class MergeGraph {
     }
   }
 
-  /// Adds an object that the incoming document describes, and returns its number.
+  /// Adds an object that the incoming document describes and returns its number.
   ///
   /// - Parameter refine: reads the document again if the object turns out to be an instance of a subclass.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
@@ -130,7 +130,7 @@ final class MergeGraph {
     parts[-1 - number].record = key.setting(id, in: parts[-1 - number].record)
   }
 
-  /// Reads the document of an object again, if the object turns out to be an instance of a subclass.
+  /// Reads an object's document again if the object turns out to be an instance of a subclass.
   ///
   /// - Returns: the fields that only the subclass has; `nil` if nothing was read.
   func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {
@@ -149,7 +149,7 @@ final class MergeGraph {
 
   /// Creates objects whose fields may refer to each other. The new numbers follow those of the existing objects.
   ///
-  /// A field that refers to an object created later, as in a cycle, is set once that object exists.
+  /// If a field refers to an object that is created later, as in a cycle, the field is set once that object exists.
   func makeObjects(
     _ objects: [(type: any VersionedModel.Type, record: ModelRecord)],
     failure: (any Error, ModelSchema) -> any Error = { error, _ in error }
@@ -210,7 +210,8 @@ extension ArchiveValue {
     if case .reference(let number) = self { .record(try record(number)) } else { self }
   }
 
-  /// Returns the value with each outermost record replaced. Keys of maps are not changed, because a key as a whole identifies its entry.
+  /// Returns the value with each outermost record replaced by the result of `replacement`. Map keys are not changed, because a whole key
+  /// identifies its entry.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
@@ -236,8 +237,8 @@ extension ArchiveValue {
     }
   }
 
-  /// Whether this array can be treated as an ordered dictionary in which a key is looked up. If the key is itself an array, the dictionary
-  /// must contain it. Otherwise, this value may be a list of arrays that only looks like a dictionary.
+  /// Whether a key can be looked up in this array, treated as an ordered dictionary. If the key is itself an array, the dictionary must
+  /// contain it, because a list of two-element arrays looks like a dictionary, too.
   func isPairs(with key: ArchiveValue) -> Bool {
     guard let members = members(arePairs: true), !members.isEmpty else { return false }
     return key.arrayValue == nil || members.contains { $0.step == .value(key) }

@@ -27,7 +27,7 @@ struct ObjectLinking {
   private(set) var firstAddition: Int
   /// The new fields of local objects, by object number.
   private let fields: [Int: ModelRecord]
-  /// The numbers of the entities (groups of matching objects) whose local objects are replaced by new ones.
+  /// The numbers of the entities (groups of matching objects) whose local objects are replaced with new ones.
   private let replaced: Set<Int>
 
   /// Resolves the references in a merged root and in the new fields of objects.
@@ -138,8 +138,8 @@ struct ObjectLinking {
     }
   }
 
-  /// Sorts the new objects, so that each object follows the objects to which its constants refer. A constant is set when its object is
-  /// created, but other fields can be set later.
+  /// Sorts the new objects so that each object follows those that its constants refer to. A constant is set when its object is created, but
+  /// other fields can be set later.
   private mutating func sortAdditions() throws {
     guard additions.contains(where: { $0.type.schema.fields.contains(where: \.isConstant) }) else { return }
     let places = Dictionary(additions.enumerated().map { ($1.entity, $0) }, uniquingKeysWith: { first, _ in first })

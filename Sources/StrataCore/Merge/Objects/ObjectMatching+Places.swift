@@ -1,5 +1,5 @@
 extension ObjectMatching {
-  /// Matches the objects at equal paths inside the base, the local value and the server's value.
+  /// Matches objects that are at the same path in the base, the local and the server's value.
   mutating func inside(_ sides: SideValues, isRoot: Bool) throws {
     if case .reference(let number)? = sides.server ?? sides.local, let entity = entity(of: number) {
       return try visit(entity)
@@ -54,7 +54,7 @@ extension ObjectMatching {
 
   // MARK: Lists
 
-  /// Matches list elements: first by key, then equal elements in order, and then the remaining ones by index.
+  /// Matches list elements in three passes: by key, then equal elements in order, and finally the rest by index.
   private mutating func elements(_ sides: SideValues, _ key: IdentityKey?) throws {
     let base = sides.base?.arrayValue, local = sides.local?.arrayValue, server = sides.server?.arrayValue
     if let key {
@@ -147,8 +147,8 @@ extension ObjectMatching {
     try add(to: server, from: local) {
       SideValues(local: .reference($0), server: .reference($1), isRepeated: sides.isRepeated)
     }
-    // Incoming objects that still lack an identity are new. They get their identities now, so that the next remembered base contains these,
-    // too.
+    // Incoming objects that still lack an identity are new. They get identities now, so that the next remembered base contains the same
+    // identities.
     for number in server where number < 0 {
       let schema = graph.schema(number)
       guard try schema.isIdentityMissing(key, in: graph.record(number)), let id = try schema.newIdentity(key) else {
@@ -195,8 +195,8 @@ extension ObjectMatching {
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
-  /// Returns the fields of an element for a comparison. A reference to an object with an identity is replaced by the number of the object's
-  /// entity, and any other reference by null.
+  /// Returns the fields of an element for a comparison. A reference to an object with an identity becomes the number of the object's
+  /// entity, and any other reference becomes null.
   private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null

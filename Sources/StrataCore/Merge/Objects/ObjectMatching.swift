@@ -69,7 +69,7 @@ struct ObjectMatching {
   var pending: [SideValues] = []
   /// The schema of the root if the root is a struct or an enum; `nil` if the root is an object or not a model.
   private let rootStructure: ModelSchema?
-  /// Returns the keys of the fields of a model whose server values must not be matched.
+  /// Returns the keys of a model's fields whose server values must not be matched.
   private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
   /// Whether some objects of the incoming document were read again as a subclass. Their new fields may contain additional objects, so all
   /// entities must be visited again.
@@ -81,8 +81,8 @@ struct ObjectMatching {
     self.rootStructure = rootStructure
   }
 
-  /// Returns the number of the entity (the group of matching objects) to which an object belongs; `nil` for an object that was created
-  /// after the matching.
+  /// Returns the number of the entity (the group of matching objects) that an object is part of; `nil` for an object created after the
+  /// matching.
   func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
   /// Returns the number that represents an object in comparisons: its entity's number, or a unique number if the object has no entity.
@@ -180,7 +180,7 @@ struct ObjectMatching {
   }
 
   private mutating func add(_ number: Int, _ side: Side) throws {
-    // An object that several sides share was already added to an entity for an earlier side, and stays in that entity.
+    // If several sides share an object, it was added to an entity for an earlier side and stays in that entity.
     if let known = memberships[number] { return insert(number, side, into: known.entity) }
     let entity = entities.count
     if let identity = try identity(of: number) {
@@ -203,7 +203,7 @@ struct ObjectMatching {
     entities[entity].members[side.rawValue].append(number)
   }
 
-  /// Whether an object can belong to an entity. Its class must be the same as the class of each object in the entity, or one of the two
+  /// Whether an object can be part of an entity. Its class must be the same as the class of each object in the entity, or one of the two
   /// classes must inherit from the other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
@@ -235,7 +235,7 @@ struct ObjectMatching {
     try inside(sides, isRoot: isRoot)
   }
 
-  /// Combines the entities of two objects at the same path into one entity, if they can be the same object.
+  /// Combines the entities of two objects at the same path into one if the two can be the same object.
   private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
     throws
   {
@@ -273,7 +273,7 @@ struct ObjectMatching {
   /// Whether the server's objects in an entity come from the incoming document. Such objects have negative numbers.
   private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
 
-  /// Matches the fields of an entity's objects, if the entity has gained objects since its last visit.
+  /// Matches the fields of an entity's objects if objects have been added to the entity since its last visit.
   mutating func visit(_ entity: Int) throws {
     let (members, visited) = (entities[entity].members, entities[entity].visited)
     let counts = members.map(\.count)
@@ -301,7 +301,7 @@ struct ObjectMatching {
     }
   }
 
-  /// Reads the server's objects in an entity again as the most specific class of the entity, if they were read as a superclass. The
+  /// If the server's objects in an entity were read as a superclass, reads them again as the most specific class of the entity. The
   /// subclass declares additional fields.
   private mutating func refine(_ entity: Int) throws {
     guard entities[entity].types.count > 1,

@@ -12,7 +12,7 @@ struct PatchMembers {
   /// A lookup table from each key to its index in `keys`; `nil` if there are so few keys that a linear search is
   /// faster.
   private var places: [ExactKey: Int]?
-  /// The maximum number of keys for which a linear search is used. For more keys, a lookup table is faster.
+  /// The maximum number of keys to search linearly. For more keys, a lookup table is faster.
   private static let few = 8
 
   init(_ entries: [ArchiveObject.Entry], of record: ModelRecord? = nil) {
@@ -57,8 +57,8 @@ struct PatchMembers {
     if keys.count > Self.few, keys.count > 2 * count { clean() }
   }
 
-  /// Deletes the removed keys from `keys` and `slots`, so that many removals do not waste memory, and builds a new
-  /// lookup table if there are still many keys.
+  /// Deletes the removed keys from `keys` and `slots`, so that many removals do not waste memory. Builds a new lookup table if there are
+  /// still many keys.
   private mutating func clean() {
     keys = zip(keys, slots).compactMap { $1 == nil ? nil : $0 }
     slots.removeAll { $0 == nil }

@@ -170,7 +170,8 @@ struct PatchTree {
 
   // MARK: Limits
 
-  /// Counts the values in an added value. Throws if the added value is nested too deeply, or if the operations have added too many values.
+  /// Counts the values inside a value that an operation adds. Throws if it is nested too deeply or if the operations have added too many
+  /// values.
   private mutating func count(_ value: ArchiveValue, at path: [String]) throws {
     madeSize += try value.size(atDepth: path.count, limit: depthLimit)
     // Computing the exact limit takes time, and few patches add more than 2^20 values. The limit is therefore computed only in this case.
@@ -301,8 +302,8 @@ struct PatchTree {
 }
 
 extension JSONPatch.Operation {
-  /// The number of values in the operation, plus one for the operation itself. The sum for all operations determines how many values a
-  /// patch may add.
+  /// The number of values in the operation, plus one for the operation itself. The limit on the values that a patch may add is based on the
+  /// sum for all operations.
   fileprivate var size: Int {
     switch self {
     case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + value.size

@@ -103,8 +103,8 @@ extension MergePolicy {
   /// Returns the server's elements, followed by the elements that the local side appended. Elements that both sides appended occur only
   /// once. Returns `nil` if a side does not begin with the base, because the side has then done more than append elements.
   ///
-  /// - Parameter added: receives the common prefix of the appended elements of both sides, and returns the beginning of this prefix that
-  ///   counts as the same addition.
+  /// - Parameter added: given the common prefix of both sides' appended elements, returns the beginning of it that counts as the same
+  ///   addition.
   private static func appended<T: Equatable>(
     _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
   ) -> [T]? {

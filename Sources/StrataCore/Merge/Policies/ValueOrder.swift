@@ -17,8 +17,8 @@ enum ValueOrder {
     }
   }
 
-  /// Whether the left value is greater than the right one in a comparison of their encoded bytes. This comparison orders any two different
-  /// values, so two programs that synchronize always choose the same value.
+  /// Whether the encoded bytes of the left value are greater than those of the right one. Any two different values can be ordered this way,
+  /// so two programs that synchronize always choose the same value.
   static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }

@@ -3,7 +3,7 @@
 final class ListEntries: Sendable {
   /// A report entry that has not been decoded yet, for a field whose value was taken unchanged from one side.
   struct Undecoded: Sendable {
-    /// The offset, in the list's bytes, of the identity of the element that contains the field.
+    /// The offset in the list's bytes at which the identity of the field's element is stored.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
@@ -26,7 +26,7 @@ final class ListEntries: Sendable {
   private let identityKey: IdentityKey
 
   /// - Parameters:
-  ///   - bytes: the encoded list values, to which the offsets in the notes refer.
+  ///   - bytes: the encoded list values that the offsets in the notes refer to.
   ///   - shapes: the definitions of the record shapes that occur in the bytes.
   ///   - keys: the keys of the fields. The notes refer to a key by its index.
   ///   - identityKey: the key that identifies elements.
@@ -76,7 +76,7 @@ final class ListEntries: Sendable {
 extension ArchiveReader {
   /// Returns the value at an offset in the bytes. Returns `nil` for a negative offset, which means that a side has no value.
   fileprivate mutating func shownValue(at place: Int) -> ArchiveValue? {
-    // Decoding cannot fail, because the merge wrote the bytes itself. `try?` is used because the entries of a report cannot throw.
+    // The merge wrote these bytes itself, so decoding cannot fail. `try?` is used because a report's `entries` property cannot throw.
     place < 0 ? nil : try? value(at: place)
   }
 }

@@ -1,4 +1,4 @@
-/// The report of a merge: the fields that changed, and the decision for each path at which the local and the server's values differ.
+/// The report of a merge: the fields that changed, and the decision at each path where the local and the server's values differ.
 public struct MergeReport: Sendable, Hashable {
   /// A field whose value changed.
   public struct Change: Sendable, Hashable {
@@ -18,13 +18,13 @@ public struct MergeReport: Sendable, Hashable {
     case local
     /// The value was combined from both sides.
     case merged
-    /// Both sides changed the value, and no policy decides between them. ``MergeOptions/conflicts`` determines the result.
+    /// Both sides changed the value, and no policy decides between them. The result depends on ``MergeOptions/conflicts``.
     case conflict
   }
 
-  /// The decision of the merge at one path at which the local and the server's values differ.
+  /// The decision of the merge at one path where the local and the server's values differ.
   public struct Entry: Sendable, Hashable {
-    /// The path at which the values differ.
+    /// The path where the values differ.
     public let path: ValuePath
     /// Where the merged value comes from.
     public let outcome: Outcome
@@ -48,7 +48,7 @@ public struct MergeReport: Sendable, Hashable {
   public internal(set) var changes: [Change] = []
   /// The keys that were merged, including those whose values did not change, in the order of the schema.
   public internal(set) var mergedKeys: [String] = []
-  /// The decisions at the key paths at which the local and the server's values differ, in the order in which they were made.
+  /// The decisions at all key paths where the local and the server's values differ, in the order in which they were made.
   ///
   /// - Complexity: linear in the number of entries on each access, if a list was merged as a whole.
   public internal(set) var entries: [Entry] {

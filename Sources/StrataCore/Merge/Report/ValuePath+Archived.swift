@@ -30,7 +30,7 @@ extension ValuePath.Component {
 }
 
 extension ValuePath {
-  /// The path for error messages. The identities of elements are replaced by a wildcard, because they are users' data.
+  /// The path for error messages. Element identities are replaced with a wildcard, because they are users' data.
   var keysOnly: String {
     ValuePath(
       components.map { component in

@@ -3,7 +3,7 @@ public protocol KeyMerging: VersionedModel {
   /// Merges the value of one key of `source` into this model.
   ///
   /// This method is called on a copy of the model, so the original is unchanged if the merge fails later. `source` is the complete incoming
-  /// model. Keys that the incoming data lacks have their local values in it.
+  /// model. For keys that the incoming data lacks, it has the local values.
   ///
   /// - Returns: whether this method merged the key. If it did not, the policy of the key decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool

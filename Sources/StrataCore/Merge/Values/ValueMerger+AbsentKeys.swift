@@ -23,8 +23,8 @@ extension ValueMerger {
     }
   }
 
-  /// Merges an incoming value, whose models may lack keys, into the local value. The absent keys stay unchanged. Returns `nil` if the
-  /// policy needs complete values.
+  /// Merges an incoming value, whose models may lack keys, into the local value. The absent keys stay unchanged. Returns `nil` if this is
+  /// not possible, for example because the policy needs complete values.
   mutating func mergePart(
     _ sides: MergePolicy.Sides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue? {
@@ -76,9 +76,9 @@ extension ValueMerger {
     }
   }
 
-  /// Finds the models of a list that have no identity but contain fields that are never part of JSON. The models are grouped by their
-  /// remaining fields. The merge replaces an incoming model that has the same fields by a model of the group, to keep the fields that are
-  /// not part of JSON. Each model of a group is used only once.
+  /// Finds the models in a list that have no identity but have fields that are never part of JSON, and groups them by their other fields.
+  /// If an incoming model has the same other fields, the merge replaces it with a model of the group, so that the fields that JSON lacks
+  /// are kept. Each model is used only once.
   private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [ArchiveValue: [ModelRecord]] {
     var models: [ArchiveValue: [ModelRecord]] = [:]
     _ = try finder.map(list) { record, _ in
@@ -101,7 +101,7 @@ extension ValueMerger {
 
   /// Returns the value with the absent keys of all models filled in.
   ///
-  /// - Parameter known: the values from which absent keys are filled in. Each key comes from the first value that is the same model and has
+  /// - Parameter known: the values that absent keys are filled in from. Each key comes from the first value that is the same model and has
   ///   the key.
   /// - Throws: ``ArchiveError`` with the code `missingValue` if a key is absent from all values and has no default.
   mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
@@ -127,7 +127,7 @@ extension ValueMerger {
       keepingPolicy = outer
     }
     let (policy, named) = (declared ?? outer, selectedPolicy)
-    // A policy for the whole merge call applies to the entries of a dictionary instead of the dictionary itself, unless the policy is
+    // A policy for the whole merge call does not apply to a dictionary itself but to its entries, unless the policy is
     // ``MergePolicy/keepLocal``.
     let inner = named ?? (options.policy == nil ? policy : .automatic)
     keepingPolicy = value.arrayValue == nil ? inner : .recursive

@@ -1,5 +1,5 @@
-/// The local and the incoming model with which the merge was called. Unlike the records of these models, they also have properties that are
-/// not fields.
+/// The local and the incoming model that were passed to the merge. Unlike their records, the models also have properties that are not
+/// fields.
 struct RootModels {
   let local: any VersionedModel
   /// The incoming model, if the merge was called with a model of the same type; `nil` for a JSON document or any other source.
@@ -48,8 +48,8 @@ extension ValueMerger {
     return handled
   }
 
-  /// Creates a complete model from the base in a ``MergeState``. Keys that the base lacks are filled in from `known`. Parts
-  /// (``MergeGraph/Part``) to which the base refers become new objects, unless they correspond to existing objects.
+  /// Creates a complete model from the base in a ``MergeState``. Keys that the base lacks are filled in from `known`. If the base refers to
+  /// a part (``MergeGraph/Part``), the part becomes a new object unless it corresponds to an existing one.
   mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
     -> M
   {
@@ -63,7 +63,7 @@ extension ValueMerger {
     return try graph.decode(M.self, from: realized(record), in: .unfinishedMerge)
   }
 
-  /// Replaces references to parts (``MergeGraph/Part``) by references to objects in memory: the corresponding local object, or else a new
+  /// Replaces references to parts (``MergeGraph/Part``) with references to objects in memory: the corresponding local object, or else a new
   /// object. If several references refer to the same part, only one object is created.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var parts: [Int: ModelRecord] = [:]
@@ -82,13 +82,12 @@ extension ValueMerger {
     return linked(record)
   }
 
-  /// Returns the numbers of the parts to which a record refers and for which no local object exists yet.
+  /// Returns the numbers of the parts that a record refers to and that have no local object yet.
   private func newParts(of record: ModelRecord) -> [Int] {
     ArchiveValue.record(record).references.filter { existing($0) == nil }
   }
 
-  /// Returns the number of the existing object to which a reference refers; `nil` if the reference refers to a part for which no local
-  /// object exists.
+  /// Returns the number of the existing object that a reference refers to; `nil` if it refers to a part that has no local object.
   private func existing(_ number: Int) -> Int? {
     number < 0 ? matching?.entity(of: number).flatMap { matching?.entities[$0][.local].first } : number
   }

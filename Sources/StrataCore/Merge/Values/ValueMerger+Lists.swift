@@ -66,13 +66,13 @@ extension ValueMerger {
     return lists
   }
 
-  /// Returns the content that identifies an element without a key. References to objects of the same entity (matching objects) are equal in
-  /// this content.
+  /// Returns the content that identifies an element without a key. In this content, references are equal if they refer to matching objects
+  /// (objects of the same entity).
   private func content(_ value: ArchiveValue) -> ArchiveValue {
     matching.map { value.canonical($0.canonical) } ?? value
   }
 
-  /// Returns an element without a key in the form in which paths show it. A reference is replaced by the fields of its object: the local
+  /// Returns an element without a key in the form in which paths show it. A reference is replaced with the fields of its object: the local
   /// fields, or the merged fields of a new object.
   private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
     guard element.hasReferences, let matching else { return element }
@@ -140,9 +140,8 @@ extension ValueMerger {
     return .array(merged)
   }
 
-  /// Returns the incoming value in the form in which it becomes part of the next remembered base. If a merge keeps unlisted keys and
-  /// elements, the result also includes the keys that only the previous base has, and its elements whose identities are not in the
-  /// incoming value.
+  /// Returns the incoming value as it is stored in the next remembered base. If the merge keeps unlisted keys and elements, those that only
+  /// the previous base has are added. Elements are compared by identity.
   func keepingUnlisted(
     _ value: ArchiveValue, of base: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
@@ -222,7 +221,7 @@ extension ValueMerger {
     }
   }
 
-  /// Adds a note to the report if the order of the merged list differs from the order of the local or the server's list.
+  /// Adds a note to the report if the merged list is ordered differently from the local or the server's list.
   mutating func noteOrder(
     _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
@@ -232,7 +231,7 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (hasOrder(order.local), hasOrder(order.server))
     guard !isOwn || !isOther else { return }
-    // The note is only about the order, so it does not decide later differences within the elements.
+    // The note is only about the order, so it does not supersede recorded conflicts inside the elements.
     note(
       sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements differs", nil,
       decides: false)

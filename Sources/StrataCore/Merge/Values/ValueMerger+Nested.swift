@@ -71,7 +71,7 @@ extension ValueMerger {
   ///   - isBaseKnown: whether the base is known. A field that is absent from `base` is merged as if the base were not known.
   ///   - known: the schema of the local record; `nil` to look it up by the record's type name.
   ///   - wanted: the keys to merge; `nil` for all keys.
-  ///   - models: the models from which the records were created; `nil` for nested models.
+  ///   - models: the models that the records were created from; `nil` for nested models.
   mutating func mergeFields(
     _ base: ModelRecord?, isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord,
     schema known: ModelSchema? = nil,
@@ -128,7 +128,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Adds a note to the report that the document contains parts of a field's value that could not be read.
+  /// Adds a note to the report about a field whose incoming value has parts that could not be read.
   private mutating func noteGap(_ gap: RecordShape.Gap, _ sides: MergePolicy.Sides, _ result: ArchiveValue?) {
     let outcome: MergeReport.Outcome =
       areSame(result, sides.local) ? .local : areSame(result, sides.server) ? .server : .merged
@@ -178,8 +178,8 @@ extension ValueMerger {
     let (own, other) = (members(local), members(server))
     let bases = ArchiveValue.lookup(members(sides.base)), owns = ArchiveValue.lookup(own),
       others = ArchiveValue.lookup(other)
-    // If the server's dictionary is encoded as a map, so is the result. The local dictionary cannot determine the encoding, because an
-    // empty dictionary may be encoded as an object even if its keys are not strings.
+    // If the server's dictionary is encoded as a map, so is the result. The local encoding does not matter then, because an empty
+    // dictionary may be encoded as an object even if its keys are not strings.
     let form = if case .map = server { server } else { local }
     if case .map = form, owns.count < own.count || others.count < other.count {
       throw ArchiveError(.mergeFailed, "a dictionary has more than one NaN key; each key may occur only once")
@@ -195,7 +195,7 @@ extension ValueMerger {
         throw ArchiveError.at(step.errorStep, error)
       }
     }
-    // An empty result is encoded like an empty local or server's dictionary, so that it compares equal to that dictionary.
+    // If the result is empty, it is encoded like the empty dictionary of the local side or the server, so that the two compare as equal.
     guard !merged.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : form.with([]) }
     return try form.with(merged).inCanonicalOrder()
   }

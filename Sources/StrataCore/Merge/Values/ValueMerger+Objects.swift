@@ -78,7 +78,7 @@ extension ValueMerger {
     let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
     guard parts.count > 1 else { return }
     for key in Set(parts.flatMap(\.keys)).sorted() {
-      // Fields with references are skipped, because the objects to which they refer get their own notes.
+      // Fields with references are skipped, because the objects that they refer to get their own notes.
       let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
       guard let first = values.first, let other = values.first(where: { !areSame($0, first) }) else { continue }
       path = [.key(key)]
@@ -124,7 +124,7 @@ extension ValueMerger {
     return !held.contains(entity) && !matching.entities[entity][.local].contains { roots.contains(.reference($0)) }
   }
 
-  /// Whether a changed object whose properties are all constants is replaced by a new object of the same class. The replacement must not
+  /// Whether a changed object whose properties are all constants is replaced with a new object of the same class. The replacement must not
   /// lose any data: the object must be the only local object of its entity, each of its stored properties must be a field, and the
   /// reference to it must not be weak.
   private mutating func isReplacedForItsConstants(
@@ -145,8 +145,7 @@ extension ValueMerger {
     return mirrors.reduce(0) { $0 + $1.children.count }
   }
 
-  /// Returns the numbers of the entities (groups of matching objects) that local objects refer to in those fields for which `isHolder`
-  /// returns true.
+  /// Returns the numbers of the entities (groups of matching objects) that local objects refer to in fields accepted by `isHolder`.
   private func entities(
     _ matching: ObjectMatching, referredToBy isHolder: (FieldInfo) -> Bool
   ) throws -> Set<Int> {
@@ -163,7 +162,7 @@ extension ValueMerger {
     return result
   }
 
-  /// Replaces a local object by an instance of a subclass, and merges the fields that both classes declare.
+  /// Replaces a local object with an instance of a subclass and merges the fields that both classes declare.
   private mutating func replace(
     _ entity: Int, by type: any VersionedModel.Type, _ base: ModelRecord?, _ server: ModelRecord
   ) throws {
@@ -185,8 +184,8 @@ extension ValueMerger {
       "replaced by an object of the class \(schema.name)", .reference(first))
   }
 
-  /// Removes the notes about an object that only repeat the notes about another object of the same entity, because the report should list
-  /// each decision once.
+  /// Removes notes about an object that only repeat the notes about another object of the same entity, so that the report lists each
+  /// decision once.
   private mutating func dropNotes(from start: Int, like known: Range<Int>) {
     let known = Dictionary(grouping: notes[known], by: \.path)
     let news = notes[start...].filter { note in
@@ -197,13 +196,13 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// Returns, for each local object of an entity, its fields with the edits of all of them, and the base of these fields. An edit is a value
-  /// that no object of the base has. If two objects contain different edits of the same field, the edit of the first object wins. Unedited
-  /// objects can differ, because a document can describe an object several times, once completely and once abbreviated. Each of them keeps
-  /// its own value, and has this value as its base. Returns `nil` if the objects are of different classes.
+  /// Combines the edits of all local objects of an entity. Returns the fields of each object with all edits applied, and the base of these
+  /// fields; `nil` if the objects are of different classes. An edit is a value that no object of the base has. If two objects have
+  /// different edits of the same field, the first object's edit wins. Unedited values can differ, too, because a document can describe an
+  /// object several times, once in full and once abbreviated. Each object keeps its unedited values and has them as its base.
   ///
-  /// - Parameter server: the server's fields. A field is removed if it is unedited and the base has the server's value, because neither side
-  ///   has changed it. The objects to which the removed value refers are queued.
+  /// - Parameter server: the server's fields. A field that neither side has changed is removed: it is unedited, and the base has the
+  ///   server's value. The objects that the removed value refers to are queued.
   private mutating func combined(
     _ numbers: [Int], _ bases: BaseValues, _ server: inout ModelRecord
   ) throws -> [(own: ModelRecord, base: ModelRecord)]? {
@@ -243,8 +242,8 @@ extension ValueMerger {
   }
 
   /// Returns the server's fields of an entity; `nil` if the server does not have the entity. If the document describes the object several
-  /// times with different values of a field, the first value that no object of the base has is used. Without a base, it is the first value
-  /// that differs from the local value.
+  /// times with different values for a field, the server's value is the first one that differs from all values in the base. Without a base,
+  /// it is the first one that differs from the local value.
   mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
@@ -317,7 +316,7 @@ extension ValueMerger {
   }
 
   /// Returns the numbers of the entities (groups of matching objects) in which a field has a different value on one side than in the base.
-  /// The fields of other objects to which they refer are not compared, and neither are fields that the side or the base lacks.
+  /// Only an entity's own fields are compared, not the objects that they refer to. Fields that the side or the base lacks are skipped.
   func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     var result = Set<Int>()
@@ -354,8 +353,8 @@ extension ValueMerger {
 
   // MARK: Policies for paths
 
-  /// Finds the objects on the paths for which the merge call specifies policies, and records the remaining path for each object. An object
-  /// can be reached on several paths, and all of them are followed.
+  /// Follows the paths that have policies in the merge call. For each object on such a path, records the rest of the path. If an object can
+  /// be reached on several paths, all of them are followed.
   mutating func selectObjects(from roots: [ArchiveValue]) throws {
     guard let matching else { return }
     var found: [Int: [Selection]] = [:]

@@ -53,8 +53,7 @@ extension ValueMerger {
     return merged
   }
 
-  /// Merges a model that at least one side has. It has already been decided that the result contains the model, so a model that only one
-  /// side has is kept.
+  /// Merges a model that the result must contain. If only one side has the model, it is kept.
   private mutating func mergeModel(_ sides: MergePolicy.Sides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if sides.local != nil, sides.server != nil { return try mergeElement(sides, nil, policy) }
     guard sides.local == nil else {
@@ -66,8 +65,8 @@ extension ValueMerger {
     return sides.server
   }
 
-  /// Returns whether the models in the result are arranged as in the server's value instead of the local value, and whether the two
-  /// arrangements are a conflict.
+  /// Decides whether the result uses the server's arrangement of the models instead of the local one, and whether the two arrangements
+  /// conflict.
   private mutating func takesStructure(
     _ sides: MergePolicy.Sides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
     _ finder: ModelFinder, _ policy: MergePolicy
@@ -80,8 +79,7 @@ extension ValueMerger {
     }
     let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
     guard !areSame(mine, theirs) else { return (true, false) }
-    // Whether the server's arrangement lacks a local model that must be kept. The merge cannot decide where in that arrangement the model
-    // belongs.
+    // Whether the server's arrangement lacks a local model that must be kept. If so, the merge cannot decide where to insert the model.
     let named: Unlisted? = if case .byID(_, let named) = policy.leading.rule { named } else { nil }
     let losesKept =
       self.unlisted(named, sides) == .keep && (sides.isBaseKnown || isIncomplete)
@@ -96,8 +94,7 @@ extension ValueMerger {
     }
     let before = try structure(sides.base)
     let (isOwnNews, isServersNews) = (!areSame(before, mine), !areSame(before, theirs))
-    // Whether an edited model in `models` would be lost if the result had the arrangement of the other side, which contains the models in
-    // `rest`.
+    // Whether using the arrangement of the other side, which has the models in `rest`, would lose an edited model of `models`.
     func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
       try models.all.contains { place, record in
         let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
@@ -125,7 +122,7 @@ extension ValueMerger {
 }
 
 extension ArchiveValue {
-  /// Whether the value is a record, or contains a record in an array, a set or a dictionary.
+  /// Whether the value is a record or contains one in an array, a set or a dictionary.
   var holdsRecords: Bool {
     switch self {
     case .record: true

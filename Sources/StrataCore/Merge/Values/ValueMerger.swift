@@ -1,11 +1,11 @@
-/// Merges values by policy, and notes each decision. Nested values are merged by the policies of their own types.
+/// Merges values by policy and notes each decision. Nested values are merged by the policies of their own types.
 ///
 /// The server's value is a tree in which any model may lack any key. An absent key changes nothing. References are not followed: each
 /// object is merged separately and only once (``mergeObjects()``). Two references are equal if their objects belong to the same entity.
 struct ValueMerger {
   var catalog: SchemaCatalog
   let options: MergeOptions
-  /// Whether the merge has a base. The base may still lack some keys or objects.
+  /// Whether the merge has a base. Even so, the base may lack some keys or objects.
   let isBaseKnown: Bool
   let incoming: Incoming
   let graph: MergeGraph
@@ -15,11 +15,11 @@ struct ValueMerger {
   var notes: [MergeNote] = []
   /// The new fields of the local objects that the merge changes, by object number.
   var updates: [Int: ModelRecord] = [:]
-  /// The numbers of the entities (groups of matching objects) in which new objects replace the local ones, instead of the local ones being
-  /// changed. ``updates`` contains the fields of the new objects, under the numbers of the old objects.
+  /// The numbers of the entities (groups of matching objects) whose local objects are replaced with new ones instead of being changed.
+  /// ``updates`` has the fields of the new objects, under the numbers of the old ones.
   var replaced = Set<Int>()
-  /// The numbers of the entities (groups of matching objects) that constants of local objects refer to, and that therefore cannot be
-  /// replaced. Computed on first use.
+  /// The numbers of the entities (groups of matching objects) that cannot be replaced because constants of local objects refer to them.
+  /// Computed on first use.
   var constantEntities: Set<Int>?
   /// The numbers of the entities (groups of matching objects) that conditional fields of local objects refer to. Such fields may be weak,
   /// so a replaced object could be lost. Computed on first use.
@@ -31,8 +31,8 @@ struct ValueMerger {
   /// server's values. ``queued`` contains the same numbers as a set.
   var pending: [Int] = []
   var queued = Set<Int>()
-  /// For each entity (a group of matching objects), the policies of the merge call whose paths lead through the entity. The paths are
-  /// shortened, so that they begin at the entity.
+  /// For each entity (a group of matching objects), the policies that the merge call specifies for paths through the entity. The paths are
+  /// shortened to begin at the entity.
   var selectorsByObject: [Int: [Selection]] = [:]
   /// The policies that the merge call specifies for paths. Like ``path``, their paths begin at the object that is being merged.
   var selectors: [Selection]
@@ -68,13 +68,13 @@ struct ValueMerger {
 
   /// The format and the completeness of the incoming data.
   struct Incoming {
-    /// Whether the data is a complete model in memory. The fields of such a model that are never part of JSON contain values of this
-    /// program, not of the server.
+    /// Whether the data is a complete model in memory. In such a model, fields that are never part of JSON have values from this program,
+    /// not from the server.
     var isWhole = false
     /// Whether models in the data may lack keys. Absent keys do not change the local values.
     var hasParts = false
-    /// Whether elements and keys that the incoming lists and dictionaries lack are removed even if there is no base, as for a record that
-    /// is merged into a database row.
+    /// Whether the incoming lists and dictionaries are complete, for example in a record that is merged into a database row. Elements and
+    /// keys that they lack are then removed even without a base.
     var hasWholeLists = false
     /// Whether the data is JSON, in which a null always means that the field was cleared.
     var isJSON = false
@@ -89,7 +89,8 @@ struct ValueMerger {
   struct Selection {
     let path: ValuePath
     let policy: MergePolicy
-    /// The index of the policy in the list of the merge call. If several policies match a path, the policy with the highest index is used.
+    /// The index of the policy in the merge call's list of policies. If several policies match a path, the policy with the highest index is
+    /// used.
     let order: Int
   }
 
@@ -329,7 +330,7 @@ struct ValueMerger {
     if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
-    // This field is never part of JSON. In a complete model, its value is therefore a value of this program, which must be kept.
+    // This field is never part of JSON, so its value in a complete model does not come from the server. The local value must be kept.
     if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
@@ -385,8 +386,8 @@ extension MergePolicy {
   /// Whether the policy always keeps the local value, even if only the server's value changed.
   var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
-  /// Returns the policy for the field with the given key. If this is a `lastWriter` policy, and the field contains the time that the policy
-  /// compares, the field itself is merged by `max`.
+  /// Returns the policy for the field with the given key: `max` if this is a `lastWriter` policy that compares the times in this field,
+  /// otherwise this policy.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
   }
