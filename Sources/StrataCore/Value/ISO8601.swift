@@ -7,8 +7,8 @@ package enum ISO8601 {
   ///
   /// Returns `nil` for any other text, for a day that does not exist in its month, and for a leap second.
   ///
-  /// - Parameter isSQL: whether the text may also be in a format of SQLite ("Date And Time Functions", section 2): a space can
-  ///   replace the `T`, and the seconds and the time zone are optional. Without a time zone, the date is in UTC.
+  /// - Parameter isSQL: whether SQLite's date formats are accepted too ("Date And Time Functions", section 2): a space can replace the `T`,
+  ///   and the seconds and the time zone are optional. Without a time zone, the date is in UTC.
   package static func date(from text: String, isSQL: Bool = false) -> Date? {
     ByteBuffer.withUTF8(of: text) { date(from: $0.bytes, isSQL: isSQL) }
   }
@@ -70,8 +70,8 @@ package enum ISO8601 {
     return days(fromYear: year, month: month, day: day)
   }
 
-  /// Returns the date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` for a date outside the years 0 to
-  /// 9999, which RFC 3339 cannot represent.
+  /// Formats a date in UTC, for example as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`. Returns `nil` for a date outside the years
+  /// 0 to 9999, which RFC 3339 cannot represent.
   ///
   /// The seconds have the smallest number of decimal places from which ``date(from:)`` returns the same date. If nine decimal places
   /// are not enough, the date is rounded to the nearest nanosecond.
@@ -193,7 +193,7 @@ package enum ISO8601 {
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     let days = era * 146_097 + dayOfEra - 719_468
-    // Converting the result back detects a day that does not exist in its month, because such a day becomes a day of the next month.
+    // A day that does not exist, such as 31 April, is counted as a day of the next month. Converting the result back detects this.
     return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 

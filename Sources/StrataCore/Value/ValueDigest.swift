@@ -77,7 +77,7 @@ package final class ValueDigests {
   /// Begins a set or the keys of a map. Until the matching call of ``leave()``, the digests of nested sets and maps are cached.
   func enter() { depth += 1 }
 
-  /// Ends the set or the map keys that the latest call of ``enter()`` began. The outermost call clears the cache.
+  /// Ends the set or the map keys that the latest call of ``enter()`` began. The cache is cleared when the outermost set or map ends.
   func leave() {
     depth -= 1
     guard depth <= 0 else { return }

@@ -17,9 +17,11 @@ struct ValueSharing {
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects of the graph being measured. The following properties cache the sizes that have already been computed.
+  /// The objects of the graph being measured.
   private var objects: [ArchiveValue] = []
+  /// The sizes of objects that have already been measured, by object number.
   private var objectSizes: [Int: Int] = [:]
+  /// The sizes of collections that have already been measured.
   private var sizes: [StorageIdentity: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
