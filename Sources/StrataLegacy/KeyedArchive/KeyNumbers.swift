@@ -21,7 +21,7 @@ struct KeyNumbers {
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
   ) {
-    // A span checks once that its array is uniquely referenced. The array itself would check it at each access.
+    // A span checks only once that its array is uniquely referenced. The array itself would check at each access.
     var found = found.mutableSpan
     var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)

@@ -15,8 +15,7 @@ public import StrataCore
 ///   contains itself cannot be inlined, so it is an object of the graph.
 /// - nil and `NSNull` are `ArchiveValue.null`. A key that was not encoded is absent.
 ///
-/// If several objects of a class have the same keys, all their records have the fields in the order of the first of these
-/// objects.
+/// If several objects of a class have the same keys, the first of them determines the order of the fields in all their records.
 ///
 /// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and everything
 /// inside an object is visited before the next object.
@@ -205,7 +204,7 @@ public struct KeyedArchive: Sendable {
   /// array if the archive does not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// Returns the fallback classes of a class, which a program can use to decode its objects if it does not have the class itself. The class
-  /// chose them by overriding `classFallbacksForKeyedArchiver()`. Returns an empty array if there are none.
+  /// Returns the names of a class's fallback classes. A program that does not have the class can use one of them to decode the class's
+  /// objects. The class chose them by overriding `classFallbacksForKeyedArchiver()`. Returns an empty array if there are none.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

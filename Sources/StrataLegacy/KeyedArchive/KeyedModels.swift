@@ -51,7 +51,7 @@ struct KeyedModels {
       schemas[name] = schema
       return
     }
-    // The subclass inherited the name from its superclass, so the name still means the superclass.
+    // The subclass inherited the name from its superclass, so the name still refers to the superclass.
     if schema.superclasses.contains(where: { $0 === other }) { return }
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(

@@ -18,8 +18,8 @@ extension KeyedReader {
     if contents.objectErrors?[number] == nil { contents.objectErrors?[number] = error }
   }
 
-  /// Replaces a reference to an object that does not exist by a reference to a new null object in the graph, and
-  /// collects the error.
+  /// Replaces a reference to a missing object with a reference to a new null object in the graph, and collects the
+  /// error.
   ///
   /// - Throws: the same errors as `note(_:of:)`.
   mutating func addNull(for error: any Error, to frame: inout Frame) throws {

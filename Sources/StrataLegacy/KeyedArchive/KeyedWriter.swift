@@ -63,7 +63,7 @@ struct KeyedWriter {
   // MARK: Fields
 
   /// Adds the value of a field to the property list, either inlined or as a UID that refers to a separate object.
-  /// Returns the property list number of what was added.
+  /// Returns the property list number of the inlined value or the UID.
   private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
@@ -169,7 +169,7 @@ struct KeyedWriter {
 
   // MARK: Objects
 
-  /// Writes a value as the object with a UID that has already been reserved.
+  /// Writes a value as a separate object, with a UID that has already been reserved.
   private mutating func set(_ uid: UInt64, to value: ArchiveValue, depth: Int) throws {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)

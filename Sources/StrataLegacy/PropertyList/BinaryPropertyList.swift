@@ -89,7 +89,7 @@ struct BinaryPropertyList: ~Escapable {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
   }
 
-  /// Returns the reference that is stored at an offset, which is the number of an object.
+  /// Returns the reference at an offset. A reference is the number of an object.
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
@@ -140,7 +140,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the Unicode scalar that starts at an offset of UTF-16 text, or `nil` if an unpaired surrogate is there.
+  /// Returns the Unicode scalar that starts at an offset of UTF-16 text, or `nil` for an unpaired surrogate.
   ///
   /// - Parameter left: the number of UTF-16 code units from the offset to the end of the text.
   @inline(__always)
@@ -211,8 +211,8 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the offset of the end of an object that consists of a marker byte at `offset` and `size` further bytes.
-  /// Throws if that is beyond the end of all objects.
+  /// Returns the end offset of an object that has a marker byte at `offset`, followed by `size` bytes. Throws if the
+  /// object would extend into the offset table.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size
