@@ -13,14 +13,14 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    // The extension macro reports the errors of the declaration. They are not reported here, because each error would
-    // then appear twice.
+    // The extension macro reports the errors in the declaration. If they were reported here too, each error would
+    // appear twice.
     guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
-      // Declares the initializer although the model has errors, so that the compiler does not report a missing
-      // initializer in addition.
+      // Declares the initializer although the model has errors, so that the compiler does not also report a missing
+      // initializer.
       return [
         DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
       ]

@@ -85,8 +85,8 @@ struct PropertyReader {
     if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
       diagnostics.append(ModelDiagnostic.severalProperties.at(node))
     }
-    // The bindings are read backwards, because in `var a, b: Int` only the last name is followed by the type, which
-    // applies to all names before it.
+    // In `var a, b: Int`, the type follows only the last name but applies to all names before it too. The bindings are
+    // therefore read backwards.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {

@@ -1,6 +1,6 @@
 public import StrataCore
 
-/// A value that was changed both locally and on the server, and that no merge policy of the model can merge. The row
+/// A value that was changed both locally and on the server and that no merge policy of the model can merge. The row
 /// keeps the local value, which is not sent until the conflict is resolved.
 public struct RemoteConflict: Sendable, Hashable {
   /// The number by which ``RemoteStore/resolve(_:_:)`` identifies the conflict.

@@ -8,8 +8,8 @@ internal import StrataStore
 public struct RemoteError: Error, Sendable {
   /// The kind of failure. The codes are part of the API, but the text of ``description`` may change between releases.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The mappers do not match the models or the tables, which are checked when a ``RemoteStore`` is created. This
-    /// code is also used for a request with an invalid URL or invalid headers.
+    /// The mappers do not match the models or the tables, as checked when a ``RemoteStore`` is created, or a request
+    /// has an invalid URL or invalid headers.
     case invalidConfiguration
     /// The server could not be reached.
     case notConnected
@@ -44,8 +44,8 @@ public struct RemoteError: Error, Sendable {
     case invalidBody
     /// The server reported success for a change, but the record in its response does not contain the change.
     case notApplied
-    /// The response to the creation of a record was lost, and the library has no means to ask the server whether it has
-    /// created the record.
+    /// The response to the creation of a record was lost, and the library cannot ask the server whether it has created
+    /// the record.
     case uncertain
     /// While the call was running, ``RemoteStore/use(account:)`` changed the account, or
     /// ``RemoteStore/reset(discardingChanges:)`` removed all rows.
@@ -60,7 +60,7 @@ public struct RemoteError: Error, Sendable {
   /// A description of the problem and a suggested solution. ``description`` adds the entity, the request, the status
   /// and the underlying error.
   public let reason: String
-  /// The name of the entity, or `nil` if the error does not concern an entity.
+  /// The name of the entity, or `nil` if the error is not about a specific entity.
   public internal(set) var entity: String?
   /// The HTTP method of the request, or `nil` if there was no request.
   public internal(set) var method: String?

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A number stored as decimal digits. Numbers of different kinds can therefore be compared without rounding.
+/// A number stored as decimal digits, so that numbers of different kinds can be compared without rounding.
 ///
 /// A floating-point number is represented by its shortest text, as in JSON. Therefore 0.1 is the same number in a
 /// double, a float, a decimal and a text, and the double 1e23 equals the integer 10^23.

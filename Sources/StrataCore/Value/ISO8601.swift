@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Parses and formats dates in the format of RFC 3339, without a locale and without a time zone database.
+/// Parses and formats dates in the RFC 3339 format, without using a locale or a time zone database.
 package enum ISO8601 {
   /// Parses a date such as `2011-01-26T19:01:12Z`. The seconds can have a decimal point followed by any number of digits. The date
   /// ends with `Z` or an offset such as `+02:00`. `T` and `Z` may be lower case (RFC 3339, 5.6).

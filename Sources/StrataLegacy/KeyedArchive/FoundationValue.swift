@@ -20,7 +20,7 @@ enum FoundationValue {
     self = found
   }
 
-  /// Finds the case for a class by the name of the class, without checking the object's keys.
+  /// Finds the case for a class by the class name, without checking the object's keys.
   static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
     // Foundation has private subclasses of its public classes, which are decoded like the public classes. Objects of a

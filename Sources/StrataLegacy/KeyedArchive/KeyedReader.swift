@@ -105,8 +105,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// Reads the values of the top keys. Also returns the total number of values, and the number of levels of inlined
-  /// values.
+  /// Reads the values of the top keys. Also returns the total number of values, and the maximum nesting depth of inlined values.
   ///
   /// - Parameter depth: the number of levels of inlined values that enclose the archive, if it is nested in another
   ///   archive.
@@ -137,7 +136,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Frames
 
-  /// Decodes all children of a frame, including the children of their frames.
+  /// Decodes all children of a frame, including everything inside them.
   private mutating func fill(_ frame: inout Frame) throws {
     // Frames are large, so a new frame is written directly to this variable instead of being returned and copied.
     var child = Frame.empty

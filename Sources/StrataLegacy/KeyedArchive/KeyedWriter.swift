@@ -21,7 +21,7 @@ struct KeyedWriter {
   private var classUIDs: [KeyedClass: UInt64] = [:]
   private var nullUID: UInt64?
   private var output = OutputLimit(ArchiveLimits())
-  /// An estimate of the number of bytes written so far, for checking the limit on the output.
+  /// An estimate of the number of bytes written so far, for checking the output limit.
   private var written = 0
   private var root = ArchiveValue.null
 

@@ -31,7 +31,7 @@ actor BearerToken {
     return Credential(token: newer(than: given) ?? given, failures: failures)
   }
 
-  /// Returns a new token in place of a rejected token.
+  /// Returns a new token to use instead of a rejected token.
   ///
   /// - Throws: ``RemoteError`` with the code `unauthorized` if no new token can be obtained; `CancellationError` if the
   ///   caller is cancelled, in which case the renewal continues for the other callers.

@@ -23,8 +23,7 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time at which the response was received. If a 304 has confirmed the response, the time at which that 304 was
-  /// received.
+  /// The time at which the response, or the latest 304 that confirmed it, was received.
   let receivedAt: Date
   /// The age of the response at receipt, in seconds. This is the greater of its apparent age and the sum of `Age` and
   /// the response delay (section 4.2.3).

@@ -48,7 +48,7 @@ public final class URLSessionTransport: HTTPTransport {
     delegate.worker.async { [session] in session.invalidateAndCancel() }
   }
 
-  /// The number of tasks that have started and not ended.
+  /// The number of tasks that have started but not ended.
   var inFlight: Int { delegate.count }
 
   /// Sends one request and follows its redirections.
