@@ -6,7 +6,7 @@ public import Foundation
 /// document and a database row. Absent and null are different: a record or an object returns `nil` for an absent key
 /// and `.null` for an explicit null.
 ///
-/// Integers are exact and differ from floating-point numbers. Booleans are not numbers.
+/// Integers are exact and are distinct from floating-point numbers. Booleans are not numbers.
 public enum ArchiveValue: Sendable {
   /// An explicit null, which differs from an absent key.
   case null

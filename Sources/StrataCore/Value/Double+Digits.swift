@@ -36,9 +36,9 @@ extension Double {
     self = isNegative ? -magnitude : magnitude
   }
 
-  /// The decimal digits of the magnitude as an integer without trailing zeros, and the power of ten by which it is multiplied. The digits
-  /// are the same as in `description`. They are the shortest sequence of digits that parses as the same double. If several sequences are
-  /// equally short, the one nearest to the double is chosen.
+  /// The magnitude as an integer of decimal digits without trailing zeros, and a power of ten to multiply it by. The digits are the same as
+  /// in `description`. They are the shortest sequence of digits that parses as the same double. If several sequences are equally short, the
+  /// one nearest to the double is chosen.
   ///
   /// `nil` for powers of two, for magnitudes below 2^-36 or of at least 2^52, and if two digit sequences are equally near.
   var shortestDigits: (significand: UInt64, power: Int)? {

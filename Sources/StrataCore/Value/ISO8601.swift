@@ -61,7 +61,7 @@ package enum ISO8601 {
     }
   }
 
-  /// Parses a year, a month and a day, and returns the number of days since 1 January 1970.
+  /// Parses a date (year, month and day) and returns the number of days since 1 January 1970.
   private static func fullDate(_ bytes: inout Cursor) -> Int? {
     guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
       let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
@@ -73,8 +73,8 @@ package enum ISO8601 {
   /// Formats a date in UTC, for example as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`. Returns `nil` for a date outside the years
   /// 0 to 9999, which RFC 3339 cannot represent.
   ///
-  /// The seconds have the smallest number of decimal places from which ``date(from:)`` returns the same date. If nine decimal places
-  /// are not enough, the date is rounded to the nearest nanosecond.
+  /// The seconds have as few decimal places as ``date(from:)`` needs to return the same date. If nine decimal places are not enough, the
+  /// date is rounded to the nearest nanosecond.
   package static func string(from date: Date) -> String? {
     var text = ByteBuffer(minimumCapacity: 64)
     return append(date, to: &text) ? text.withBytes { ByteBuffer.validString($0) } : nil
@@ -161,9 +161,9 @@ package enum ISO8601 {
     return Double(seconds) + Double(fraction) / Double(scale)
   }
 
-  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten by which to divide this integer, and the
-  /// byte after the digits, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are
-  /// ignored, because dates are less precise.
+  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten to divide it by, and the byte after the
+  /// digits, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are ignored, because
+  /// dates are less precise.
   private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8?)? {
     var number = 0
     var scale = 1

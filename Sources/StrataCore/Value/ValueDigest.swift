@@ -54,8 +54,9 @@ package final class ValueDigests {
   }
 
   private let budget: WorkBudget
-  /// The cached digests of sets and maps. Each collection is retained, because the address of its storage is the cache key.
+  /// The cached digests of sets. Each set is retained, because the address of its storage is the cache key.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
+  /// The cached digests of maps.
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
   /// The nesting depth of the sets and map keys that are being read. Digests are cached while the depth is greater than 1.
   private var depth = 0

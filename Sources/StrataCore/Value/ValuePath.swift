@@ -212,7 +212,7 @@ extension ValuePath {
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  /// Parses the key at the start of the text, up to a dot or a bracket, and removes the key from the text.
+  /// Removes the key at the start of the text, up to a dot or a bracket, and returns it as a component.
   private static func key(_ text: inout Text) -> Component {
     let start = text
     var key = String.UnicodeScalarView()

@@ -36,7 +36,8 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
-      // Keep the encoded fields if some attributes are not used by any run, because the runs would not contain them.
+      // If some attributes are not used by any run, keep the encoded fields, because a list of runs would lose these
+      // attributes.
       guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break

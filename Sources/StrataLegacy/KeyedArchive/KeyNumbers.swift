@@ -12,8 +12,8 @@ struct KeyNumbers {
   /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
-  /// Reads references to keys, and writes the key number of each to `found`. The number of a key that is not a string
-  /// is -1.
+  /// Reads references to keys and writes the key number of each to `found`. The number of a key that is not a string is
+  /// -1.
   ///
   /// - Parameter found: receives the key numbers, starting at index 0. The array must already have at least `count`
   ///   elements.

@@ -7,7 +7,7 @@ extension KeyedReader {
   /// Whether the errors of malformed objects are collected instead of thrown.
   var isLenient: Bool { contents.objectErrors != nil }
 
-  /// Collects the error of a malformed object, and adds the object to the graph, so that the error can be found by the
+  /// Collects the error of a malformed object and adds the object to the graph, so that the error can be found by the
   /// object's number.
   ///
   /// - Throws: the error itself, if the reader does not collect errors or if the error's code is not `damaged`.

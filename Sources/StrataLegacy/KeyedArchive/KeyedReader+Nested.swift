@@ -39,7 +39,7 @@ extension KeyedReader {
   }
 }
 
-/// The state of reading keyed archives that are nested in data.
+/// The state for reading keyed archives that are stored as data in other archives.
 struct KeyedNesting {
   /// The number of archives that enclose the current archive.
   var level = 0

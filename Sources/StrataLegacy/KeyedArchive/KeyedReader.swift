@@ -231,7 +231,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Decodes a string, and returns it with the size of its text in bytes.
+  /// Decodes a string and returns it with the size of its text in bytes.
   @inline(__always)
   private mutating func text(_ target: KeyedTable.Target) throws -> (ArchiveValue, bytes: Int) {
     let known = marks[target.identity].made

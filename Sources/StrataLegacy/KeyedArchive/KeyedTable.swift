@@ -10,7 +10,7 @@ struct KeyedClass: Sendable, Hashable {
   let hints: [String]
 }
 
-/// Reads the table of objects of a keyed archive, and resolves UIDs to the objects in the table.
+/// Reads the object table of a keyed archive and resolves UIDs to the objects in the table.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.

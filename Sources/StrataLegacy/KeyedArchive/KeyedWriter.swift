@@ -112,7 +112,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Writes a value as a separate object, and returns the object's UID. Null becomes `NSNull`, because Foundation's
+  /// Writes a value as a separate object and returns the object's UID. Null becomes `NSNull`, because Foundation's
   /// collections cannot hold nil.
   private mutating func uid(of value: ArchiveValue, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount

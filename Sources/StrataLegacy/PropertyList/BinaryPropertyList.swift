@@ -19,7 +19,7 @@ struct BinaryPropertyList: ~Escapable {
   private(set) var dataSize = 0
   private let offsetSize: Int
   /// The offset in the file at which the objects end and the offset table starts. The table and the trailer together
-  /// have more than eight bytes. Therefore eight bytes can always be loaded from an offset before the table.
+  /// have more than eight bytes, so that eight bytes can be loaded from any offset before the table.
   private let table: Int
 
   static let headerSize = 8
@@ -93,7 +93,7 @@ struct BinaryPropertyList: ~Escapable {
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
-  /// Returns the offset at which the content of text, data or a collection starts, and the number of its text units,
+  /// Returns the offset of the content of a string, a data object or a collection, and the number of its text units,
   /// bytes or elements. In a dictionary, all keys precede all values, and the number counts only the keys.
   @inline(__always)
   func content(at offset: Int) -> (start: Int, count: Int) {
@@ -171,7 +171,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Checks the object at an offset against the format and the limits, and returns the offset of its end.
+  /// Checks the object at an offset against the format and the limits. Returns the end offset of the object.
   private mutating func check(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
     let marker = marker(at: offset)
     let low = Int(marker & 0xF)

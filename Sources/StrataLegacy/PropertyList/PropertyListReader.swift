@@ -38,7 +38,7 @@ public struct PropertyListReader: Sendable {
   }
 
   /// Returns the property list in the binary format, and the limits to use when it is read. If the list was converted
-  /// from XML, these limits are the highest possible ones, because its objects have already been checked.
+  /// from XML, these limits accept any list, because its objects have already been checked.
   func binary(_ data: Data) throws -> (data: Data, limits: ArchiveLimits) {
     if case .binary = PropertyListFormat(of: data.bytes) { return (data, limits) }
     return (try PropertyListWriter().write(readText(data)), .ofChecked)

@@ -120,7 +120,7 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  /// Returns the smallest number of bytes, out of 1, 2, 4 and 8, in which the number can be stored.
+  /// Returns the smallest number of bytes that can store the number: 1, 2, 4 or 8.
   private static func size(of number: UInt64) -> Int {
     switch number {
     case ...0xFF: 1

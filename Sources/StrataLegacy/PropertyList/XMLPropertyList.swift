@@ -91,7 +91,7 @@ struct XMLPropertyList: ~Escapable {
     }
   }
 
-  /// Parses the text of a scalar element, without surrounding white space, and adds the result as an object.
+  /// Parses the text of a scalar element without surrounding white space and adds the result as an object.
   private mutating func add(
     _ tag: XMLTokenizer.Tag, _ error: String, _ make: (Substring.UTF8View) -> PropertyList.Object?
   ) throws {

@@ -1,5 +1,5 @@
-/// Holds a bearer token, and renews it. If the server rejects several requests with the same token, the token is
-/// renewed only once.
+/// Holds a bearer token and renews it. If the server rejects several requests with the same token, the token is renewed
+/// only once.
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 

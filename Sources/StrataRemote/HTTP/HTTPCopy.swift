@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The stored header fields of a complete response. They determine whether a later request to the same URL can be
-/// omitted or made conditional (RFC 9111).
+/// The stored header fields of a complete response. They decide whether a later request to the same URL can be omitted
+/// or made conditional (RFC 9111).
 ///
 /// Copies are kept in a private cache with one copy for each account and URL. A copy does not include the content of
 /// the response.
@@ -44,8 +44,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// The URL from which the response came, if the request was redirected; otherwise `nil`. The copy is not valid for a
   /// response from another URL, because the redirection may later have a different target.
   let redirectedTo: String?
-  /// The header fields from which the other properties are computed, by lowercase name, with one value for each header
-  /// line.
+  /// The response header fields that the other properties are computed from, by lowercase name, with one value for each
+  /// header line.
   private let fields: [String: [String]]
   private let requestedAt: Date
 

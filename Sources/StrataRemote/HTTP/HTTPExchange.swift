@@ -75,7 +75,7 @@ final class HTTPExchange: Sendable {
 
   #if canImport(FoundationNetworking)
     /// Ends the exchange if the content of a redirection is too large or takes too long. On Linux, this check is needed
-    /// because the session collects that content in memory, and reports it only when it is complete.
+    /// because the session collects that content in memory and reports it only when it is complete.
     ///
     /// - Returns: `true` if the caller must still enforce the timeout.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The rule by which a client finds the next page of a list that a server sends in pages.
+/// How to find the next page of a list that a server sends in pages.
 public struct RemotePagination: Sendable {
   enum Strategy: Sendable {
     case none
@@ -71,7 +71,7 @@ public struct RemotePagination: Sendable {
   /// detect cycles, or it would load pages forever.
   ///
   /// - Parameters:
-  ///   - url: the URL with which the current page was requested.
+  ///   - url: the URL that the current page was requested from.
   ///   - response: the response with the current page.
   ///   - elements: the number of elements in the response.
   ///   - total: the number of elements in all responses so far, including this one.

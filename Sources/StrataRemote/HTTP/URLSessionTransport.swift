@@ -34,7 +34,7 @@ public final class URLSessionTransport: HTTPTransport {
 
   deinit { invalidate() }
 
-  /// Ends all running requests with the code `notConnected`, and closes all connections. Every later request fails with
+  /// Ends all running requests with the code `notConnected` and closes all connections. Every later request fails with
   /// the same code.
   public func invalidate() {
     let isFirst = isInvalid.withLock { isInvalid in
