@@ -90,8 +90,8 @@ extension ModelDeclaration {
       reads(properties) + above + superclassInitializer(form))
   }
 
-  /// Returns the call of the initializer of a superclass that is not a model. If the call does not compile, the error
-  /// is reported at the class.
+  /// Returns the `super.init()` call for a superclass that is not a model. If the call does not compile, the error is reported at the
+  /// class.
   func superclassInitializer(_ form: ClassForm) -> [String] {
     form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }

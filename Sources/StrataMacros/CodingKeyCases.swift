@@ -56,7 +56,7 @@ struct CodingKeyCases {
           obstacle = ("raw values of the type '\(type?.trimmedDescription ?? "")'", Syntax(element))
         }
         let name = element.name.text.withoutBackticks
-        // `nil` for a literal with an interpolation, which the compiler rejects as a raw value in any case.
+        // `nil` for a literal with an interpolation, which the compiler rejects as a raw value anyway.
         let rawValue = text?.representedLiteralValue
         rawValues[name] = .some(rawValue)
         // `@Observable` stores the property `title` in `_title`, so the case that `Codable` needs for this property is

@@ -6,7 +6,7 @@ import SwiftSyntaxMacros
 /// declare there. Everything else is generated in an extension. A struct would lose its memberwise initializer if
 /// another initializer were generated in its body.
 struct ModelMacro: MemberMacro, ExtensionMacro {
-  // The generated text is already formatted. Formatting it again would take most of the time of an expansion.
+  // The generated text is already formatted. Formatting it again would take up most of the expansion time.
   static let formatMode = FormatMode.disabled
 
   static func expansion(
@@ -85,8 +85,8 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension DeclSyntax {
-  /// Creates a declaration from text without parsing the text, because parsing would take half of the time of an
-  /// expansion. The compiler parses the text anyway.
+  /// Creates a declaration from text without parsing the text, because parsing would take up half of the expansion
+  /// time. The compiler parses the text anyway.
   init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 

@@ -25,11 +25,11 @@ public struct RemoteConflict: Sendable, Hashable {
 
   /// How a conflict is resolved.
   public enum Resolution: Sendable, Hashable {
-    /// The local value is kept, and is sent to replace the server's value.
+    /// The local value is kept and is sent to the server to replace the server's value.
     case local
     /// The server's value replaces the local value.
     case server
-    /// The given value replaces the local value, and is sent to replace the server's value.
+    /// The given value replaces the local value and is sent to the server to replace the server's value.
     case value(ArchiveValue)
   }
 }

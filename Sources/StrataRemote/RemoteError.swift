@@ -20,8 +20,7 @@ public struct RemoteError: Error, Sendable {
     /// The response is larger than ``RemoteConfiguration/sizeLimit``, or a list has more pages than
     /// ``RemoteConfiguration/pageLimit``.
     case tooLarge
-    /// The response is not an HTTP response, violates a rule of HTTP, or links to a next page that must not be
-    /// requested.
+    /// The response is not an HTTP response, violates an HTTP rule, or links to a next page that must not be requested.
     case invalidResponse
     /// The server redirected the request, but the redirection was not followed. For example, there were too many
     /// redirections, the new URL uses `http` instead of `https`, or a request with this method must not be redirected.
@@ -36,7 +35,7 @@ public struct RemoteError: Error, Sendable {
     case refused
     /// The record has been changed on the server since it was last fetched (409, 412).
     case conflict
-    /// The server failed, or asked the client to try again later (408, 425, 429, 5xx). The automatic retries, if any,
+    /// The server failed or asked the client to try again later (408, 425, 429, 5xx). The automatic retries, if any,
     /// failed too.
     case unavailable
     /// The body of the response does not have the form that the mapper expects: it is not JSON, does not contain the

@@ -85,8 +85,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Fetching
 
-  /// Returns a stream that first yields the entities that are stored in the database, and then yields them again after the server's
-  /// response has been merged.
+  /// Returns a stream that first yields the entities stored in the database and then yields them again after the server's response has been
+  /// merged.
   ///
   /// The second element is omitted if no response was merged. If the refresh fails, the stream throws the error after the first
   /// element. If the loop over the stream ends early, the refresh is cancelled, unless other callers wait for it.
@@ -116,7 +116,7 @@ public final class RemoteStore: Sendable {
     try await entities.fetchAll(request)
   }
 
-  /// Refreshes records from the server, and then returns the requested entities from the database.
+  /// Refreshes records from the server and then returns the requested entities from the database.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
@@ -208,8 +208,8 @@ public final class RemoteStore: Sendable {
     return try await share(\.sending, account) { try await sender.run() }
   }
 
-  /// Sends the unsent changes, and then refreshes the lists of all entities in the order of the mappers. Call this method when
-  /// the connection is restored, when the app comes to the foreground, and at regular intervals.
+  /// Sends the unsent changes and then refreshes the lists of all entities in the order of the mappers. Call this method when the
+  /// connection is restored, when the app comes to the foreground, and at regular intervals.
   ///
   /// If the task is cancelled, everything that has already been sent or merged is kept.
   ///

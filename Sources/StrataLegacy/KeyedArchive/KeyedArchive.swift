@@ -200,8 +200,8 @@ public struct KeyedArchive: Sendable {
     return try writer.write(topEntries, topEncoding, archiver: archiver)
   }
 
-  /// Returns the name of a class and the names of its superclasses, as they were when the archive was written. Returns an empty
-  /// array if the archive does not contain the class.
+  /// Returns the name of a class and the names of its superclasses, as recorded in the archive. Returns an empty array if the archive does
+  /// not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
   /// Returns the names of a class's fallback classes. A program that does not have the class can use one of them to decode the class's

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-// Support for inspecting archives with malformed parts. The malformed parts are kept as they are encoded, and their
+// Support for inspecting archives with malformed parts. Malformed parts are kept in their encoded form, and their
 // errors are collected instead of thrown.
 
 extension KeyedReader {

@@ -55,7 +55,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var bytes = 0
   }
 
-  /// The state of an object of the archive during reading.
+  /// The state of an archived object while the archive is read.
   struct Mark {
     /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1

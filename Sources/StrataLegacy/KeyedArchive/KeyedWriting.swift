@@ -19,8 +19,8 @@ public struct KeyedWriting: Sendable, Hashable {
   /// copying them. Also set this option when you rewrite an archive that was read from a file, because reading does not preserve whether
   /// collections were mutable.
   public var usesMutableCollections = false
-  /// The names of classes in the archive, by type name. The first name is the class name of the records of this type, and the others are
-  /// the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of classes in the archive, by type name. The first name is the class name for records of this type, and the others are the
+  /// names of the superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
   /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. In the archive, they follow the superclasses
   /// that are models. The default is `["NSObject"]`.
@@ -39,7 +39,7 @@ struct KeyedEncoding: Sendable {
   /// Whether the values under an archive key are inlined in the object instead of being separate objects.
   private var areInlined: [String: Bool] = [:]
 
-  /// Remembers the encoding of the fields of one object.
+  /// Remembers how the fields of one object are encoded.
   ///
   /// - Parameters:
   ///   - keys: the keys of the record.

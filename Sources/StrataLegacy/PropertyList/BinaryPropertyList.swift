@@ -6,7 +6,7 @@ internal import StrataCore
 ///
 /// A file consists of the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The
 /// initializer checks the offset, length, text and references of every object, even if nothing refers to the object.
-/// Reading an object afterwards cannot fail, and needs only the bytes.
+/// Reading an object afterwards cannot fail and needs only the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
   let count: Int
@@ -119,7 +119,7 @@ struct BinaryPropertyList: ~Escapable {
   }
 
   /// Returns the text of the string object at an offset. Text that is marked as ASCII is read as UTF-8, because some
-  /// programs write UTF-8 there.
+  /// programs mark UTF-8 as ASCII.
   func string(at offset: Int) -> String {
     let (start, count) = content(at: offset)
     guard marker(at: offset) >> 4 == 0x6 else {

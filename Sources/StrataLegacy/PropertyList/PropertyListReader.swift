@@ -18,8 +18,8 @@ public struct PropertyListReader: Sendable {
   /// Reads the object table of a property list in the binary or XML format.
   ///
   /// Binary: references may form cycles, and objects to which nothing refers are kept in the table. Ordered sets become
-  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs write it that
-  /// way.
+  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs mark UTF-8 as
+  /// ASCII.
   ///
   /// XML: the text is UTF-8, with or without a byte order mark, or UTF-16. The document type is skipped, so no file or
   /// URL in it is opened, and only the five predefined entities of XML are supported. A dictionary whose only entry is

@@ -69,8 +69,8 @@ actor BearerToken {
     }
   }
 
-  /// Wraps an error that this actor has created, so that it is rethrown unchanged. Any other error was thrown by a
-  /// closure of the app, and becomes the cause of a `RemoteError`.
+  /// Wraps an error that this actor has created, so that it is rethrown unchanged. Any other error was thrown by one of
+  /// the app's closures and becomes the cause of a `RemoteError`.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
@@ -90,7 +90,7 @@ actor BearerToken {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
     // Only the last eight tokens are kept, because the list would otherwise grow as long as the process runs. Eight
-    // tokens are enough, because an older one is hardly ever returned by the app or rejected by a late response.
+    // tokens are enough, because an app rarely returns an older one, and a late response rarely rejects one.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

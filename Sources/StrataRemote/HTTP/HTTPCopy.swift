@@ -6,8 +6,8 @@ internal import Foundation
 /// Copies are kept in a private cache with one copy for each account and URL. A copy does not include the content of
 /// the response.
 ///
-/// Heuristic freshness (section 4.2.2) is not used, so a response without `max-age` and `Expires` is stale at once.
-/// `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
+/// Heuristic freshness (section 4.2.2) is not used, so a response with neither `max-age` nor `Expires` is stale
+/// immediately. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
   /// The entity tag as the server sent it, weak or strong; `nil` if the response has none.
   let etag: String?
