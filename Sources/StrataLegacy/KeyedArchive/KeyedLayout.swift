@@ -20,8 +20,8 @@ final class KeyedLayout {
   private let indices: [Int32]
   /// The same indices for key numbers that are too large for an array. Only hostile files have so many keys.
   private let largeIndices: [Int: Int32]
-  // Swift's exclusivity checks are turned off, because a check for each object would be too slow. This is safe, because
-  // only the reader that created the layout accesses these properties.
+  // Swift's exclusivity checks are turned off for `plans` and `lastPlan`, because a check for each object would be too
+  // slow. This is safe, because only the reader that created the layout accesses these properties.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
@@ -41,7 +41,8 @@ final class KeyedLayout {
     let keepsFields: Bool
     /// The index in `keys` of the key for the model version, or `nil` if there is none.
     let versionIndex: Int?
-    /// The shape of the latest record decoded with this plan. The next record usually has the same shape.
+    /// Caches the shape of the latest record decoded with this plan, because the next record usually has the same
+    /// shape.
     @exclusivity(unchecked) var shape: RecordShape?
 
     fileprivate init(_ type: KeyedClass, identity: Int, _ layout: KeyedLayout) {

@@ -93,10 +93,10 @@ struct EntityPaths: Sendable {
   let update: PathTemplate
   let delete: PathTemplate
 
-  /// Parses the endpoints of a mapper, or derives them from the path of its list.
+  /// Parses a mapper's endpoints. Derives the missing ones from the path of the entity's list.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if a path is malformed or has an unsuitable
-  ///   placeholder.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if a path is malformed, has a placeholder that is not allowed, or lacks
+  ///   a required `{id}`.
   init(_ mapper: EntityMapper, keys: Set<String>) throws {
     func template(_ path: String?, _ own: String, _ keys: Set<String>, needsID: Bool) throws -> PathTemplate {
       let template = try PathTemplate(path ?? own)
