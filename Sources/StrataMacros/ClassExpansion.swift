@@ -1,8 +1,8 @@
 import SwiftSyntax
 
 // The expansion of a class. All members are generated in the body of the class, because Swift does not allow subclasses to override members
-// of extensions. The fields of a subclass are read and written before the inherited fields, because Swift initializes properties in this
-// order.
+// of extensions. The fields of a subclass are read and written before the inherited fields, because a Swift initializer sets the properties
+// of its own class before it calls `super.init`.
 extension ModelDeclaration {
   struct ClassForm {
     let hasImplicitInitializer: Bool
@@ -90,8 +90,8 @@ extension ModelDeclaration {
       reads(properties) + above + superclassInitializer(form))
   }
 
-  /// Returns the call of the initializer of a superclass that is not a model. If the call does not compile, the error
-  /// is reported at the class.
+  /// Returns the `super.init()` call for a superclass that is not a model. If the call does not compile, the error is reported at the
+  /// class.
   func superclassInitializer(_ form: ClassForm) -> [String] {
     form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }

@@ -2,9 +2,9 @@ import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The cases of `CodingKeys` in the declaration of a model. They determine the JSON keys of the model's properties.
+/// The cases of a model's `CodingKeys`. They define the JSON keys of the model's properties.
 struct CodingKeyCases {
-  /// How the JSON key of a property is determined.
+  /// The source of a property's JSON key.
   enum Key {
     /// The JSON key is the property's own name.
     case automatic
@@ -17,9 +17,9 @@ struct CodingKeyCases {
     case unknown
   }
 
-  /// The raw value of each case, by the name of the case's property. `nil` if the case has no literal raw value.
+  /// The raw value of each case, by property name; `nil` if the case has no literal raw value.
   private var rawValues: [String: String?] = [:]
-  /// A syntax element that makes it impossible to determine the keys, such as a type alias, with its node for the error
+  /// A declaration from which the macro cannot read the keys, such as a type alias, with its node for the error
   /// message; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
   /// Whether the model declares `init(from:)` or `encode(to:)` itself.
@@ -56,7 +56,7 @@ struct CodingKeyCases {
           obstacle = ("raw values of the type '\(type?.trimmedDescription ?? "")'", Syntax(element))
         }
         let name = element.name.text.withoutBackticks
-        // `nil` for a literal with an interpolation, which the compiler rejects as a raw value in any case.
+        // `nil` for a literal with an interpolation, which the compiler rejects as a raw value anyway.
         let rawValue = text?.representedLiteralValue
         rawValues[name] = .some(rawValue)
         // `@Observable` stores the property `title` in `_title`, so the case that `Codable` needs for this property is
@@ -79,7 +79,7 @@ struct CodingKeyCases {
 }
 
 extension MemberBlockItemListSyntax {
-  /// The members that declare `init(from:)` or `encode(to:)`: the name of each, and its token for diagnostics.
+  /// The declared coding methods, `init(from:)` and `encode(to:)`: the name of each, and its token for diagnostics.
   var codingMethods: [(name: String, token: TokenSyntax)] { withConditions.compactMap(\.decl.codingMethod) }
 
   /// All declarations among the members, including those inside `#if`, for which `isConditional` is true.
@@ -95,8 +95,8 @@ extension MemberBlockItemListSyntax {
 }
 
 extension DeclSyntax {
-  /// The name of the coding method that this declaration declares, `init(from:)` or `encode(to:)`, with its token for
-  /// diagnostics; `nil` for any other declaration.
+  /// If the declaration is `init(from:)` or `encode(to:)`: its name, and its token for diagnostics. `nil` for any other
+  /// declaration.
   fileprivate var codingMethod: (name: String, token: TokenSyntax)? {
     if let initializer = self.as(InitializerDeclSyntax.self) {
       return initializer.signature.isCoding("from", "Decoder") ? ("init(from:)", initializer.initKeyword) : nil

@@ -31,8 +31,8 @@ struct EnumCase {
     return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
-  /// The statements that create the case from an archive. The case is first assigned to a constant of type `Self`.
-  /// Without this type, `.none` and `.some` would be the cases of `Optional`, because the statements return an
+  /// The statements that create the case from an archive. The case is first assigned to a constant of type `Self`. If
+  /// it were returned directly, `.none` and `.some` would mean the cases of `Optional`, because the result is an
   /// optional.
   var making: [String] {
     let arguments = values.map { value in

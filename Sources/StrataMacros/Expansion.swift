@@ -116,8 +116,8 @@ extension ModelDeclaration {
     }
   }
 
-  /// The access modifier of generated members whose parameters or results have the type of the model. An extension of a
-  /// type inside a private type is not private itself, so the compiler requires `fileprivate`.
+  /// The access modifier of generated members that have the model type as a parameter or result. If the model is inside
+  /// a private type, the compiler requires `fileprivate`, because the generated extension itself is not private.
   private var ownTypeAccess: String { isInPrivateType ? "fileprivate " : access }
 
   /// Returns the method that copies all variables of another object to this object. Constants and unarchived properties

@@ -1,12 +1,12 @@
 import SwiftSyntax
 
-/// The protocols with a requirement that the library uses only if the model conforms to the protocol. If a model declares the requirement,
-/// the generated code calls the function of `_Strata` that is named after the case, so that the code does not compile without the
-/// conformance.
+/// The protocols whose requirement has no effect unless the model conforms to the protocol. If a model declares such a requirement, the
+/// generated code calls the `_Strata` function named after the case. The call compiles only if the model conforms to the protocol, so a
+/// missing conformance is an error.
 enum HookProtocol: String, CaseIterable {
   case migratable, keyMigrating, keyMerging, mergeable, validating, postDecoding, jsonTagged
 
-  /// Returns the protocols to which a type does not declare conformance, although it declares their requirement.
+  /// Returns the protocols whose requirement a type declares without naming the protocol in its inheritance clause.
   static func unnamed(by declaration: some DeclGroupSyntax) -> [HookProtocol] {
     let names = ModelDeclaration.names(declaration.inheritanceClause?.inheritedTypes.map(\.type) ?? [])
     let known = Set(names.map { $0.lowercased() })

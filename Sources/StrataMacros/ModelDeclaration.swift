@@ -23,7 +23,7 @@ struct ModelDeclaration {
   let formerNames: ExprSyntax?
   /// The superclass that the attribute names; `nil` if the superclass is not a model.
   let superclass: ExprSyntax?
-  /// The arguments `oldestReader` and `oldestWriter` for the call that creates the schema.
+  /// The `oldestReader` and `oldestWriter` arguments for the call that creates the schema.
   let floors: String
   /// The protocols to which the model must conform for the generated code to compile.
   let hooks: [HookProtocol]
@@ -95,7 +95,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
-  /// Returns an error if the argument `superclass` of the attribute does not match the first inherited type of the class.
+  /// Returns an error if the attribute's `superclass` argument does not match the first inherited type of the class.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
     if isExcluded(given) {
       return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
@@ -242,8 +242,8 @@ struct ModelDeclaration {
     return modifiers?.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
   }
 
-  /// Returns the access modifier of the generated members, with a trailing space. They get the access level of the type, which
-  /// can also be declared at an enclosing extension.
+  /// Returns the access modifier of the generated members, with a trailing space. They get the access level of the type, which can also be
+  /// declared on an enclosing extension.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     let outer = context.first?.as(ExtensionDeclSyntax.self).flatMap { level(of: $0) }
     switch level(of: declaration) ?? outer {

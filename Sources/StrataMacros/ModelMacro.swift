@@ -6,21 +6,21 @@ import SwiftSyntaxMacros
 /// declare there. Everything else is generated in an extension. A struct would lose its memberwise initializer if
 /// another initializer were generated in its body.
 struct ModelMacro: MemberMacro, ExtensionMacro {
-  // The generated text is already formatted. Formatting it again would take most of the time of an expansion.
+  // The generated text is already formatted. Formatting it again would take up most of the expansion time.
   static let formatMode = FormatMode.disabled
 
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    // The extension macro reports the errors of the declaration. They are not reported here, because each error would
-    // then appear twice.
+    // The extension macro reports the errors in the declaration. If they were reported here too, each error would
+    // appear twice.
     guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
-      // Declares the initializer although the model has errors, so that the compiler does not report a missing
-      // initializer in addition.
+      // Declares the initializer although the model has errors, so that the compiler does not also report a missing
+      // initializer.
       return [
         DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
       ]
@@ -85,8 +85,8 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension DeclSyntax {
-  /// Creates a declaration from text without parsing the text, because parsing would take half of the time of an
-  /// expansion. The compiler parses the text anyway.
+  /// Creates a declaration from text without parsing the text, because parsing would take up half of the expansion
+  /// time. The compiler parses the text anyway.
   init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 

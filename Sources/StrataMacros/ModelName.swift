@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// The source code of a model's registered name, which contains the generic arguments if there are any.
+/// The source code that creates a model's registered name, which includes the generic arguments if there are any.
 struct ModelName {
   /// The source text of an expression that returns the name.
   let expression: String
@@ -31,8 +31,8 @@ struct ModelName {
     arguments.isEmpty ? "" : "<\(arguments.joined(separator: ", "))>"
   }
 
-  /// Returns the part of the name for one declaration, which is the model or encloses it: the name of the type, and the
-  /// expressions for its generic arguments. Returns `nil` if the declaration is not a type.
+  /// Returns one declaration's part of the name: the type's name, and the expressions for its generic arguments. The
+  /// declaration is the model itself or encloses the model. Returns `nil` if the declaration is not a type.
   private static func part(_ node: Syntax) -> (name: String, arguments: [String])? {
     if let node = node.as(ExtensionDeclSyntax.self) { return (node.extendedType.trimmedDescription, []) }
     guard let named = node.asProtocol((any NamedDeclSyntax).self), node.isProtocol((any DeclGroupSyntax).self)

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Finds the stored properties in a type declaration, and reports errors in them.
+/// Finds the stored properties in a type declaration and reports errors in them.
 struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
@@ -85,8 +85,8 @@ struct PropertyReader {
     if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
       diagnostics.append(ModelDiagnostic.severalProperties.at(node))
     }
-    // The bindings are read backwards, because in `var a, b: Int` only the last name is followed by the type, which
-    // applies to all names before it.
+    // In `var a, b: Int`, the type follows only the last name but applies to all names before it too. The bindings are
+    // therefore read backwards.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {

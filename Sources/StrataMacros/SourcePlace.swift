@@ -23,8 +23,8 @@ struct SourcePlace {
         result.append(place.directive)
         next = place.line
       }
-      // Lines with a position are joined into one line, because the compiler would otherwise count them as consecutive
-      // source lines.
+      // The lines for one position are joined into a single line, because the compiler would otherwise count them as
+      // consecutive source lines.
       let lines = place == nil ? lines : [lines.joined(separator: "; ")]
       result += lines
       next = next.map { $0 + lines.count }

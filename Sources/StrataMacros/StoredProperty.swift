@@ -6,7 +6,7 @@ struct StoredProperty {
   enum Role {
     /// A field of the model. It has an index in the schema, even if its attribute excludes it from archives.
     case field
-    /// The property that keeps the keys of an archive that this version of the model does not know.
+    /// The property that stores the archive keys that this version of the model does not know.
     case unknownFields
     /// A property that decoding, encoding and merging ignore, because it is declared with `storage: .none` or cannot be
     /// archived.
@@ -35,8 +35,9 @@ struct StoredProperty {
   /// The source text of the expression that accesses the property, beginning with `self.`.
   var access: String { "self.\(name.text)" }
 
-  /// The source text of the default value, which the property gets if its key is absent: the initial value, or the text
-  /// `nil` for an optional field that needs an explicit default. `nil` if no default is written.
+  /// The source text of the default value, which the property gets if its key is absent. This is the initial value, or
+  /// the text `nil` for an optional field that needs an explicit default. The result is `nil` if the generated code
+  /// needs no default.
   var defaultText: String? {
     if let initialValue { return initialValue.trimmedDescription }
     guard let type, type.isOptional, attribute.isExcluded || attribute.usesDefaultForUnknown else {
@@ -185,7 +186,7 @@ extension StringLiteralExprSyntax {
 }
 
 extension ExprSyntax {
-  /// The kind of the expression if its type can clearly not be archived, for an error message: "a tuple" or "a
+  /// The kind of the expression if its type clearly cannot be archived, for an error message: "a tuple" or "a
   /// function"; otherwise `nil`.
   var shapeWithoutArchive: String? {
     if self.is(ClosureExprSyntax.self) { return "a function" }

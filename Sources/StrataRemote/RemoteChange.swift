@@ -18,7 +18,7 @@ public struct RemoteChange: Sendable, Hashable {
     /// The change will be sent by the next ``RemoteStore/send()``, unless it must wait for another record or for the
     /// resolution of a conflict.
     case waiting
-    /// The change was sent, but its outcome is unknown. The next ``RemoteStore/send()`` determines the outcome.
+    /// The change was sent, but its outcome is unknown. The next ``RemoteStore/send()`` finds out the outcome.
     case sending
     /// A new record was sent, but it is unknown whether the server has created it. The library cannot ask the server
     /// about the record, because the server assigns the ids itself and ignores `Idempotency-Key` (``ServerTraits``).

@@ -1,9 +1,9 @@
 public import StrataCore
 
-/// A value that was changed both locally and on the server, and that no merge policy of the model can merge. The row
+/// A value that was changed both locally and on the server and that no merge policy of the model can merge. The row
 /// keeps the local value, which is not sent until the conflict is resolved.
 public struct RemoteConflict: Sendable, Hashable {
-  /// The number by which ``RemoteStore/resolve(_:_:)`` identifies the conflict.
+  /// The number that identifies the conflict, as for ``RemoteStore/resolve(_:_:)``.
   public let number: Int64
   /// The account whose changes and responses caused the conflict.
   public let account: String
@@ -25,11 +25,11 @@ public struct RemoteConflict: Sendable, Hashable {
 
   /// How a conflict is resolved.
   public enum Resolution: Sendable, Hashable {
-    /// The local value is kept, and is sent to replace the server's value.
+    /// The local value is kept and is sent to the server to replace the server's value.
     case local
     /// The server's value replaces the local value.
     case server
-    /// The given value replaces the local value, and is sent to replace the server's value.
+    /// The given value replaces the local value and is sent to the server to replace the server's value.
     case value(ArchiveValue)
   }
 }

@@ -8,8 +8,8 @@ internal import StrataStore
 public struct RemoteError: Error, Sendable {
   /// The kind of failure. The codes are part of the API, but the text of ``description`` may change between releases.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The mappers do not match the models or the tables, which are checked when a ``RemoteStore`` is created. This
-    /// code is also used for a request with an invalid URL or invalid headers.
+    /// The mappers do not match the models or the tables, as checked when a ``RemoteStore`` is created, or a request
+    /// has an invalid URL or invalid headers.
     case invalidConfiguration
     /// The server could not be reached.
     case notConnected
@@ -20,8 +20,7 @@ public struct RemoteError: Error, Sendable {
     /// The response is larger than ``RemoteConfiguration/sizeLimit``, or a list has more pages than
     /// ``RemoteConfiguration/pageLimit``.
     case tooLarge
-    /// The response is not an HTTP response, violates a rule of HTTP, or links to a next page that must not be
-    /// requested.
+    /// The response is not an HTTP response, violates an HTTP rule, or links to a next page that must not be requested.
     case invalidResponse
     /// The server redirected the request, but the redirection was not followed. For example, there were too many
     /// redirections, the new URL uses `http` instead of `https`, or a request with this method must not be redirected.
@@ -36,7 +35,7 @@ public struct RemoteError: Error, Sendable {
     case refused
     /// The record has been changed on the server since it was last fetched (409, 412).
     case conflict
-    /// The server failed, or asked the client to try again later (408, 425, 429, 5xx). The automatic retries, if any,
+    /// The server failed or asked the client to try again later (408, 425, 429, 5xx). The automatic retries, if any,
     /// failed too.
     case unavailable
     /// The body of the response does not have the form that the mapper expects: it is not JSON, does not contain the
@@ -44,8 +43,8 @@ public struct RemoteError: Error, Sendable {
     case invalidBody
     /// The server reported success for a change, but the record in its response does not contain the change.
     case notApplied
-    /// The response to the creation of a record was lost, and the library has no means to ask the server whether it has
-    /// created the record.
+    /// The response to the creation of a record was lost, and the library cannot ask the server whether it has created
+    /// the record.
     case uncertain
     /// While the call was running, ``RemoteStore/use(account:)`` changed the account, or
     /// ``RemoteStore/reset(discardingChanges:)`` removed all rows.
@@ -60,7 +59,7 @@ public struct RemoteError: Error, Sendable {
   /// A description of the problem and a suggested solution. ``description`` adds the entity, the request, the status
   /// and the underlying error.
   public let reason: String
-  /// The name of the entity, or `nil` if the error does not concern an entity.
+  /// The name of the entity, or `nil` if the error is not about a specific entity.
   public internal(set) var entity: String?
   /// The HTTP method of the request, or `nil` if there was no request.
   public internal(set) var method: String?

@@ -19,7 +19,7 @@ public struct RemoteEvent: Sendable {
     /// The server refused a change. It stays in the queue until it is edited, retried or discarded.
     case refused(RemoteChange, RemoteError)
     /// A response caused conflicts, which ``RemoteStore/conflicts()`` returns. The value is the number of conflicts. A
-    /// conflict is a value that was changed both locally and on the server, and that no merge policy of the model can
+    /// conflict is a value that was changed both locally and on the server and that no merge policy of the model can
     /// merge.
     case conflicts(Int)
   }
@@ -28,6 +28,6 @@ public struct RemoteEvent: Sendable {
   public let kind: Kind
   /// The name of the entity whose records are fetched or sent.
   public let entity: String
-  /// The account under which the request was made, or to which the change belongs.
+  /// The account under which the request or the change was made.
   public let account: String
 }

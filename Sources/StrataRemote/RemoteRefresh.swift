@@ -32,7 +32,7 @@ public struct RemoteRefresh: Sendable, Hashable {
   /// The number of rows that were kept although the server no longer has their records. Such rows have unsent changes,
   /// or other rows refer to them.
   public internal(set) var kept = 0
-  /// The number of conflicts: values that were changed both locally and on the server, and that no merge policy of the
+  /// The number of conflicts: values that were changed both locally and on the server and that no merge policy of the
   /// model can merge.
   public internal(set) var conflicts = 0
   /// The records that were skipped because they could not be decoded (``EntityMapper/Invalid/skip``).

@@ -1,6 +1,6 @@
 /// A request for records of an entity, with its cache policy and headers.
 public struct RemoteRequest: Sendable {
-  /// Whether a request is sent if an earlier response is still fresh, and whether it is a conditional request.
+  /// Whether a request is sent if an earlier response is still fresh, and whether the request is conditional.
   public enum Policy: String, Sendable, Hashable, CaseIterable {
     /// If an earlier response is still fresh, no request is sent. Otherwise a conditional request is sent, which the
     /// server can answer with 304 (Not Modified) if nothing has changed.
@@ -17,7 +17,7 @@ public struct RemoteRequest: Sendable {
   }
 
   let target: Target
-  /// Whether the request is sent if an earlier response is still fresh, and whether it is a conditional request.
+  /// Whether the request is sent if an earlier response is still fresh, and whether the request is conditional.
   public var policy = Policy.useCache
   /// Headers of this request, which take precedence over the headers of the configuration.
   public var headers: HTTPHeaders = [:]

@@ -4,10 +4,10 @@ public struct RemoteSending: Sendable, Hashable {
   public internal(set) var sent = 0
   /// The number of changes that the server refused. They stay in the queue.
   public internal(set) var refused = 0
-  /// The number of changes that are still unsent but were not refused. They wait for another record to be sent, for a
-  /// conflict to be resolved, for the outcome of an earlier request to be determined, or for a delay to end.
+  /// The number of changes that are still unsent but were not refused. They wait until another record is sent, a
+  /// conflict is resolved, the outcome of an earlier request is known, or a delay ends.
   public internal(set) var waiting = 0
-  /// The number of conflicts: values that were changed both locally and on the server, and that no merge policy of the
+  /// The number of conflicts: values that were changed both locally and on the server and that no merge policy of the
   /// model can merge.
   public internal(set) var conflicts = 0
 

@@ -43,8 +43,8 @@ final class RemoteSession: Sendable {
 
   func setAccount(_ account: String) { state.withLock { $0.account = account } }
 
-  /// Returns a number for a new request. It is greater than all earlier numbers of this process. It is also greater
-  /// than the numbers of other processes, unless their clocks differ.
+  /// Returns a number for a new request. It is greater than all earlier numbers in this process. It is also greater
+  /// than the earlier numbers in other processes, unless their clocks differ.
   func nextNumber() -> Int64 {
     let now = Int64(clamping: Int((clock.now().timeIntervalSince1970 * 1_000_000).rounded()))
     return state.withLock { state in

@@ -24,8 +24,9 @@ extension RemoteStore {
   /// Lets the next ``send()`` send a change that was refused or is delayed.
   ///
   /// - Parameters:
-  ///   - change: a change from ``changes()``. If the change has been sent in the meantime, nothing happens. If the
-  ///     change is uncertain, it is sent again, which can create a duplicate record.
+  ///   - change: a change from ``changes()``. If the change has been sent in the meantime, nothing happens. If its
+  ///     state is ``RemoteChange/State/uncertain``, it is sent again, which creates a duplicate record if the server
+  ///     has already created the record.
   ///   - asNew: whether an update is sent as a new record. Use this if the server no longer has the record.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
@@ -67,8 +68,8 @@ extension RemoteStore {
     }
   }
 
-  /// Discards a change. Edited columns are reset to the last known values of the server. A record that was created
-  /// locally is deleted. A record that was deleted locally is restored by the next refresh.
+  /// Discards a change. Edited columns are reset to the server's last known values. A record that was created locally
+  /// is deleted. A record that was deleted locally is restored by the next refresh.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if a record that was created locally cannot be deleted, because
   ///   other rows refer to it.

@@ -3,8 +3,8 @@ public import GRDB
 internal import StrataCore
 public import StrataStore
 
-/// Synchronizes the entities of an `EntityStore` with a server. Reads return the rows in the database immediately. Responses of
-/// the server are merged into the rows. Local changes stay in a queue until ``send()`` sends them.
+/// Synchronizes the entities of an `EntityStore` with a server. Reads return the rows in the database immediately. The server's responses
+/// are merged into these rows. Local changes stay in a queue until ``send()`` sends them.
 ///
 ///     let remote = try await RemoteStore(
 ///       entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Todo.self)))
@@ -77,16 +77,16 @@ public final class RemoteStore: Sendable {
   public func use(account: String) async throws {
     try await session.write { [session] db in
       try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
-      // The account of the session is set only after the commit, so that it always equals the account under which the triggers
-      // record changes.
+      // The account of the session is set only after the commit, so that it always matches the account under which the triggers record
+      // changes.
       db.afterNextTransaction { _ in session.setAccount(account) }
     }
   }
 
   // MARK: Fetching
 
-  /// Returns a stream that first yields the entities that are stored in the database, and then yields them again after a response
-  /// of the server has been merged.
+  /// Returns a stream that first yields the entities stored in the database and then yields them again after the server's response has been
+  /// merged.
   ///
   /// The second element is omitted if no response was merged. If the refresh fails, the stream throws the error after the first
   /// element. If the loop over the stream ends early, the refresh is cancelled, unless other callers wait for it.
@@ -116,7 +116,7 @@ public final class RemoteStore: Sendable {
     try await entities.fetchAll(request)
   }
 
-  /// Refreshes records from the server, and then returns the requested entities from the database.
+  /// Refreshes records from the server and then returns the requested entities from the database.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
@@ -132,8 +132,8 @@ public final class RemoteStore: Sendable {
   /// - Parameters:
   ///   - type: the entity.
   ///   - remote: the records to request.
-  ///   - replacing: selects the local rows to which the server's list corresponds, for example the tasks of one project. Any of
-  ///     these rows is deleted if its record is missing from the response.
+  ///   - replacing: selects the local rows that the server's list covers, for example the tasks of one project. A selected row is deleted
+  ///     if its record is missing from the response.
   /// - Throws: ``RemoteError``, in which case no row was changed; `CancellationError`.
   @discardableResult
   public func refresh<E: Entity>(
@@ -160,8 +160,8 @@ public final class RemoteStore: Sendable {
     return try await share(\.refreshes, key) { try await refreshing.run() }
   }
 
-  /// Merges JSON that the server has sent without a request, for example over a web socket or in a notification. The same rules
-  /// apply as for a response.
+  /// Merges JSON that the server has sent without a request, for example over a WebSocket or in a notification. The same rules apply as for
+  /// a response.
   ///
   /// - Parameters:
   ///   - json: one record or a list of records, in the same form as in a response.
@@ -193,8 +193,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Sending
 
-  /// Sends the unsent changes of the current account in the order in which they were made. The only exception is that a record is
-  /// sent after the records to which it refers.
+  /// Sends the unsent changes of the current account in the order in which they were made, except that a record is always sent after the
+  /// records that it refers to.
   ///
   /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. If the method is called
   /// while it is already running, both calls share the same run and result.
@@ -208,8 +208,8 @@ public final class RemoteStore: Sendable {
     return try await share(\.sending, account) { try await sender.run() }
   }
 
-  /// Sends the unsent changes, and then refreshes the lists of all entities in the order of the mappers. Call this method when
-  /// the connection is restored, when the app comes to the foreground, and at regular intervals.
+  /// Sends the unsent changes and then refreshes the lists of all entities in the order of the mappers. Call this method when the
+  /// connection is restored, when the app comes to the foreground, and at regular intervals.
   ///
   /// If the task is cancelled, everything that has already been sent or merged is kept.
   ///
@@ -220,7 +220,7 @@ public final class RemoteStore: Sendable {
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // The error is thrown at once, because every further request would fail for the same reason.
+      // The error is thrown at once, because every other request would fail for the same reason.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }
@@ -236,7 +236,7 @@ public final class RemoteStore: Sendable {
     return sync
   }
 
-  /// The guarantees for the records of each entity, by the entity's name.
+  /// The guarantees that apply to the records of each entity, by entity name.
   public var guarantees: [String: Set<RemoteGuarantee>] {
     Dictionary(
       session.catalog.entities.map { ($0.name, $0.mapper.guarantees) }, uniquingKeysWith: { first, _ in first })
@@ -261,8 +261,8 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// Resolves a conflict. Does nothing if the conflict no longer exists, because it has already been resolved, or because a later
-  /// response of the server has removed it.
+  /// Resolves a conflict. Does nothing if the conflict no longer exists, because it has already been resolved, or because a later server
+  /// response has removed it.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the column cannot store the value, if `.value` is used for a reference,
   ///   or if the server's value refers to a record that does not exist locally.

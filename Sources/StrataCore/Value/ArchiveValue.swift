@@ -6,11 +6,11 @@ public import Foundation
 /// document and a database row. Absent and null are different: a record or an object returns `nil` for an absent key
 /// and `.null` for an explicit null.
 ///
-/// Integers are exact and differ from floating-point numbers. Booleans are not numbers.
+/// Integers are exact and are distinct from floating-point numbers. Booleans are not numbers.
 public enum ArchiveValue: Sendable {
   /// An explicit null, which differs from an absent key.
   case null
-  /// A boolean, which is not a number.
+  /// A boolean. It never equals a number: `true` and 1 are different values.
   case bool(Bool)
   /// An integer in the range of `Int64`.
   case int(Int64)
@@ -37,24 +37,24 @@ public enum ArchiveValue: Sendable {
   case url(URL)
   /// A UUID.
   indirect case uuid(UUID)
-  /// Elements in a fixed order.
+  /// An ordered list of elements.
   case array([ArchiveValue])
   /// Elements whose order does not matter, stored in the order of their encoded bytes.
   case set([ArchiveValue])
   /// Named values without a type, as in a JSON object.
   case object(ArchiveObject)
-  /// Pairs of keys and values, for maps in which at least one key is not a string.
+  /// Key-value pairs, for maps in which at least one key is not a string.
   case map([MapEntry])
   /// Named values with a type name and a model version.
   case record(ModelRecord)
-  /// A reference to an object of an ``ObjectGraph``. The associated value is the index of the object in ``ObjectGraph/objects``.
+  /// A reference to an object in an ``ObjectGraph``. The associated value is the object's index in ``ObjectGraph/objects``.
   case reference(Int)
-  /// Objects with identity, and a value that refers to them.
+  /// A graph of objects that can refer to each other, and a root value that refers to them.
   indirect case graph(ObjectGraph)
 
   /// A key and its value in a ``map(_:)``.
   public struct MapEntry: Sendable, Hashable {
-    /// The key, of any kind.
+    /// The key, which can be a value of any kind.
     public var key: ArchiveValue
     /// The value.
     public var value: ArchiveValue
@@ -66,8 +66,7 @@ public enum ArchiveValue: Sendable {
     }
   }
 
-  /// Returns the integer as the first of the cases ``int(_:)``, ``uint(_:)`` and ``wideInteger(_:)`` that can represent
-  /// the integer.
+  /// Returns the integer as an ``int(_:)`` if it fits, otherwise as a ``uint(_:)`` or, if necessary, as a ``wideInteger(_:)``.
   ///
   /// - Precondition: the magnitude of `value` has at most 128 bits.
   public static func integer(_ value: some BinaryInteger) -> ArchiveValue { ArchiveValue(WideInteger(value)) }

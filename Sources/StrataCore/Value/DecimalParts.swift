@@ -6,7 +6,7 @@ package struct DecimalParts {
   package let mantissa: WideInteger.Magnitude
   package let exponent: Int
 
-  /// Creates the parts of a decimal, with a mantissa that does not end in zeros. Returns `nil` if the decimal is NaN.
+  /// Splits a decimal into its parts. The mantissa has no trailing zeros. Returns `nil` if the decimal is NaN.
   package init?(_ decimal: Decimal) {
     guard decimal.isFinite else { return nil }
     guard DecimalMemory.isKnown else {
@@ -26,8 +26,8 @@ package struct DecimalParts {
     self.exponent = exponent
   }
 
-  /// The parts as a decimal; `nil` if Foundation's `Decimal` cannot represent the number, because the mantissa has more than 128 bits or
-  /// the exponent is not between -128 and 127.
+  /// The decimal with these parts; `nil` if Foundation's `Decimal` cannot represent it. A `Decimal` has a mantissa of up to 128 bits and an
+  /// exponent from -128 to 127.
   package var decimal: Decimal? {
     guard mantissa != .zero else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
@@ -51,13 +51,12 @@ package struct DecimalParts {
     return (mantissa, exponent)
   }
 
-  /// The same number with a mantissa that does not end in zeros. For zero, the exponent is 0 and the sign is positive.
+  /// The same number, with no trailing zeros in the mantissa. For zero, the exponent is 0 and the sign is positive.
   private var normalized: DecimalParts {
     guard mantissa != .zero else { return DecimalParts(isNegative: false, mantissa: .zero, exponent: 0) }
     guard mantissa.low & 1 == 0, mantissa.quotientAndRemainder(dividingBy: 10).remainder == 0 else { return self }
     var (mantissa, exponent) = (mantissa, exponent)
-    // Divisibility by 2^n is tested first, because this test is faster and a number that is divisible by 10^n is also divisible
-    // by 2^n.
+    // A power 10^n is tried only if the mantissa is divisible by 2^n, because that test is much faster than a division.
     for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {
       let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: power)
       if remainder == 0 { (mantissa, exponent) = (quotient, exponent + zeros) }
@@ -65,14 +64,14 @@ package struct DecimalParts {
     return DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
   }
 
-  /// The powers of ten by which the mantissa is divided one after another, which removes up to 47 zeros.
+  /// The powers of ten by which ``normalized`` divides the mantissa, one after another. Together they remove up to 47 trailing zeros.
   private static let powers: [(zeros: Int, power: UInt64)] = [16, 16, 8, 4, 2, 1].map { zeros in
     (zeros, (0..<zeros).reduce(1) { power, _ in power * 10 })
   }
 }
 
-/// The memory layout of a `Decimal`, which contains the mantissa as an integer. The mantissa is read directly from memory. Foundation
-/// provides it only as text of up to 167 digits, which takes microseconds.
+/// The memory layout of a Foundation `Decimal`. The mantissa is read directly from memory, because Foundation provides it only as text of
+/// up to 167 digits, and a conversion through text takes microseconds.
 ///
 /// The layout matches `NSDecimal` in Apple's Foundation and `Decimal.Storage` in swift-foundation. The two layouts differ in the second
 /// byte.
@@ -88,7 +87,7 @@ private struct DecimalMemory {
     private static let (lengthShift, negative, compact) = (UInt8(4), UInt8(0x08), UInt8(0x04))
   #endif
 
-  /// Whether Foundation's decimals have this layout, which is tested with a few sample decimals. If false, decimals are converted through
+  /// Whether Foundation's decimals have this layout, according to a test with a few sample decimals. If not, decimals are converted through
   /// text.
   static let isKnown: Bool = {
     guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
@@ -110,7 +109,7 @@ private struct DecimalMemory {
 
   init(_ decimal: Decimal) { self = unsafeBitCast(decimal, to: Self.self) }
 
-  /// Creates the memory layout of a decimal from its parts.
+  /// Creates the memory representation of a decimal from its parts.
   ///
   /// - Parameter parts: the parts of the decimal. The mantissa may end in zeros only if the exponent is 127, as in Foundation's compact
   ///   form.
@@ -130,7 +129,7 @@ private struct DecimalMemory {
 
   /// The mantissa, read from its 16-bit digits. The digits beyond the stored length are undefined and are ignored.
   var mantissa: WideInteger.Magnitude {
-    // Returns the 64-bit number in two 32-bit words, with only its lowest `count` 16-bit digits.
+    // Returns the lowest `count` 16-bit digits of the 64-bit number that consists of the words `high` and `low`.
     func first(_ count: Int, _ high: UInt32, _ low: UInt32) -> UInt64 {
       let bits = UInt64(high) << 32 | UInt64(low)
       return count >= 4 ? bits : bits & (1 << UInt64(16 * max(count, 0)) - 1)
@@ -140,7 +139,7 @@ private struct DecimalMemory {
   }
 }
 
-// Conversions through text, which are used if the memory layout of Foundation's decimals is unknown.
+// Conversions through text, for a Foundation whose decimals have an unknown memory layout.
 extension DecimalParts {
   /// Creates the parts of a finite decimal from its description, which contains every digit, has no exponent, and does not
   /// depend on the locale.
@@ -160,8 +159,7 @@ extension DecimalParts {
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
       let back = DecimalParts(textOf: value)
     else { return nil }
-    // Foundation rounds a number that has too many digits. The result is compared with the original parts, and a rounded number is
-    // rejected.
+    // Foundation rounds a number that has too many digits. To detect this, the result is compared with the original parts.
     let (left, right) = (back.normalized, normalized)
     return left.isNegative == right.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
       ? value : nil

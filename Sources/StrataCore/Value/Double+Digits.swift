@@ -2,8 +2,8 @@
 // bits. Callers convert all other numbers through text with the standard library, which returns the same results.
 
 extension Double {
-  /// Creates the double nearest to ±significand × 10^power. If two doubles are equally near, creates the double with the
-  /// even significand. Returns `nil` if `power` is beyond ±27.
+  /// Creates the double nearest to ±significand × 10^power. If two doubles are equally near, the one with the even significand is chosen.
+  /// Returns `nil` if `power` is beyond ±27.
   init?(isNegative: Bool, significand: UInt64, power: Int) {
     let magnitude: Double
     if significand <= 1 << 53, power.magnitude <= 22 {
@@ -14,7 +14,7 @@ extension Double {
     } else {
       guard power.magnitude <= 27, significand > 0 else { return nil }
       let factor = powersOfFive[Int(power.magnitude)]
-      // The leading bits of the exact result, at least 62. If any later bit of the result is set, the last bit of `bits` is also set, so
+      // The leading bits of the exact result, at least 62. The lowest bit is also a sticky bit: it is set if any dropped bit is set, so
       // that rounding to 53 bits is correct.
       let bits: UInt64
       let exponent: Int
@@ -36,9 +36,9 @@ extension Double {
     self = isNegative ? -magnitude : magnitude
   }
 
-  /// The decimal digits of the magnitude as an integer without trailing zeros, and the power of ten by which it is multiplied. The digits
-  /// are the same as in `description`. They are the shortest sequence of digits that parses as the same double. If several sequences are
-  /// equally short, the one nearest to the double is chosen.
+  /// The magnitude as an integer of decimal digits without trailing zeros, and a power of ten to multiply it by. The digits are the same as
+  /// in `description`. They are the shortest sequence of digits that parses as the same double. If several sequences are equally short, the
+  /// one nearest to the double is chosen.
   ///
   /// `nil` for powers of two, for magnitudes below 2^-36 or of at least 2^52, and if two digit sequences are equally near.
   var shortestDigits: (significand: UInt64, power: Int)? {
@@ -54,8 +54,8 @@ extension Double {
     func integer(_ high: UInt64, _ low: UInt64) -> UInt64 { high &<< (64 &- shift) | low &>> shift }
     let (less, borrows) = low.subtractingReportingOverflow(half)
     let (more, carries) = low.addingReportingOverflow(half)
-    // The integers above `lower` and up to `upper` parse as this double. If the bounds divided by a unit differ, one of these integers is a
-    // multiple of the unit. The largest such unit gives the fewest digits.
+    // Every integer from `lower + 1` to `upper` parses as this double. If `lower / unit` and `upper / unit` differ, one of these integers
+    // is a multiple of `unit`. The largest such power of ten gives the fewest digits.
     var lower = integer(high &- (borrows ? 1 : 0), less)
     var upper = integer(high &+ (carries ? 1 : 0), more)
     var unit: UInt64 = 1

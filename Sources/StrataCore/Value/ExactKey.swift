@@ -1,5 +1,5 @@
-/// A key that is compared by its bytes. Swift's `==` is not used, because strings that differ only in Unicode
-/// normalization (NFC and NFD) compare as equal.
+/// A key that is compared by its bytes, because Swift's `==` treats strings that differ only in Unicode normalization
+/// (NFC or NFD) as equal.
 package struct ExactKey: Hashable, Sendable {
   package let text: String
 

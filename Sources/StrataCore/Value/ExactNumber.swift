@@ -1,11 +1,11 @@
 package import Foundation
 
-/// A number stored as decimal digits. Numbers of different kinds can therefore be compared without rounding.
+/// A number stored as decimal digits, so that numbers of different kinds can be compared without rounding.
 ///
 /// A floating-point number is represented by its shortest text, as in JSON. Therefore 0.1 is the same number in a
 /// double, a float, a decimal and a text, and the double 1e23 equals the integer 10^23.
 package struct ExactNumber: Comparable {
-  /// The sign of a number, or a special value. The cases are in ascending order, in which NaN is less than all numbers.
+  /// The sign of a number, or a special value. The cases are in ascending order. NaN is less than every number.
   private enum Sign: Int, Comparable {
     case notANumber, negativeInfinity, negative, zero, positive, infinity
 
@@ -19,7 +19,7 @@ package struct ExactNumber: Comparable {
   /// The exponent of ten. The number is the fraction in `digits` times 10^`power`.
   private var power: WideInteger = 0
 
-  /// Creates the exact number of a value. Returns `nil` if the value is not a number.
+  /// Converts a value to an exact number. Returns `nil` if the value is not a number.
   ///
   /// - Complexity: linear in the number of digits, regardless of the exponent.
   package init?(_ value: ArchiveValue) {

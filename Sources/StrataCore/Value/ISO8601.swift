@@ -1,14 +1,14 @@
 package import Foundation
 
-/// Parses and formats dates in the format of RFC 3339, without a locale and without a time zone database.
+/// Parses and formats dates in the RFC 3339 format, without using a locale or a time zone database.
 package enum ISO8601 {
   /// Parses a date such as `2011-01-26T19:01:12Z`. The seconds can have a decimal point followed by any number of digits. The date
   /// ends with `Z` or an offset such as `+02:00`. `T` and `Z` may be lower case (RFC 3339, 5.6).
   ///
   /// Returns `nil` for any other text, for a day that does not exist in its month, and for a leap second.
   ///
-  /// - Parameter isSQL: whether the text may also be in a format of SQLite ("Date And Time Functions", section 2): a space can
-  ///   replace the `T`, and the seconds and the time zone are optional. Without a time zone, the date is in UTC.
+  /// - Parameter isSQL: whether SQLite's date formats are accepted too ("Date And Time Functions", section 2): a space can replace the `T`,
+  ///   and the seconds and the time zone are optional. Without a time zone, the date is in UTC.
   package static func date(from text: String, isSQL: Bool = false) -> Date? {
     ByteBuffer.withUTF8(of: text) { date(from: $0.bytes, isSQL: isSQL) }
   }
@@ -61,7 +61,7 @@ package enum ISO8601 {
     }
   }
 
-  /// Parses a year, a month and a day, and returns the number of days since 1 January 1970.
+  /// Parses a date (year, month and day) and returns the number of days since 1 January 1970.
   private static func fullDate(_ bytes: inout Cursor) -> Int? {
     guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
       let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
@@ -70,11 +70,11 @@ package enum ISO8601 {
     return days(fromYear: year, month: month, day: day)
   }
 
-  /// Returns the date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` for a date outside the years 0 to
-  /// 9999, which RFC 3339 cannot represent.
+  /// Formats a date in UTC, for example as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`. Returns `nil` for a date outside the years
+  /// 0 to 9999, which RFC 3339 cannot represent.
   ///
-  /// The seconds have the smallest number of decimal places from which ``date(from:)`` returns the same date. If nine decimal places
-  /// are not enough, the date is rounded to the nearest nanosecond.
+  /// The seconds have as few decimal places as ``date(from:)`` needs to return the same date. If nine decimal places are not enough, the
+  /// date is rounded to the nearest nanosecond.
   package static func string(from date: Date) -> String? {
     var text = ByteBuffer(minimumCapacity: 64)
     return append(date, to: &text) ? text.withBytes { ByteBuffer.validString($0) } : nil
@@ -161,9 +161,9 @@ package enum ISO8601 {
     return Double(seconds) + Double(fraction) / Double(scale)
   }
 
-  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten by which to divide this integer, and the
-  /// byte after the digits, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are
-  /// ignored, because dates are less precise.
+  /// Parses the digits after a decimal point. Returns the digits as an integer, the power of ten to divide it by, and the byte after the
+  /// digits, which is `nil` at the end of the text. Returns `nil` if there are no digits. Digits after the eighteenth are ignored, because
+  /// dates are less precise.
   private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8?)? {
     var number = 0
     var scale = 1
@@ -193,7 +193,7 @@ package enum ISO8601 {
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     let days = era * 146_097 + dayOfEra - 719_468
-    // Converting the result back detects a day that does not exist in its month, because such a day becomes a day of the next month.
+    // A day that does not exist, such as 31 April, is counted as a day of the next month. Converting the result back detects this.
     return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 

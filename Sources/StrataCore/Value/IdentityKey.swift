@@ -1,4 +1,4 @@
-/// Specifies which values identify a model among the models of its type: the value of one key, or the values of a combination of keys.
+/// The key, or the combination of keys, whose values identify a model among all models of its type.
 ///
 ///     static let mergeRules = MergeRules(identity: ["owner", "name"])
 ///
@@ -47,7 +47,7 @@ extension IdentityKey {
 }
 
 extension IdentityKey: CustomStringConvertible {
-  /// The keys with `+` between them, as shown in paths: `owner+name`. A `+` or a `\` in a key is escaped with a `\`.
+  /// The keys joined by `+`, as shown in paths: `owner+name`. A `+` or a `\` in a key is escaped with a `\`.
   public var description: String {
     keys.map { $0.escaping(["\\", "+"]) }.joined(separator: "+")
   }

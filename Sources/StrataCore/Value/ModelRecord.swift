@@ -84,7 +84,7 @@ public struct ModelRecord: Sendable {
     }
   }
 
-  /// Renames the field `key` to `newKey`, and removes an existing field `newKey`.
+  /// Renames the field `key` to `newKey`. An existing field `newKey` is removed.
   ///
   /// - Returns: whether the record had a field `key`.
   @discardableResult
@@ -107,7 +107,7 @@ public struct ModelRecord: Sendable {
 }
 
 extension ModelRecord {
-  /// Returns a copy of the record in which each value is replaced by the result of `replacement`.
+  /// Returns a copy of the record in which each value is replaced with the result of `replacement`.
   func mapValues(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ModelRecord {
     ModelRecord(shape: shape, values: try values.map(replacement))
   }

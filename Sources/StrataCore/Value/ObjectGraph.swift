@@ -1,5 +1,5 @@
-/// Objects with identity, and a value that refers to them. An archive of class models, for example, can be read as a
-/// graph, without the Swift types of the models.
+/// A graph of objects that can refer to each other, and a root value that refers to them. For example, an archive of class models can be
+/// read as a graph without the models' Swift types.
 ///
 /// An ``ArchiveValue/reference(_:)`` refers to an object by its number, so shared objects are stored once and cycles
 /// are possible.

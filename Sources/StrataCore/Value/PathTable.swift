@@ -1,9 +1,9 @@
-/// The paths of the objects in a graph. For each object, the table stores only the last part of the path, which begins
-/// at another object that refers to the object: its owner. Full paths would need too much memory, because the path of
-/// the last object of a linked list is as long as the list.
+/// The paths of the objects in a graph. For each object, the table stores only the last part of its path, which begins at the object's
+/// owner: another object that refers to it. Full paths would need too much memory, because the path of the last object of a linked list is
+/// as long as the list.
 final class PathTable: Sendable {
-  /// The last part of the path to an object: the owner, which is an object that refers to this object, and the path
-  /// components from the owner to the object. If `owner` is `nil`, the components begin at the root of the graph.
+  /// The last part of the path to an object: another object that refers to it (its owner), and the path components from the owner to the
+  /// object. If `owner` is `nil`, the components begin at the root of the graph.
   struct Way: Hashable {
     let object: Int
     let owner: Int?
@@ -20,8 +20,8 @@ final class PathTable: Sendable {
 
   /// Creates a table of the paths to all objects.
   ///
-  /// - Parameter ways: the last part of the path to each object. The entry for an object's owner must precede the entry for the object. If
-  ///   an object has several entries, only the first entry is used.
+  /// - Parameter ways: the last part of the path to each object. The entry for an owner must precede the entries for its objects. If an
+  ///   object has several entries, only the first is used.
   init(_ ways: [Way]) {
     var entries: [Int: Entry] = [:]
     for way in ways where entries[way.object] == nil {

@@ -1,5 +1,5 @@
-/// Computes a depth-first postorder of numbered nodes, in which each node follows its successors, except in cycles.
-/// Does not use recursion, so that a long chain of nodes does not overflow the call stack.
+/// Computes a depth-first postorder of numbered nodes: each node follows its successors, except in cycles. Does not use
+/// recursion, so that a long chain of nodes does not overflow the call stack.
 package struct Postorder {
   private var seen = Set<Int>()
 

@@ -1,8 +1,7 @@
 /// The type name, the model version and the keys shared by records of the same kind.
 ///
-/// Records of the same kind share one shape, and each record stores only its values. A shape caches the shapes derived
-/// from it. If several records of one shape undergo the same change, such as a renamed key, they therefore also share
-/// one new shape.
+/// Records of the same kind share one shape, and each record stores only its values. A shape caches the shapes derived from it, so records
+/// that undergo the same change, such as a renamed key, share their new shape too.
 package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
@@ -16,14 +15,14 @@ package final class RecordShape: Sendable {
   package let gaps: [ExactKey: Gap]
   /// The total size of all keys in bytes.
   package let keyBytes: Int
-  /// The cached ``mark`` (type name, version and superclasses as text); `nil` if the mark is computed when needed. It is not always cached,
-  /// because most intermediate shapes of a migration never need a mark.
+  /// The cached ``mark`` (type name, version and superclasses as text); `nil` if the mark is computed on demand, because most intermediate
+  /// shapes of a migration never need one.
   private let knownMark: String?
   /// The index of each key in `keys`; `nil` if there are only a few keys, because a linear search is then faster.
   private let places: [ExactKey: Int]?
   private let changes = Mutex<[Change: RecordShape]>([:])
 
-  /// The part of a field's incoming value that a merge cannot read.
+  /// The reason why a merge could not read the incoming value of a field completely.
   package enum Gap: UInt8, Sendable, Comparable {
     /// The value is an unknown enum case, so the records lack the field.
     case unknownCase = 1
@@ -85,7 +84,7 @@ package final class RecordShape: Sendable {
       knownMark: levels.isEmpty && !hasZeros ? mark : nil)
   }
 
-  /// Whether all keys differ.
+  /// Whether no key occurs twice.
   package var keysAreUnique: Bool {
     guard let places else {
       return keys.indices.allSatisfy { place in !keys[..<place].contains { ExactKey.isSame($0, keys[place]) } }
@@ -185,8 +184,8 @@ package final class RecordShape: Sendable {
     changed(.version(ExactKey(typeName), version)) { (typeName, version, $0.keys) }
   }
 
-  /// Returns this shape extended by the given keys. Up to 64 keys are added one by one, because records of the same
-  /// kind then share the resulting shape. More keys are added at once, because adding them one by one would be slow.
+  /// Returns this shape with the given keys added. Up to 64 keys are added one by one, so that records with the same keys share the
+  /// resulting shape. More keys are added at once, because adding them one by one would be slow.
   package func adding(_ others: [String]) -> RecordShape {
     if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
     return with(gaps, limitedTo: keys + others)

@@ -54,8 +54,9 @@ package final class ValueDigests {
   }
 
   private let budget: WorkBudget
-  /// The cached digests of sets and maps. Each collection is retained, because the address of its storage is the cache key.
+  /// The cached digests of sets. Each set is retained, because the address of its storage is the cache key.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
+  /// The cached digests of maps.
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
   /// The nesting depth of the sets and map keys that are being read. Digests are cached while the depth is greater than 1.
   private var depth = 0
@@ -77,7 +78,7 @@ package final class ValueDigests {
   /// Begins a set or the keys of a map. Until the matching call of ``leave()``, the digests of nested sets and maps are cached.
   func enter() { depth += 1 }
 
-  /// Ends the set or the map keys that the latest call of ``enter()`` began. The outermost call clears the cache.
+  /// Ends the set or the map keys that the latest call of ``enter()`` began. The cache is cleared when the outermost set or map ends.
   func leave() {
     depth -= 1
     guard depth <= 0 else { return }

@@ -10,11 +10,11 @@
 ///
 /// A path with `*` or `[*]` is a pattern, which can match several paths.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// One step of a path, which leads from a value to another value directly inside it.
+  /// One component of a path, which selects a value directly inside another value.
   public enum Component: Sendable, Hashable {
-    /// The value under a key.
+    /// The value under the given key.
     case key(String)
-    /// The element of an array at an index.
+    /// The array element at the given index.
     case index(Int)
     /// The value under any key.
     case anyKey
@@ -87,7 +87,7 @@ extension ValuePath {
     throw ArchiveError(code, "the path \(self) must consist of keys and indices: \(remedy)")
   }
 
-  /// The leading keys and indices of the path, up to the first component of any other kind, for the path of an error.
+  /// The leading keys and indices of the path, up to the first component of any other kind, for use as an error's path.
   package var errorPath: [ArchiveValue.Step] {
     components.prefix { $0.step != nil }.compactMap(\.step)
   }
@@ -120,7 +120,7 @@ extension ValuePath.Component {
     }
   }
 
-  /// Returns whether this component, possibly `*` or `[*]`, matches the given component.
+  /// Returns whether this component, which may be `*` or `[*]`, matches the given component.
   func matches(_ other: Self) -> Bool {
     switch (self, other) {
     case (.anyKey, .key), (.anyElement, .index), (.anyElement, .element), (.anyElement, .value): true
@@ -184,8 +184,8 @@ extension ValuePath.Component {
 
 // MARK: The dotted spelling
 
-// Texts are parsed by Unicode scalars, not by characters. Swift treats a dot followed by a combining mark as one
-// character, but such a dot is still a separator.
+// Paths are parsed by Unicode scalars, not by characters: Swift treats a dot followed by a combining mark as one character, but such a dot
+// is still a separator.
 
 extension ValuePath {
   private typealias Text = Substring.UnicodeScalarView
@@ -212,7 +212,7 @@ extension ValuePath {
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  /// Parses the key at the start of the text, up to a dot or a bracket, and removes the key from the text.
+  /// Removes the key at the start of the text, up to a dot or a bracket, and returns it as a component.
   private static func key(_ text: inout Text) -> Component {
     let start = text
     var key = String.UnicodeScalarView()
@@ -314,7 +314,7 @@ extension ValuePath {
     }.joined()
   }
 
-  /// The reference tokens of the path as a JSON pointer (RFC 6901), before escaping. Indices are written as digits.
+  /// The reference tokens of the path's JSON pointer (RFC 6901), before escaping. Indices are written as digits.
   var tokens: [String] {
     components.map { component in
       switch component {

@@ -17,9 +17,11 @@ struct ValueSharing {
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects of the graph being measured. The following properties cache the sizes that have already been computed.
+  /// The objects of the graph being measured.
   private var objects: [ArchiveValue] = []
+  /// The sizes of objects that have already been measured, by object number.
   private var objectSizes: [Int: Int] = [:]
+  /// The sizes of collections that have already been measured.
   private var sizes: [StorageIdentity: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
@@ -46,7 +48,7 @@ struct ValueSharing {
     }
   }
 
-  /// Returns the size of a graph with each reference replaced by the referenced object.
+  /// Returns the size of a graph with each reference replaced with the referenced object.
   private mutating func size(of graph: ObjectGraph) -> Int {
     objects = graph.objects
     return size(of: graph.root)
@@ -90,8 +92,8 @@ struct ValueSharing {
   }
 }
 
-/// Limits the number of bytes written for one value, so that a small value in which the same storage occurs many times cannot produce an
-/// enormous output.
+/// Limits the number of bytes written for one value, so that a small value cannot produce an enormous output by containing the same storage
+/// many times.
 package struct OutputLimit {
   /// The size, in bytes, up to which a value is written without checking how much of it is shared.
   static let free = 1 << 26

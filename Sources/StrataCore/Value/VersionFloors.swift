@@ -1,4 +1,5 @@
-/// The oldest versions of a model that may read the records of a newer version, and that may write them again.
+/// For records of a newer model version: the oldest version that may read them, and the oldest version that may write
+/// them again.
 package struct VersionFloors: Sendable, Hashable {
   /// The oldest version that may read the records.
   package let reader: Int

@@ -25,13 +25,13 @@ public struct WideInteger: Sendable, Hashable, Comparable, CustomStringConvertib
         high: UInt64(truncatingIfNeeded: magnitude >> 64), low: UInt64(truncatingIfNeeded: magnitude)))
   }
 
-  /// Creates an integer from its 128-bit two's complement.
+  /// Creates an integer from its 128-bit two's complement representation.
   package init(twosComplement bits: WideInteger.Magnitude) {
     let isNegative = bits.high >> 63 == 1
     self.init(isNegative: isNegative, magnitude: isNegative ? bits.negated : bits)
   }
 
-  /// The two's complement of the integer; `nil` if it needs more than 128 bits.
+  /// The two's complement representation of the integer; `nil` if it needs more than 128 bits.
   package var twosComplement: WideInteger.Magnitude? {
     let bits = isNegative ? magnitude.negated : magnitude
     return (bits.high >> 63 == 1) == isNegative ? bits : nil

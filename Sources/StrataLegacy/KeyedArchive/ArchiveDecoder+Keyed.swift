@@ -32,9 +32,8 @@ extension ArchiveDecoder {
   /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) equals the
   /// name of the object's class. Only models that `type` contains and models in `ArchiveDecoder.subclasses` are
   /// created. The version is Mantle's `MTLModelVersion`, or 0 if there is none. Migration steps, hooks, validation and
-  /// former keys work as in an archive of this library. Keys without a field are ignored, and a key that holds nil
-  /// leaves the field at its default value. All references to an object of a class model are decoded as the same
-  /// instance.
+  /// former keys work as in an archive of this library. Keys without a field are ignored. If the value of a key is nil,
+  /// the field keeps its default value. All references to an object of a class model are decoded as the same instance.
   ///
   /// Keyed archives store equal numbers once, regardless of their types. Therefore an integer can be read from a whole
   /// floating-point number, a boolean from 0 and 1, and vice versa.
@@ -106,9 +105,10 @@ extension ArchiveDecoder {
     let table = ObjectTable(types: models.objectTypes, first: 0, count: order.count)
     table.placing = context.budget
     context.objects = table
-    // References to some objects are replaced by copies of the object. For each object, this array contains the number
-    // of values in the copy, including the objects copied into it, or 0 if references to the object are kept. The array
-    // is empty if no object is referenced twice, because every record that is not a class instance is then copied.
+    // Some references are replaced with a copy of the object that they refer to. For each object, this array contains
+    // the number of values in such a copy, including the objects copied into it, or 0 if references to the object are
+    // kept. If no object is referenced twice, every record that is not a class instance is copied, so the array is not
+    // needed and stays empty.
     let hasShared = uses.contains { $0 > 1 }
     var placedSizes = [Int](repeating: 0, count: hasShared ? order.count : 0)
     for number in order {
@@ -141,11 +141,12 @@ extension ArchiveDecoder {
     return root
   }
 
-  // The maximum number of values in an object that is referenced more than once and is still copied in place of each
-  // reference: the first limit is for an object without a model, the second for an object with a model. References to
-  // larger objects are kept. The first limit is the default of ``ArchiveLimits/maxWorkPerByte``. The second limit is
-  // higher, because a model that is not a class is decoded anew for each reference anyway.
+  // If an object without a model has several references, it is copied in place of each reference, provided it has at
+  // most this number of values. References to larger objects are kept. The limit is the default of
+  // ``ArchiveLimits/maxWorkPerByte``.
   private static var largestSharedUnknown: Int { 64 }
+  // The same limit for an object with a model. It is higher, because a model that is not a class is decoded again for
+  // each reference anyway.
   private static var largestSharedKnown: Int { 1 << 16 }
   /// The maximum number of values recorded for one object. Larger numbers are clamped, so that their sums do not
   /// overflow.

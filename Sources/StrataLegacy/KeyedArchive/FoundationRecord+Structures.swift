@@ -36,7 +36,8 @@ extension FoundationRecord {
         add(location, count, attributes[index])
         location += count
       }
-      // Keep the encoded fields if some attributes are not used by any run, because the runs would not contain them.
+      // If some attributes are not used by any run, keep the encoded fields, because a list of runs would lose these
+      // attributes.
       guard !sizes.contains(0) else { return fields }
     case (nil, let attributes?): add(0, length, attributes)
     case (nil, nil): break
@@ -154,7 +155,7 @@ extension FoundationRecord {
       by: [("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])))])
   }
 
-  /// Encodes an `NSValue`. The integer with the key `NS.special` identifies the kind of value; 4 is a range.
+  /// Encodes an `NSValue`. The integer under the key `NS.special` identifies the kind of value. The kind 4 is a range.
   static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     let parts = parts(of: "NSValue").filter { record[$0] != nil }
     guard parts.count == 1, let value = record[parts[0]] else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-/// Converts objects of some classes of Foundation, AppKit and UIKit to records with clearer field names than the names
+/// Converts objects of some Foundation, AppKit and UIKit classes to records whose field names are clearer than the keys
 /// in the archive.
 enum FoundationRecord {
   /// Converts the encoded fields of an object to the fields of a record. The fields of Foundation, AppKit and UIKit
@@ -16,7 +16,7 @@ enum FoundationRecord {
     }
   }
 
-  /// The classes with encoded fields that are converted to different fields and not only renamed.
+  /// The kinds of objects whose fields are restructured, not only renamed.
   enum Structure { case attributedString, indexSet, value }
 
   static let structures: [String: Structure] = [
@@ -25,7 +25,8 @@ enum FoundationRecord {
     "NSIndexSet": .indexSet, "NSMutableIndexSet": .indexSet, "NSValue": .value,
   ]
 
-  /// Returns the names of the fields that a record gets when the encoded fields of its class are restructured.
+  /// Returns the names of all fields that restructuring can produce for the records of a class. Empty if the class is
+  /// not restructured.
   static func parts(of typeName: String) -> [String] {
     switch structures[typeName] {
     case .attributedString?: ["string", "runs"]
@@ -88,7 +89,7 @@ enum FoundationRecord {
 
   /// Returns the key under which archives store a field of a known class, or `nil` for any other field.
   ///
-  /// A key of AppKit and a key of UIKit can have the same field name, for example `NSName` and `UIFontName`. In this
+  /// An AppKit key and a UIKit key can have the same field name: both `NSName` and `UIFontName` become `name`. In this
   /// case, the key that begins with the first two letters of the class name is returned.
   static func rawKey(of key: String, in typeName: String) -> String? {
     let keys = names[typeName]?.filter { $0.value == key }.map(\.key).sorted() ?? []

@@ -1,7 +1,7 @@
 import Foundation
 internal import StrataCore
 
-// Decodes and encodes Foundation's classes with a single value.
+// Decodes and encodes the Foundation classes that hold a single value.
 
 extension FoundationValue {
   // MARK: NSString

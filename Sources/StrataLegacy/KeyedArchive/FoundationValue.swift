@@ -13,25 +13,25 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// Creates the case for a class. Returns `nil` if objects of the class are not decoded as values, or if `keys` does
-  /// not match a known encoding of the class. The object is then decoded as a record with all its fields.
+  /// Creates the case for a class. Returns `nil` if objects of the class are not decoded as plain values, or if `keys`
+  /// does not match a known encoding of the class. The object is then decoded as a record with all its fields.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
   }
 
-  /// Finds the case for a class by the name of the class, without checking the object's keys.
+  /// Finds the case for a class by the class name, without checking the object's keys.
   static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
-    // Foundation has private subclasses of its public classes, which are decoded like the public classes. A program's
-    // own subclasses are not; their objects become records.
+    // Foundation has private subclasses of its public classes, which are decoded like the public classes. Objects of a
+    // program's own subclasses become records instead.
     guard type.name.hasPrefix("_NS") || type.name.hasPrefix("__NS") || type.name.hasPrefix("Foundation.") else {
       return nil
     }
     return type.chain.lazy.compactMap { names[$0] }.first
   }
 
-  /// Whether the keys belong to a known encoding of the class.
+  /// Whether these keys match a known encoding of the class.
   func reads(_ keys: [String]) -> Bool {
     switch self {
     case .string: keys.contains("NS.string") || keys.contains("NS.bytes")
@@ -39,8 +39,8 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    // A key with a different suffix, such as `NS.objects.new`, belongs to an unknown encoding. Decoding such an object
-    // as a collection would lose the value of the key.
+    // A key with a different suffix, such as `NS.objects.new`, is a sign of an unknown encoding. Decoding such an
+    // object as a collection would lose the value of the key.
     case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
     case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
     case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
@@ -104,7 +104,7 @@ struct FoundationEncoding {
     case inlined(PropertyList.Object)
     /// A reference to a separate object, or nil.
     case object(ArchiveValue?)
-    /// An array of references to objects. If `keys` is not `nil`, the path of an error contains the key of the object
+    /// An array of references to objects. If `keys` is not `nil`, the path of an error contains an element's key
     /// instead of its index.
     case list([ArchiveValue], keys: [String]?)
   }

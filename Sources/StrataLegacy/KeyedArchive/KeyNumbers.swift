@@ -12,8 +12,8 @@ struct KeyNumbers {
   /// - Parameter count: the number of objects in the property list.
   init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
-  /// Reads references to keys, and writes the key number of each to `found`. The number of a key that is not a string
-  /// is -1.
+  /// Reads references to keys and writes the key number of each to `found`. The number of a key that is not a string is
+  /// -1.
   ///
   /// - Parameter found: receives the key numbers, starting at index 0. The array must already have at least `count`
   ///   elements.
@@ -21,7 +21,7 @@ struct KeyNumbers {
   mutating func read(
     _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
   ) {
-    // A span checks once that its array is uniquely referenced. The array itself would check it at each access.
+    // A span checks only once that its array is uniquely referenced. The array itself would check at each access.
     var found = found.mutableSpan
     var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)

@@ -15,8 +15,7 @@ public import StrataCore
 ///   contains itself cannot be inlined, so it is an object of the graph.
 /// - nil and `NSNull` are `ArchiveValue.null`. A key that was not encoded is absent.
 ///
-/// If several objects of a class have the same keys, all their records have the fields in the order of the first of these
-/// objects.
+/// If several objects of a class have the same keys, the first of them determines the order of the fields in all their records.
 ///
 /// Objects are numbered by a depth-first traversal from the top keys. Keys are visited in the order of the file, and everything
 /// inside an object is visited before the next object.
@@ -33,9 +32,9 @@ public struct KeyedArchive: Sendable {
   ///
   /// To write changes to the graph, call ``data(_:)``.
   public var graph: ObjectGraph
-  /// The values of all top keys except `root`, and the position of `root` among the top keys, so that the keys are written in
-  /// their original order.
+  /// The values of all top keys except `root`.
   private let others: ArchiveObject
+  /// The position of `root` among the top keys, so that the keys are written in their original order; `nil` if there is no key `root`.
   private let rootIndex: Int?
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
@@ -89,12 +88,12 @@ public struct KeyedArchive: Sendable {
   /// `ArchiveLimits.maxWorkPerByte` limit the copies. For these limits, the size of the archive is its number of objects plus its bytes of
   /// text and data. The chain of a class and its superclasses has at most 64 names.
   ///
-  /// Programs can store an archive as data in another archive. If `opensNested` is set, data that begins like a property list and
-  /// is a keyed archive is replaced by the value of its key `root`, or by an object of all its keys if there is no such key. The
-  /// nested archive's objects are appended to the same ``graph``. Archives are opened up to 8 levels deep, and deeper archives
-  /// remain data. All limits apply to the total of the outermost archive and the nested archives. A property list that is not a
-  /// keyed archive remains data, and a damaged property list is an error. If the archive is written again, it contains the
-  /// decoded values instead of the data. If the data must stay unchanged, do not set `opensNested`.
+  /// Programs can store an archive as data in another archive. If `opensNested` is set, data that begins like a property list and is a
+  /// keyed archive is replaced with the value of its key `root`, or with an object of all its keys if there is no such key. The nested
+  /// archive's objects are appended to the same ``graph``. Archives are opened up to 8 levels deep, and deeper archives remain data. All
+  /// limits apply to the total of the outermost archive and the nested archives. A property list that is not a keyed archive remains data,
+  /// and a damaged property list is an error. If the archive is written again, it contains the decoded values instead of the data. If the
+  /// data must stay unchanged, do not set `opensNested`.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
@@ -177,10 +176,10 @@ public struct KeyedArchive: Sendable {
   /// are omitted. The same archive always gives the same bytes.
   ///
   /// - Parameter options: how classes and numbers that were not read from an archive are written.
-  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names an object that does not exist, an integer has
-  ///   more than 128 bits, a number is only known as text, a date of a property list is not finite, a field has a key that the
-  ///   archiver reserves, or the archive has no key `root` and its root is not an object of all keys; `limitExceeded` if inlined
-  ///   values are nested more than 512 levels deep, the maximum for reading.
+  /// - Throws: `ArchiveError` with the code `notEncodable` if a reference names an object that does not exist, an integer has more than 128
+  ///   bits, a number is only known as text, a date of a property list is not finite, a field has a key that the archiver reserves, or the
+  ///   archive has no key `root` and the root of ``graph`` is not an object; `limitExceeded` if inlined values are nested more than 512
+  ///   levels deep, the maximum for reading.
   /// - Complexity: linear in the size of everything reachable from the root. The stack does not grow with the graph.
   public func data(_ options: KeyedWriting = KeyedWriting()) throws -> Data {
     try PropertyListWriter().write(propertyList(options))
@@ -201,11 +200,11 @@ public struct KeyedArchive: Sendable {
     return try writer.write(topEntries, topEncoding, archiver: archiver)
   }
 
-  /// Returns the name of a class and the names of its superclasses, as they were when the archive was written. Returns an empty
-  /// array if the archive does not contain the class.
+  /// Returns the name of a class and the names of its superclasses, as recorded in the archive. Returns an empty array if the archive does
+  /// not contain the class.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// Returns the fallback classes of a class, which a program can use to decode its objects if it does not have the class itself. The class
-  /// chose them by overriding `classFallbacksForKeyedArchiver()`. Returns an empty array if there are none.
+  /// Returns the names of a class's fallback classes. A program that does not have the class can use one of them to decode the class's
+  /// objects. The class chose them by overriding `classFallbacksForKeyedArchiver()`. Returns an empty array if there are none.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

@@ -1,11 +1,11 @@
 internal import StrataCore
 
-/// The set of keys of one or more dictionaries in a property list, usually all objects of one class. The dictionaries
-/// can have their keys in different orders. Everything derived from the keys is computed once, in the key order of the
-/// first dictionary.
+/// The set of keys shared by one or more dictionaries in a property list, usually all objects of one class. The order
+/// of the keys can differ between the dictionaries. Everything derived from the keys is computed once, in the key order
+/// of the first dictionary.
 final class KeyedLayout {
-  /// The keys, except `$class`, as they were passed to the archiver: without the `$` that the archiver adds to a key
-  /// that begins with `$`.
+  /// The keys, except `$class`, as they were passed to the archiver: without the extra `$` that the archiver adds to a
+  /// key that already begins with `$`.
   let keys: [String]
   /// The keys as they appear in the archive, with the added `$`, in the order of ``keys``.
   let rawKeys: [String]
@@ -15,13 +15,13 @@ final class KeyedLayout {
   let reservedKey: String?
   /// The number of keys in each dictionary, including `$class`.
   private let count: Int
-  /// The index in ``keys`` of each key, by the number of the key (``KeyNumbers``): -1 for a key that is not in the
-  /// layout, and -2 for `$class`.
+  /// The index in ``keys`` for each key number (``KeyNumbers``); -1 for a key that is not in the layout, and -2 for
+  /// `$class`.
   private let indices: [Int32]
   /// The same indices for key numbers that are too large for an array. Only hostile files have so many keys.
   private let largeIndices: [Int: Int32]
-  // Swift's exclusivity checks are turned off, because a check for each object would be too slow. This is safe, because
-  // only the reader that created the layout accesses these properties.
+  // Swift's exclusivity checks are turned off for `plans` and `lastPlan`, because a check for each object would be too
+  // slow. This is safe, because only the reader that created the layout accesses these properties.
   @exclusivity(unchecked) private var plans: [Plan] = []
   @exclusivity(unchecked) private var lastPlan: Plan?
 
@@ -36,12 +36,13 @@ final class KeyedLayout {
     let nameBytes: Int
     /// The Foundation class of the objects if they are decoded as plain values; otherwise `nil`.
     let foundation: FoundationValue?
-    /// Whether the records have exactly the fields of the objects, apart from the model version, which is not a field
-    /// of a record.
+    /// Whether each record has the same fields as its archived object, apart from the model version, which is not a
+    /// field of a record.
     let keepsFields: Bool
     /// The index in `keys` of the key for the model version, or `nil` if there is none.
     let versionIndex: Int?
-    /// The shape of the latest record decoded with this plan. The next record usually has the same shape.
+    /// Caches the shape of the latest record decoded with this plan, because the next record usually has the same
+    /// shape.
     @exclusivity(unchecked) var shape: RecordShape?
 
     fileprivate init(_ type: KeyedClass, identity: Int, _ layout: KeyedLayout) {
@@ -62,7 +63,7 @@ final class KeyedLayout {
 
   /// Creates a layout from key numbers.
   ///
-  /// - Throws: `ArchiveError` with the code `damaged` if a key number does not belong to a string or is a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` if a key is not a string or occurs twice.
   init(_ numbers: ContiguousArray<Int32>, keys: [String]) throws {
     var rawKeys: [String] = []
     var indices: [Int32] = []
@@ -161,7 +162,7 @@ final class KeyedLayout {
     return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
   }
 
-  /// Removes the `$` that the archiver adds to a key that begins with `$`.
+  /// Removes the extra `$` that the archiver adds to a key that already begins with `$`.
   static func unescaped(_ keys: [String]) -> [String] {
     guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
     let known = Set(keys.map { ExactKey($0) })

@@ -1,6 +1,6 @@
 internal import StrataCore
 
-/// Finds the models for the classes of a keyed archive, and converts records of the archive to records of these models.
+/// Finds the models for the classes of a keyed archive and converts the archive's records to records of these models.
 struct KeyedModels {
   /// A cache key: the shape of a record, and the indices of the fields whose value is null.
   private struct Nulls: Hashable {
@@ -51,7 +51,7 @@ struct KeyedModels {
       schemas[name] = schema
       return
     }
-    // The subclass inherited the name from its superclass, so the name still means the superclass.
+    // The subclass inherited the name from its superclass, so the name still refers to the superclass.
     if schema.superclasses.contains(where: { $0 === other }) { return }
     guard other.superclasses.contains(where: { $0 === schema }) else {
       throw ArchiveError(

@@ -4,11 +4,11 @@ internal import StrataCore
 /// Builds the property list of a keyed archive that is being written.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// The number in the property list of each different scalar that was added.
+  /// The property list number of each distinct scalar added so far.
   private var known: [Scalar: Int] = [:]
-  /// The number in the property list of each object in `$objects`, by UID.
+  /// The property list number of each object in `$objects`, by UID.
   private var numbers: [Int] = []
-  /// The UID of each different scalar in `$objects`.
+  /// The UID of each distinct scalar in `$objects`.
   private var shared: [Scalar: UInt64] = [:]
 
   /// A scalar that is compared bit by bit, because Swift's equality does not distinguish 0 from -0, or different normal
@@ -70,7 +70,7 @@ struct KeyedObjects {
 
   /// Returns the complete property list.
   ///
-  /// - Parameter top: the top keys, with the numbers of their values in the property list.
+  /// - Parameter top: the top keys, with the property list numbers of their values.
   consuming func finish(top: [(key: String, value: Int)], archiver: String) -> PropertyList {
     let members = [
       ("$version", add(.integer(WideInteger(KeyedArchive.knownVersion)))), ("$archiver", add(.string(archiver))),

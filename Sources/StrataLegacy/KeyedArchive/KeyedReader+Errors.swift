@@ -1,13 +1,13 @@
 internal import StrataCore
 
-// Support for inspecting archives with malformed parts. The malformed parts are kept as they are encoded, and their
+// Support for inspecting archives with malformed parts. Malformed parts are kept in their encoded form, and their
 // errors are collected instead of thrown.
 
 extension KeyedReader {
   /// Whether the errors of malformed objects are collected instead of thrown.
   var isLenient: Bool { contents.objectErrors != nil }
 
-  /// Collects the error of a malformed object, and adds the object to the graph, so that the error can be found by the
+  /// Collects the error of a malformed object and adds the object to the graph, so that the error can be found by the
   /// object's number.
   ///
   /// - Throws: the error itself, if the reader does not collect errors or if the error's code is not `damaged`.
@@ -18,8 +18,8 @@ extension KeyedReader {
     if contents.objectErrors?[number] == nil { contents.objectErrors?[number] = error }
   }
 
-  /// Replaces a reference to an object that does not exist by a reference to a new null object in the graph, and
-  /// collects the error.
+  /// Replaces a reference to a missing object with a reference to a new null object in the graph, and collects the
+  /// error.
   ///
   /// - Throws: the same errors as `note(_:of:)`.
   mutating func addNull(for error: any Error, to frame: inout Frame) throws {

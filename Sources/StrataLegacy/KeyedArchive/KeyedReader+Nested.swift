@@ -39,15 +39,15 @@ extension KeyedReader {
   }
 }
 
-/// The state of reading keyed archives that are nested in data.
+/// The state for reading keyed archives that are stored as data in other archives.
 struct KeyedNesting {
   /// The number of archives that enclose the current archive.
   var level = 0
-  /// The number of bytes of nested archives that may still be opened.
+  /// The total number of bytes of nested archives that may still be opened.
   ///
-  /// Nested data is smaller than the data that contains it. The nested archives of one level therefore have at most as many bytes
-  /// as the data in the outermost archive, if the file is valid. Without this limit, a hostile file could multiply the size at
-  /// each level, because a property list can refer to the same bytes several times.
+  /// In a valid file, the nested archives of one level together are at most as large as the data in the outermost archive, because nested
+  /// data is smaller than the data that contains it. Without this limit, a hostile file could multiply the size at each level, because a
+  /// property list can refer to the same bytes several times.
   private var rest: Int
 
   static let levelLimit = 8

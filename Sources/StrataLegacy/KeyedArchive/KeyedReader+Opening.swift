@@ -53,7 +53,7 @@ extension KeyedReader {
     var classEntry: Int
     do { (layout, classEntry) = try self.layout(start, count) } catch {
       try note(error, of: target.identity)
-      // The dictionary has invalid keys. It is read as an array of its keys followed by its values.
+      // The dictionary has invalid keys, so it is read as an array of its keys followed by its values.
       opened = Frame(
         container: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
       try begin(opened)

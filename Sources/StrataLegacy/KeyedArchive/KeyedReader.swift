@@ -24,8 +24,9 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
     let container: Container
     let identity: Int
-    /// The offset in the file of the references to the children, and the number of children.
+    /// The offset in the file of the references to the children.
     let children: Int
+    /// The number of children.
     let count: Int
     /// The nesting depth of the frame. It is 1 for a record, because a record is not inlined in another value.
     let depth: Int
@@ -36,10 +37,11 @@ struct KeyedReader: ~Copyable, ~Escapable {
     /// The index of the next child to decode.
     var next = 0
     var values: [ArchiveValue] = []
-    /// The number of values decoded so far in this frame, including the frame's own value, followed by their nesting depth and their bytes
-    /// of text and data.
+    /// The number of values decoded so far in this frame, including the frame's own value.
     var size = 1
+    /// The nesting depth of these values.
     var height = 0
+    /// The number of bytes of text and data in these values.
     var bytes = 0
 
     static var empty: Frame { Frame(container: .top, identity: -1, children: 0, count: 0, depth: 0) }
@@ -53,7 +55,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var bytes = 0
   }
 
-  /// The state of an object of the archive during reading.
+  /// The state of an archived object while the archive is read.
   struct Mark {
     /// The object's number in the graph, or -1 if the object has no number.
     var number: Int32 = -1
@@ -79,7 +81,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
   var keyNumbers: KeyNumbers
   /// The key numbers of the dictionary that is being opened, followed by unused elements.
   var openedKeys: ContiguousArray<Int32> = []
-  /// A cache of layouts. The position of a layout is a hash of its keys.
+  /// A cache of layouts. The index of a layout is a hash of its keys.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
   var nested: KeyedNesting?
   let digests: ValueDigests
@@ -103,8 +105,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.table = table
   }
 
-  /// Reads the values of the top keys. Also returns the total number of values, and the number of levels of inlined
-  /// values.
+  /// Reads the values of the top keys. Also returns the total number of values, and the maximum nesting depth of inlined values.
   ///
   /// - Parameter depth: the number of levels of inlined values that enclose the archive, if it is nested in another
   ///   archive.
@@ -135,7 +136,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
 
   // MARK: Frames
 
-  /// Decodes all children of a frame, including the children of their frames.
+  /// Decodes all children of a frame, including everything inside them.
   private mutating func fill(_ frame: inout Frame) throws {
     // Frames are large, so a new frame is written directly to this variable instead of being returned and copied.
     var child = Frame.empty
@@ -194,7 +195,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     frame.height = max(frame.height, made.height)
   }
 
-  /// Decodes an object and adds it to the frame, if it is a scalar other than data. Otherwise returns `false`.
+  /// Decodes an object and adds it to the frame if it is a scalar other than data. Returns `false` for any other object.
   @inline(__always)
   private mutating func addScalar(_ target: KeyedTable.Target, to frame: inout Frame) throws -> Bool {
     guard target.marker < 0xA0 else { return false }
@@ -230,7 +231,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
     }
   }
 
-  /// Decodes a string, and returns it with the size of its text in bytes.
+  /// Decodes a string and returns it with the size of its text in bytes.
   @inline(__always)
   private mutating func text(_ target: KeyedTable.Target) throws -> (ArchiveValue, bytes: Int) {
     let known = marks[target.identity].made
@@ -280,7 +281,7 @@ struct KeyedReader: ~Copyable, ~Escapable {
       marks[identity].made = Mark.wasMade
       return
     }
-    // Only the `count` values directly inside are counted, because the values inside them have already been counted.
+    // Only the `count` direct children are counted, because the values inside them have already been counted.
     try budget.spend(values: count)
     remember(made, at: identity)
   }
@@ -290,7 +291,8 @@ struct KeyedReader: ~Copyable, ~Escapable {
     self.made.append(made)
   }
 
-  /// Reserves the next number of the graph for an object, which is null until it is decoded, and returns the number.
+  /// Assigns the next object number of the graph to an object, and returns the number. In the graph, the object is null until it is
+  /// decoded.
   mutating func number(for identity: Int) -> Int {
     let number = contents.objects.count
     marks[identity].number = Int32(truncatingIfNeeded: number)

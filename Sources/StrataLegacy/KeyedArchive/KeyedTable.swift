@@ -6,11 +6,11 @@ struct KeyedClass: Sendable, Hashable {
   let name: String
   /// The name of the class, followed by the names of its superclasses.
   let chain: [String]
-  /// The names of the classes that can decode the objects in a program without this class.
+  /// The names of the fallback classes that a program without this class can use to decode its objects.
   let hints: [String]
 }
 
-/// Reads the table of objects of a keyed archive, and resolves UIDs to the objects in the table.
+/// Reads the object table of a keyed archive and resolves UIDs to the objects in the table.
 struct KeyedTable: ~Escapable {
   let list: BinaryPropertyList
   /// The number of objects in `$objects`.
@@ -78,8 +78,8 @@ struct KeyedTable: ~Escapable {
   /// and data. Each object is counted once.
   var size: Int { count + list.textSize + list.dataSize }
 
-  /// The number of possible values of ``Target/identity``. Every identity is smaller than this number, so it is the size for
-  /// arrays with one element for each identity.
+  /// The number of possible values of ``Target/identity``. Every identity is smaller than this number, so an array with one element for
+  /// each identity needs this size.
   var identityCount: Int { count + list.count }
 
   // MARK: References

@@ -21,7 +21,7 @@ struct KeyedWriter {
   private var classUIDs: [KeyedClass: UInt64] = [:]
   private var nullUID: UInt64?
   private var output = OutputLimit(ArchiveLimits())
-  /// An estimate of the number of bytes written so far, for checking the limit on the output.
+  /// An estimate of the number of bytes written so far, for checking the output limit.
   private var written = 0
   private var root = ArchiveValue.null
 
@@ -63,7 +63,7 @@ struct KeyedWriter {
   // MARK: Fields
 
   /// Adds the value of a field to the property list, either inlined or as a UID that refers to a separate object.
-  /// Returns the property list number of what was added.
+  /// Returns the property list number of the inlined value or the UID.
   private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
@@ -112,7 +112,7 @@ struct KeyedWriter {
     }
   }
 
-  /// Writes a value as a separate object, and returns the object's UID. Null becomes `NSNull`, because Foundation's
+  /// Writes a value as a separate object and returns the object's UID. Null becomes `NSNull`, because Foundation's
   /// collections cannot hold nil.
   private mutating func uid(of value: ArchiveValue, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount
@@ -169,7 +169,7 @@ struct KeyedWriter {
 
   // MARK: Objects
 
-  /// Writes a value as the object with a UID that has already been reserved.
+  /// Writes a value as a separate object, with a UID that has already been reserved.
   private mutating func set(_ uid: UInt64, to value: ArchiveValue, depth: Int) throws {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)

@@ -1,7 +1,7 @@
 internal import StrataCore
 
-/// Options for writing a keyed archive in the form that another program expects. A graph contains neither the superclasses of its classes
-/// nor the storage of numbers, so these options specify both.
+/// Options for writing a keyed archive in the form that another program expects. A graph records neither the superclasses of its classes
+/// nor how numbers are stored, so these options specify both.
 public struct KeyedWriting: Sendable, Hashable {
   /// How the numbers and booleans in the fields of an object are stored.
   public enum Numbers: Sendable, Hashable {
@@ -16,14 +16,14 @@ public struct KeyedWriting: Sendable, Hashable {
   /// default is ``Numbers-swift.enum/objects``.
   public var numbers = Numbers.objects
   /// Whether arrays, sets and dictionaries are written as `NSMutableArray` and so on, for programs that modify opened collections without
-  /// copying them. Set this option also when an archive that was read is written again, because reading does not preserve whether
+  /// copying them. Also set this option when you rewrite an archive that was read from a file, because reading does not preserve whether
   /// collections were mutable.
   public var usesMutableCollections = false
-  /// The names of classes in the archive, by type name. The first name is the class name of the records of this type, and the others are
-  /// the names of its superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
+  /// The names of classes in the archive, by type name. The first name is the class name for records of this type, and the others are the
+  /// names of the superclasses, for example `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
-  /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. They follow the superclasses that
-  /// are models. The default is `["NSObject"]`.
+  /// The superclasses of all classes that are neither in ``classes`` nor read from an archive. In the archive, they follow the superclasses
+  /// that are models. The default is `["NSObject"]`.
   public var baseClasses = ["NSObject"]
 
   /// Creates the default options: numbers as separate objects, immutable collections, and classes that inherit from
@@ -39,7 +39,7 @@ struct KeyedEncoding: Sendable {
   /// Whether the values under an archive key are inlined in the object instead of being separate objects.
   private var areInlined: [String: Bool] = [:]
 
-  /// Remembers the encoding of the fields of one object.
+  /// Remembers how the fields of one object are encoded.
   ///
   /// - Parameters:
   ///   - keys: the keys of the record.

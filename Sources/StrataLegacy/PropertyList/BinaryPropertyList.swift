@@ -6,7 +6,7 @@ internal import StrataCore
 ///
 /// A file consists of the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. The
 /// initializer checks the offset, length, text and references of every object, even if nothing refers to the object.
-/// Reading an object afterwards cannot fail, and needs only the bytes.
+/// Reading an object afterwards cannot fail and needs only the bytes.
 struct BinaryPropertyList: ~Escapable {
   let bytes: RawSpan
   let count: Int
@@ -19,7 +19,7 @@ struct BinaryPropertyList: ~Escapable {
   private(set) var dataSize = 0
   private let offsetSize: Int
   /// The offset in the file at which the objects end and the offset table starts. The table and the trailer together
-  /// have more than eight bytes. Therefore eight bytes can always be loaded from an offset before the table.
+  /// have more than eight bytes, so that eight bytes can be loaded from any offset before the table.
   private let table: Int
 
   static let headerSize = 8
@@ -89,11 +89,11 @@ struct BinaryPropertyList: ~Escapable {
     Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
   }
 
-  /// Returns the reference that is stored at an offset, which is the number of an object.
+  /// Returns the reference at an offset. A reference is the number of an object.
   @inline(__always)
   func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
 
-  /// Returns the offset at which the content of text, data or a collection starts, and the number of its text units,
+  /// Returns the offset of the content of a string, a data object or a collection, and the number of its text units,
   /// bytes or elements. In a dictionary, all keys precede all values, and the number counts only the keys.
   @inline(__always)
   func content(at offset: Int) -> (start: Int, count: Int) {
@@ -119,7 +119,7 @@ struct BinaryPropertyList: ~Escapable {
   }
 
   /// Returns the text of the string object at an offset. Text that is marked as ASCII is read as UTF-8, because some
-  /// programs write UTF-8 there.
+  /// programs mark UTF-8 as ASCII.
   func string(at offset: Int) -> String {
     let (start, count) = content(at: offset)
     guard marker(at: offset) >> 4 == 0x6 else {
@@ -140,7 +140,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the Unicode scalar that starts at an offset of UTF-16 text, or `nil` if an unpaired surrogate is there.
+  /// Returns the Unicode scalar that starts at an offset of UTF-16 text, or `nil` for an unpaired surrogate.
   ///
   /// - Parameter left: the number of UTF-16 code units from the offset to the end of the text.
   @inline(__always)
@@ -171,7 +171,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Checks the object at an offset against the format and the limits, and returns the offset of its end.
+  /// Checks the object at an offset against the format and the limits. Returns the end offset of the object.
   private mutating func check(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
     let marker = marker(at: offset)
     let low = Int(marker & 0xF)
@@ -211,8 +211,8 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Returns the offset of the end of an object that consists of a marker byte at `offset` and `size` further bytes.
-  /// Throws if that is beyond the end of all objects.
+  /// Returns the end offset of an object that has a marker byte at `offset`, followed by `size` bytes. Throws if the
+  /// object would extend into the offset table.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size

@@ -12,7 +12,7 @@ public struct PropertyList: Sendable, Hashable {
     case null
     /// A boolean.
     case bool(Bool)
-    /// An integer of up to 128 bits, the maximum of binary property lists.
+    /// An integer of up to 128 bits, the maximum size in binary property lists.
     case integer(WideInteger)
     /// A 32-bit floating-point number.
     case float(Float)

@@ -68,8 +68,8 @@ extension PropertyListReader {
     var made = Made(value: .null, height: 1)
   }
 
-  /// A decoded value with its size after all repetitions: the number of values, the number of bytes of text and data,
-  /// and the number of nested levels.
+  /// A decoded value with its size, in which repeated values are counted each time: the number of values, the number of
+  /// bytes of text and data, and the number of nested levels.
   private struct Made {
     var value: ArchiveValue
     var size = 1

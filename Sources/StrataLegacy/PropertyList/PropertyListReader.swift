@@ -18,8 +18,8 @@ public struct PropertyListReader: Sendable {
   /// Reads the object table of a property list in the binary or XML format.
   ///
   /// Binary: references may form cycles, and objects to which nothing refers are kept in the table. Ordered sets become
-  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs write it that
-  /// way.
+  /// arrays, and fill bytes become null. Text that is marked as ASCII may be UTF-8, because some programs mark UTF-8 as
+  /// ASCII.
   ///
   /// XML: the text is UTF-8, with or without a byte order mark, or UTF-16. The document type is skipped, so no file or
   /// URL in it is opened, and only the five predefined entities of XML are supported. A dictionary whose only entry is
@@ -38,7 +38,7 @@ public struct PropertyListReader: Sendable {
   }
 
   /// Returns the property list in the binary format, and the limits to use when it is read. If the list was converted
-  /// from XML, these limits are the highest possible ones, because its objects have already been checked.
+  /// from XML, these limits accept any list, because its objects have already been checked.
   func binary(_ data: Data) throws -> (data: Data, limits: ArchiveLimits) {
     if case .binary = PropertyListFormat(of: data.bytes) { return (data, limits) }
     return (try PropertyListWriter().write(readText(data)), .ofChecked)

@@ -9,8 +9,8 @@ public struct PropertyListWriter: Sendable {
   /// Writes each object once, in the order of the table. Objects to which nothing refers are included.
   ///
   /// The same table always gives the same bytes. Every integer and every reference is stored in 1, 2, 4 or 8 bytes,
-  /// whichever is the smallest size that fits. An integer outside the range of `Int64` is stored in 16 bytes. Strings
-  /// are ASCII or UTF-16.
+  /// using the smallest size that fits. An integer outside the range of `Int64` is stored in 16 bytes. Strings are
+  /// ASCII or UTF-16.
   ///
   /// - Throws: `ArchiveError` with code `notEncodable` if a reference names an object that does not exist, a date is
   ///   not finite, or an integer has more than 128 bits including its sign.
@@ -120,7 +120,7 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  /// Returns the smallest number of bytes, out of 1, 2, 4 and 8, in which the number can be stored.
+  /// Returns the smallest number of bytes that can store the number: 1, 2, 4 or 8.
   private static func size(of number: UInt64) -> Int {
     switch number {
     case ...0xFF: 1

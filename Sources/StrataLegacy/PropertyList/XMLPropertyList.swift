@@ -18,7 +18,7 @@ struct XMLPropertyList: ~Escapable {
     let start: Int
     var elements: [Int] = []
     var entries: [PropertyList.Entry] = []
-    /// In a dictionary, the object number of the last key, until the value of this key has been read.
+    /// In a dictionary, the object number of the key whose value has not been read yet; otherwise `nil`.
     var key: Int?
   }
 
@@ -40,7 +40,7 @@ struct XMLPropertyList: ~Escapable {
       try handle(tag)
       if !open.isEmpty { tag = try tokenizer.nextTag() }
     } while !open.isEmpty
-    // The loop has ended, so the root value is complete, and only the end tag of `plist` may follow it.
+    // The loop ends when the root value is complete. After that value, only the end tag of `plist` may follow.
     if isWrapped {
       let end = try tokenizer.nextTag()
       guard end.side == .end, end.name == .plist else {
@@ -91,7 +91,7 @@ struct XMLPropertyList: ~Escapable {
     }
   }
 
-  /// Parses the text of a scalar element, without surrounding white space, and adds the result as an object.
+  /// Parses the text of a scalar element without surrounding white space and adds the result as an object.
   private mutating func add(
     _ tag: XMLTokenizer.Tag, _ error: String, _ make: (Substring.UTF8View) -> PropertyList.Object?
   ) throws {

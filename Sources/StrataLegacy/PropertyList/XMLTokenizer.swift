@@ -167,7 +167,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Reads the element name at the current position, and returns the matching case.
+  /// Reads the element name at the current position and returns the matching case.
   private mutating func name() throws -> Name {
     let start = position
     while Self.isNameByte(byte(position)) { position += 1 }
@@ -186,7 +186,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// Returns the text of an element whose start tag has been read, and skips the end tag.
+  /// Reads the text and the end tag of an element whose start tag has been read, and returns the text.
   mutating func text(of tag: Tag) throws -> String {
     guard !tag.isEmpty else { return "" }
     let start = position

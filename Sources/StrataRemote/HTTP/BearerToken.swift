@@ -1,5 +1,5 @@
-/// Holds a bearer token, and renews it. If the server rejects several requests with the same token, the token is
-/// renewed only once.
+/// Holds a bearer token and renews it. If the server rejects several requests with the same token, the token is renewed
+/// only once.
 actor BearerToken {
   typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
 
@@ -31,7 +31,7 @@ actor BearerToken {
     return Credential(token: newer(than: given) ?? given, failures: failures)
   }
 
-  /// Returns a new token in place of a rejected token.
+  /// Returns a new token to use instead of a rejected token.
   ///
   /// - Throws: ``RemoteError`` with the code `unauthorized` if no new token can be obtained; `CancellationError` if the
   ///   caller is cancelled, in which case the renewal continues for the other callers.
@@ -69,8 +69,8 @@ actor BearerToken {
     }
   }
 
-  /// Wraps an error that this actor has created, so that it is rethrown unchanged. Any other error was thrown by a
-  /// closure of the app, and becomes the cause of a `RemoteError`.
+  /// Wraps an error that this actor has created, so that it is rethrown unchanged. Any other error was thrown by one of
+  /// the app's closures and becomes the cause of a `RemoteError`.
   private struct Failed: Error { let error: RemoteError }
 
   private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
@@ -90,7 +90,7 @@ actor BearerToken {
     retired.removeAll { $0 == new || $0 == rejected }
     if rejected != new { retired.append(rejected) }
     // Only the last eight tokens are kept, because the list would otherwise grow as long as the process runs. Eight
-    // tokens are enough, because an older one is hardly ever returned by the app or rejected by a late response.
+    // tokens are enough, because an app rarely returns an older one, and a late response rarely rejects one.
     if retired.count > 8 { retired.removeFirst() }
     latest = new
   }

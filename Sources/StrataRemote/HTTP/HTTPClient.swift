@@ -105,7 +105,7 @@ final class HTTPClient: Sendable {
     {
       throw error
     } catch {
-      // A cancelled task gets `CancellationError`, whichever error the transport has thrown.
+      // A cancelled task throws `CancellationError`, whatever error the transport has thrown.
       try Task.checkCancellation()
       throw RemoteError(.notConnected, "the request could not be sent", underlying: error)
     }

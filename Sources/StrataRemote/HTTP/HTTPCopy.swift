@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The stored header fields of a complete response. They determine whether a later request to the same URL can be
-/// omitted or made conditional (RFC 9111).
+/// The stored header fields of a complete response. They decide whether a later request to the same URL can be omitted
+/// or made conditional (RFC 9111).
 ///
 /// Copies are kept in a private cache with one copy for each account and URL. A copy does not include the content of
 /// the response.
 ///
-/// Heuristic freshness (section 4.2.2) is not used, so a response without `max-age` and `Expires` is stale at once.
-/// `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
+/// Heuristic freshness (section 4.2.2) is not used, so a response with neither `max-age` nor `Expires` is stale
+/// immediately. `stale-while-revalidate`, `stale-if-error` and `immutable` have no effect.
 struct HTTPCopy: Sendable, Hashable {
   /// The entity tag as the server sent it, weak or strong; `nil` if the response has none.
   let etag: String?
@@ -23,8 +23,7 @@ struct HTTPCopy: Sendable, Hashable {
     else { return nil }
     return lastModified
   }
-  /// The time at which the response was received. If a 304 has confirmed the response, the time at which that 304 was
-  /// received.
+  /// The time at which the response, or the latest 304 that confirmed it, was received.
   let receivedAt: Date
   /// The age of the response at receipt, in seconds. This is the greater of its apparent age and the sum of `Age` and
   /// the response delay (section 4.2.3).
@@ -45,8 +44,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// The URL from which the response came, if the request was redirected; otherwise `nil`. The copy is not valid for a
   /// response from another URL, because the redirection may later have a different target.
   let redirectedTo: String?
-  /// The header fields from which the other properties are computed, by lowercase name, with one value for each header
-  /// line.
+  /// The response header fields that the other properties are computed from, by lowercase name, with one value for each
+  /// header line.
   private let fields: [String: [String]]
   private let requestedAt: Date
 

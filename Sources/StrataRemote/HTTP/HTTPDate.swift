@@ -15,8 +15,8 @@ package struct HTTPDate: Sendable, Hashable {
   /// exist, or the weekday does not match the date. A leap second (second 60) is read as the first second of the next
   /// minute.
   ///
-  /// - Parameter now: determines the century of the two-digit year in an RFC 850 date. The result is the latest date
-  ///   that is at most 50 years after `now`.
+  /// - Parameter now: decides the century of the two-digit year in an RFC 850 date: the result is the latest date that
+  ///   is at most 50 years after `now`.
   package init?(_ text: String, now: Date = .now) {
     var reader = Reader(text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 })
     guard let parsed = reader.imfFixdate() ?? reader.rfc850(now: now) ?? reader.asctime() else { return nil }
@@ -60,8 +60,8 @@ private struct Reader {
     return true
   }
 
-  /// Consumes one of the names if it is at the current position, and returns its index in `names`; otherwise returns
-  /// `nil`.
+  /// Consumes the name at the current position if it is one of the given names. Returns its index in `names`, or `nil`
+  /// if there is no match.
   private mutating func consume(oneOf names: [String]) -> Int? { names.indices.first { consume(names[$0]) } }
 
   private mutating func digits(_ count: Int) -> Int? {

@@ -23,9 +23,9 @@ final class HTTPExchange: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter worker: the queue on which the session's task is created, started and cancelled. These calls can block
-  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). The separate queue
-  ///   keeps them from blocking the shared threads of the Swift concurrency runtime. It also keeps them from running
-  ///   while a caller that cancels the task holds locks of the runtime.
+  ///   for a long time while the session reads a fast response (swift-corelibs-foundation#5412). On a separate queue,
+  ///   they do not block the shared threads of the Swift concurrency runtime. They also never run on the thread that
+  ///   cancels the caller's task, because that thread can hold locks of the runtime.
   init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
     (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
   }
@@ -75,7 +75,7 @@ final class HTTPExchange: Sendable {
 
   #if canImport(FoundationNetworking)
     /// Ends the exchange if the content of a redirection is too large or takes too long. On Linux, this check is needed
-    /// because the session collects that content in memory, and reports it only when it is complete.
+    /// because the session collects that content in memory and reports it only when it is complete.
     ///
     /// - Returns: `true` if the caller must still enforce the timeout.
     private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
@@ -149,7 +149,7 @@ final class HTTPExchange: Sendable {
 
   /// Ends the exchange after the session's task has ended.
   ///
-  /// - Parameter head: the head of the response, as the session's task reports it at its end. On Linux, the head of a
+  /// - Parameter head: the head of the response, as the session's task reports it when it ends. On Linux, the head of a
   ///   redirection without `Location` is reported only here, and its content is lost.
   func complete(_ error: (any Error)?, head: URLResponse? = nil) {
     let hasNoResponse = state.withLock { $0.response == nil && $0.outcome == nil }
@@ -176,7 +176,7 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the response is larger than \(sizeLimit) bytes; request less data, or raise the size limit")
   }
 
-  /// The exact number of bytes of the decoded content, or `nil` if the headers do not determine it (RFC 9110, section
+  /// The exact number of bytes of the decoded content, or `nil` if the headers do not specify it (RFC 9110, section
   /// 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
     response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
@@ -198,7 +198,7 @@ final class HTTPExchange: Sendable {
   }
 
   /// Whether `Content-Length` is absent, ignored because of `Transfer-Encoding`, or a single number. If it is invalid,
-  /// the response must be refused, because the end of its content cannot be determined (RFC 9112, section 6.3).
+  /// the response must be refused, because it is unknown where its content ends (RFC 9112, section 6.3).
   private func hasValidLength(_ response: HTTPResponse) -> Bool {
     guard response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"] else {
       return true

@@ -14,7 +14,7 @@ struct HTTPFieldParser {
     while place < bytes.count, bytes[place] == 0x20 || bytes[place] == 0x09 { place += 1 }
   }
 
-  /// Consumes the given byte if it is at the current position, and returns whether it was there.
+  /// Consumes the given byte if it is at the current position. Returns whether it was there.
   mutating func consume(_ byte: Character) -> Bool {
     guard place < bytes.count, bytes[place] == byte.asciiValue else { return false }
     place += 1
@@ -28,7 +28,7 @@ struct HTTPFieldParser {
     return place > start ? String(decoding: bytes[start..<place], as: UTF8.self) : nil
   }
 
-  /// Consumes a quoted string, and returns it without the quotes and the escaping backslashes. Returns `nil` if no
+  /// Consumes a quoted string and returns it without the quotes and the escaping backslashes. Returns `nil` if no
   /// quoted string begins at the current position. A string without a closing quote extends to the end of the text.
   mutating func quoted() -> String? {
     guard consume("\"") else { return nil }
@@ -42,7 +42,7 @@ struct HTTPFieldParser {
     return String(decoding: content, as: UTF8.self)
   }
 
-  /// Consumes the text up to the first of the given bytes, or up to the end, and returns it without surrounding white
+  /// Consumes the text up to the first of the given bytes, or up to the end. Returns the text without surrounding white
   /// space.
   mutating func upTo(_ ends: String) -> String {
     let start = place

@@ -5,8 +5,8 @@ struct HTTPLink: Sendable, Hashable {
   /// The relation types in the first `rel` parameter of the link, in lowercase. Further `rel` parameters are ignored
   /// (section 3.3).
   let relations: [String]
-  /// Whether the link has an `anchor` parameter, so that it applies to a different resource than the one in the
-  /// response (section 3.2).
+  /// Whether the link has an `anchor` parameter. Such a link applies to a resource other than the one in the response
+  /// (section 3.2).
   let hasAnchor: Bool
 
   /// Returns the links in all `Link` lines (RFC 8288, appendix B.2). After a malformed part, the rest of its line is

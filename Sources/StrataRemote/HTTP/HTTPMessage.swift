@@ -51,9 +51,9 @@ public struct HTTPResponse: Sendable, Hashable {
 /// Sends HTTP requests to a server. The library provides ``URLSessionTransport``. Tests can provide a different
 /// transport.
 public protocol HTTPTransport: Sendable {
-  /// Sends a request once, and returns the complete response, whatever its status.
+  /// Sends a request once and returns the complete response, whatever its status.
   ///
-  /// The transport keeps no cache, and never asks for credentials. Cancelling the task ends the request at once.
+  /// The transport keeps no cache and never asks for credentials. Cancelling the task ends the request at once.
   ///
   /// - Parameters:
   ///   - request: the request, with all its headers.

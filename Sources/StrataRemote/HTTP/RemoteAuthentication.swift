@@ -58,7 +58,8 @@ public struct RemoteAuthentication: Sendable {
     }
   }
 
-  /// Returns a new token in place of a rejected token, or `nil` if the app gave no closure that obtains new tokens.
+  /// Returns a new token to use instead of a rejected token, or `nil` if the app provides no closure that obtains new
+  /// tokens.
   func renew(_ rejected: BearerToken.Credential) async throws -> String? {
     guard case .bearer(let bearer, true) = scheme else { return nil }
     return try await bearer.renewed(rejected)

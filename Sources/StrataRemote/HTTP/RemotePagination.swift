@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The rule by which a client finds the next page of a list that a server sends in pages.
+/// How to find the next page of a list that a server sends in pages.
 public struct RemotePagination: Sendable {
   enum Strategy: Sendable {
     case none
@@ -46,8 +46,8 @@ public struct RemotePagination: Sendable {
     RemotePagination(strategy: .offset(name: name, limit: limit, count: max(1, count)))
   }
 
-  /// A closure determines the URLs of the pages. The closure returns the URL of the page after the given response, or
-  /// `nil` after the last page.
+  /// Asks a closure for the URL of the next page. The closure gets the response with the current page. It returns the
+  /// URL, or `nil` after the last page.
   ///
   /// A URL without a scheme is resolved against the URL of the response. A URL with an origin other than the request's
   /// is refused with `invalidResponse`, as with ``linkHeader``. Errors that the closure throws are rethrown.
@@ -71,7 +71,7 @@ public struct RemotePagination: Sendable {
   /// detect cycles, or it would load pages forever.
   ///
   /// - Parameters:
-  ///   - url: the URL with which the current page was requested.
+  ///   - url: the URL that the current page was requested from.
   ///   - response: the response with the current page.
   ///   - elements: the number of elements in the response.
   ///   - total: the number of elements in all responses so far, including this one.

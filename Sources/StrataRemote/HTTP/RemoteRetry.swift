@@ -11,7 +11,7 @@ public struct RemoteRetry: Sendable, Hashable {
   /// The maximum number of attempts. A number below 1 is treated as 1. Repeating a request with a renewed token does
   /// not count as an attempt.
   public var attempts: Int
-  /// The maximum delay before the second attempt. The maximum doubles with each further attempt.
+  /// The maximum delay before the second attempt. The maximum doubles with each later attempt.
   public var baseDelay: Duration
   /// The maximum delay before any attempt. If a server requests a longer delay with `Retry-After`, the request is not
   /// retried, and the error has the code `unavailable`.

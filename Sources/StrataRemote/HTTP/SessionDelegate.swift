@@ -10,7 +10,7 @@ internal import StrataCore
 /// the exchange is running, because the session retains the delegate until the session is invalidated.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
-  /// The queue for calls to the session that can block while they wait for its internal queue.
+  /// The queue for calls to the session that can block while they wait for the session's internal queue.
   let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }

@@ -34,7 +34,7 @@ public final class URLSessionTransport: HTTPTransport {
 
   deinit { invalidate() }
 
-  /// Ends all running requests with the code `notConnected`, and closes all connections. Every later request fails with
+  /// Ends all running requests with the code `notConnected` and closes all connections. Every later request fails with
   /// the same code.
   public func invalidate() {
     let isFirst = isInvalid.withLock { isInvalid in
@@ -48,7 +48,7 @@ public final class URLSessionTransport: HTTPTransport {
     delegate.worker.async { [session] in session.invalidateAndCancel() }
   }
 
-  /// The number of tasks that have started and not ended.
+  /// The number of tasks that have started but not ended.
   var inFlight: Int { delegate.count }
 
   /// Sends one request and follows its redirections.

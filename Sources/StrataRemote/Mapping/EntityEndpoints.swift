@@ -1,4 +1,4 @@
-/// The paths of requests for one record, if they differ from the list's path followed by the id.
+/// The paths of requests for a single record, for servers that do not use the list's path followed by the id.
 ///
 ///     EntityEndpoints(create: "projects/{projectID}/tasks", delete: "tasks/{id}/trash")
 ///
@@ -7,13 +7,13 @@
 public struct EntityEndpoints: Sendable, Hashable {
   /// The path of the `GET` request for one record. It may contain no placeholder except `{id}`.
   public var record: String?
-  /// The path of the `POST` request for a new record. Placeholders are replaced by the values that are sent.
+  /// The path of the `POST` request for a new record. Placeholders are replaced with the values that are sent.
   public var create: String?
-  /// The path of the `PATCH` or `PUT` request for a changed record. Placeholders are replaced by the values that the server has,
-  /// even if the app has changed them locally.
+  /// The path of the `PATCH` or `PUT` request for a changed record. Placeholders are replaced with the server's values, even if the app has
+  /// changed them locally.
   public var update: String?
-  /// The path of the `DELETE` request for a record. Placeholders are replaced by the values that the server has, even if the app
-  /// has changed them locally.
+  /// The path of the `DELETE` request for a record. Placeholders are replaced with the server's values, even if the app has changed them
+  /// locally.
   public var delete: String?
 
   /// Creates endpoints from paths that are relative to the base URL. If a path is `nil`, the path of the list is used,
@@ -93,10 +93,10 @@ struct EntityPaths: Sendable {
   let update: PathTemplate
   let delete: PathTemplate
 
-  /// Parses the endpoints of a mapper, or derives them from the path of its list.
+  /// Parses a mapper's endpoints. Derives the missing ones from the path of the entity's list.
   ///
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if a path is malformed or has an unsuitable
-  ///   placeholder.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` if a path is malformed, has a placeholder that is not allowed, or lacks
+  ///   a required `{id}`.
   init(_ mapper: EntityMapper, keys: Set<String>) throws {
     func template(_ path: String?, _ own: String, _ keys: Set<String>, needsID: Bool) throws -> PathTemplate {
       let template = try PathTemplate(path ?? own)
