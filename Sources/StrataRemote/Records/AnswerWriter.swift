@@ -19,7 +19,7 @@ struct AppliedAnswer: Sendable {
   /// The number of ids that were left out of lists of related records, because the records with these ids are not
   /// stored yet.
   var awaited = 0
-  /// The error if the server reported success but did not apply the sent change; otherwise `nil`.
+  /// An error if the server reported success without applying the sent change; otherwise `nil`.
   var notApplied: RemoteError?
 
   /// Adds the result of another part of the same response.
@@ -186,8 +186,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Stores that the server has sent the given records. A statement inserts up to a hundred records. With a separate
-  /// statement for each record, these statements would take a fifth of the time for merging a response.
+  /// Records that the server has sent the given records. Each statement inserts up to a hundred records. With one statement per record,
+  /// the inserts would take a fifth of the time needed to merge a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

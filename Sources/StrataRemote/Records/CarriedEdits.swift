@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Moves stored edits to the columns of the current app release.
+/// Moves edits that an older app release stored to the columns of the current release.
 ///
 /// Stored edits refer to columns by name. If an app update has renamed a column, the edits of the old column are moved
 /// to the new one, which is found through the model's migration and through `formerly`. Values that the migration
@@ -135,8 +135,8 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // A single statement replaces all values. With one statement for each value, a converted value that equals
-      // another original value would be converted again.
+      // A single statement replaces all values. With one statement per value, a converted value that is the same as another original
+      // value would be converted a second time.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")

@@ -44,7 +44,7 @@ extension UnsentChange {
     return stored
   }
 
-  /// Stores the reason why the change waits to be sent, for display. A change with an error keeps the error's reason.
+  /// Stores the reason why the change has not been sent yet, for display. If the change has an error, the error's reason is kept.
   func setReason(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
@@ -147,7 +147,7 @@ extension UnsentChange {
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
   }
 
-  /// Assigns the change to a different row, which now stores the same record.
+  /// Assigns the change to a different row, which now contains the record.
   func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
@@ -166,7 +166,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Deletes the update of a record if no unsent edits and no stored request remain.
+  /// Removes a record's update from the queue if it has no unsent edits and no stored request left.
   static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: """

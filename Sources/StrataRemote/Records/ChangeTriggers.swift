@@ -4,9 +4,8 @@ internal import StrataStore
 
 /// Records all changes that the app makes to the tables of the entities, whether it uses models, GRDB records or SQL.
 ///
-/// The changes are recorded by temporary SQLite triggers on the only writing connection. Temporary triggers do not
-/// modify the app's schema, and disappear when the database is closed. They ignore writes that merge a response of the
-/// server.
+/// The changes are recorded by temporary SQLite triggers on the only writing connection. Temporary triggers do not modify the app's
+/// schema, and disappear when the database is closed. They ignore writes that merge a server response.
 enum ChangeTriggers {
   /// Creates the triggers. `db` must be the writing connection.
   static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
@@ -112,8 +111,8 @@ enum ChangeTriggers {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
 
-    /// Returns SQL that aborts a change of a record that has unsent changes of another account. Without this check, the
-    /// changes of one account would be sent with the token of the other.
+    /// Returns SQL that aborts a change to a record that has unsent changes made under another account. Without this check, changes
+    /// made under one account would be sent with the other account's token.
     private func checkAccount(_ row: String) -> String {
       """
       SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
@@ -172,8 +171,7 @@ enum ChangeTriggers {
       """
     }
 
-    /// SQL that keeps the server's id of a record if the app replaces the row by an older copy of the record that has
-    /// no id yet.
+    /// SQL that keeps the server's id of a record if the app replaces the row with an older copy of the record that has no id yet.
     private var keptID: String {
       guard !entity.idIsKey else { return "" }
       let known = """

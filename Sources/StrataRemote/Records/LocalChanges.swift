@@ -4,8 +4,7 @@ internal import StrataStore
 /// Reads and updates the unsent changes of records while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether no record has unsent changes. The methods that look up which records have unsent changes then return
-  /// without querying the database.
+  /// Whether no record has unsent changes. In that case, the methods that look up unsent changes return without querying the database.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -136,7 +135,7 @@ struct LocalChanges {
       [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
-  /// Deletes the update of a record if no unsent edits and no stored request remain.
+  /// Removes a record's update from the queue if it has no unsent edits and no stored request left.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     try UnsentChange.settle(entity, record, db)
   }

@@ -16,7 +16,7 @@ enum StoredCopies {
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Caches the header fields of a response, unless the cached header fields belong to a later request.
+  /// Caches the header fields of a response, unless header fields from a later request are already cached.
   ///
   /// - Parameter number: the number of the request.
   static func save(
@@ -29,7 +29,7 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Deletes the cached response headers for a URL, unless they belong to a later request.
+  /// Deletes the cached response headers for a URL, unless they are from a later request.
   ///
   /// - Parameter number: the number of the request.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
