@@ -209,7 +209,7 @@ extension StoredContent {
     }
   }
 
-  /// Decodes the content, which upgrades it to the current version of the type, and returns the result as an `ArchiveValue`.
+  /// Decodes the content and thereby upgrades it to the current version of the type. Returns the result as an `ArchiveValue`.
   func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> ArchiveValue {
     let value = try decode(type, options)
     let row: EncodedRow

@@ -156,8 +156,8 @@ extension StoreTransaction {
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
       var (other, last) = (row, definition)
       if known != definition.id {
-        // Encodes the row with the last revision's definition for the comparison, because the newest definition may contain
-        // shapes that only rows of other keys use.
+        // For the comparison, encodes the row with the last revision's definition, because the newest definition may contain shapes
+        // that only other keys use.
         last = try self.definition(known)
         other = try encode(last.content.shapes)
       }
@@ -227,7 +227,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Inserts a revision as the last revision of its key. May replace the content of the previous revision by a delta.
+  /// Inserts a revision as the last revision of its key. May replace the content of the previous revision with a delta.
   func add(_ row: StoredRow, _ contents: [[UInt8]: Data], to key: String, after head: StoredRow?) throws {
     try put(key, id: row.key, head: row.id, isNew: head == nil)
     try insert(row)

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Creates the request for a change, and stores its content, so that a repeated request is identical to the first one.
+/// Creates the request for a change and stores its content, so that a repeated request is identical to the first one.
 struct ChangeRequest {
   /// The next action for a change.
   enum Outcome: Sendable {
@@ -32,8 +32,7 @@ struct ChangeRequest {
     /// is not known, or because a `PUT` request needs the whole record.
     case needsRecord
 
-    /// The reason why the change waits, for display; `nil` if it waits neither for another change nor for the
-    /// resolution of a conflict.
+    /// The reason why the change waits, for display; `nil` if it waits neither for another change nor for a conflict to be resolved.
     var reason: String? {
       switch self {
       case .waits: "the change cannot be sent until the referenced record exists on the server"
@@ -105,8 +104,8 @@ struct ChangeRequest {
         try change.becomeNew(db)
         return .again
       }
-      // `PUT` replaces the whole record. The server's record is therefore needed for copying the fields that the model
-      // does not know.
+      // `PUT` replaces the whole record. The server's record is therefore fetched first, to copy the fields that the model does not
+      // know.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       let (found, waits) = try update(row)
       guard let found else {
@@ -138,8 +137,8 @@ struct ChangeRequest {
     return try .ready(write(content, headers), isNew: true)
   }
 
-  /// - Returns: the content of the update, or `nil` if there is nothing to send now; and whether the change waits for
-  ///   another change.
+  /// - Returns: `content`, the content of the update, or `nil` if there is nothing to send now, and `waits`, whether the change waits
+  ///   for another change.
   private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
@@ -274,8 +273,7 @@ struct ChangeRequest {
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
 
-  /// Returns the JSON `whole` with the nulls of `new` added again, because applying a merge patch has removed their
-  /// keys.
+  /// Returns `whole` with the nulls of `new` added again, because applying a merge patch has removed the keys with null values.
   private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
     guard case .object(let new) = new, case .object(var result) = whole else { return whole }
     for entry in new.entries {

@@ -12,13 +12,12 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
-    /// The change waits for the resolution of a conflict, so it is not tried again in this run, even after other
-    /// changes have been sent.
+    /// The change waits for a conflict to be resolved, so it is not tried again in this run, even after other changes have been sent.
     case held
     /// The change is a deletion that waits until changes of other records have removed their references to the deleted
     /// record on the server.
     case behind
-    /// The change was handled, and other changes may have waited for it. All skipped changes are therefore tried again.
+    /// The change was handled. Other changes may have been waiting for it, so all skipped changes are tried again.
     case freed
   }
 
@@ -72,14 +71,14 @@ struct ChangeSender: Sendable {
           step = found
           if step == .done || step == .freed { inRow = 0 }
         case .failure(let error as RemoteError) where error.isOfOneRequest:
-          // The failure of one request does not prevent the changes of other records from being sent.
+          // One failed request does not prevent changes to other records from being sent.
           failure = failure ?? error
           inRow += 1
           isEnding = isEnding || inRow >= Self.failuresInRow
           step = .skipped
         case .failure(let error):
-          // This failure ends the run, and is reported instead of an earlier failure of a single request. Running
-          // requests are completed first.
+          // This failure ends the run once the requests already in progress have completed. It is reported instead of an earlier
+          // failure of a single request.
           failure = isEnding ? failure ?? error : error
           isEnding = true
           step = .skipped

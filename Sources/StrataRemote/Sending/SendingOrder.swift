@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Determines which changes must wait until other changes have been sent.
+/// Finds out which changes must wait until other changes have been sent.
 struct SendingOrder {
   private let catalog: RemoteCatalog
   private let db: Database
@@ -36,7 +36,7 @@ struct SendingOrder {
     }
     found.remove(own)
     guard !found.isEmpty else { return false }
-    // If several deleted records refer to each other in a cycle, none of their deletions waits for another.
+    // If deleted records refer to each other in a cycle, their deletions do not wait for each other.
     return try !found.isSubset(of: reached(from: own) { try deleted($0, $1) })
   }
 

@@ -21,7 +21,7 @@ public struct StoreCheckReport: Sendable {
   public let level: StoreCheckLevel
   /// The problems that were found, up to the first 10,000.
   public let findings: [StoreFinding]
-  /// The number of further problems, which are not in ``findings``.
+  /// The number of problems beyond the first 10,000, which are not in ``findings``.
   public let omittedFindings: Int
   /// The number of revisions whose contents were read.
   public let checkedRevisions: Int
@@ -61,7 +61,7 @@ extension SnapshotStore {
   }
 }
 
-/// Checks a store in one read transaction, and collects the findings.
+/// Checks a store in one read transaction and collects the findings.
 final class StoreChecker {
   private let transaction: StoreTransaction
   private let work: StoreWork

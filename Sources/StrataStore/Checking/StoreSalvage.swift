@@ -8,10 +8,10 @@ public struct StoreSalvageReport: Sendable {
   public let revisions: Int
   /// The number of keys in the new store.
   public let keys: Int
-  /// The first 10,000 losses. A loss is, for example, a revision or a label that is missing in the new store, or a revision that
-  /// has a different key there.
+  /// The first 10,000 losses. A loss is, for example, a revision or a label that is missing from the new store, or a revision that has
+  /// a different key there.
   public let lost: [StoreFinding]
-  /// The number of further losses, which are not in ``lost``.
+  /// The number of losses beyond the first 10,000, which are not in ``lost``.
   public let omittedLosses: Int
 
   /// Whether everything was copied without any loss.
@@ -19,7 +19,7 @@ public struct StoreSalvageReport: Sendable {
 }
 
 extension StoreSalvageReport: CustomStringConvertible {
-  /// One line with the numbers of revisions and keys in the new store, and the number of losses.
+  /// One line with the number of recovered revisions and keys, and the number of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
     let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) recovered"
@@ -177,7 +177,7 @@ struct StoreSalvage {
     case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
-      // Only the identifier of a damaged row is noted. The identifiers in an unreadable range may never have been assigned.
+      // Only the identifier of a damaged row is noted, because the identifiers in an unreadable range may never have been assigned.
       if loss.kind == .revision { highest.note(loss.id) }
     }
   }

@@ -8,8 +8,8 @@ extension StoreTransaction {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// Returns the content of a revision, or `nil` for a deletion. Strings and data that are stored separately are found by the
-  /// digests in the content, because the table that lists them may be damaged.
+  /// Returns the content of a revision, or `nil` for a deletion. Finds separately stored strings and data by their digests in the
+  /// content, because the table that lists them may be damaged.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
