@@ -37,8 +37,8 @@ extension StoreTransaction {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the element contains the
-  /// error instead of the revision.
+  /// Returns the revisions with a higher sequence than the given sequence. If a revision is damaged, its element contains the error
+  /// instead.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r

@@ -48,9 +48,9 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Returns how often the cached response headers of an entity have been deleted. If this number changes while a
-  /// request runs, rows have been changed in the meantime. The headers of its response are then not cached, because a
-  /// later 304 would wrongly confirm the changed rows.
+  /// Returns how often the cached response headers of an entity have been deleted. If this number changes while a request runs, rows
+  /// have changed in the meantime. The response's headers are then not cached, because a later 304 would wrongly confirm the changed
+  /// rows.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
@@ -63,9 +63,8 @@ enum StoredCopies {
       ["forgotten/" + entity.name])
   }
 
-  /// Deletes the cached response headers of an entity, and of entities that refer to it, after a record was deleted.
-  /// The record may have been part of other responses. Its deletion may also have deleted or changed rows of other
-  /// entities through foreign keys.
+  /// Deletes the cached response headers of an entity, and of entities that refer to it, after a record was deleted. Other responses
+  /// may also have contained the record, and its deletion may have deleted or changed rows of other entities through foreign keys.
   static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
     var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
     while let next = waiting.popLast() {
@@ -92,8 +91,8 @@ enum StoredCopies {
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
   }
 
-  /// Deletes all cached response headers if the mapping of entities to JSON has changed. Otherwise a 304 would prevent
-  /// the new properties from being received.
+  /// Deletes all cached response headers if the mapping of entities to JSON has changed. Otherwise a 304 response would keep the client
+  /// from receiving newly mapped properties.
   static func checkMapping(_ catalog: RemoteCatalog, _ db: Database) throws {
     let mapping = catalog.entities.map { entity in
       let fields = entity.type.schema.fields.map { field in

@@ -12,8 +12,8 @@ struct KeyNames {
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table of keys, by key identifier. The table is read only when the index lacks a name for the first time, or
-  /// has a name that the table does not confirm. Until then, `nil`.
+  /// The names in the table of keys, by key identifier. `nil` until the table is read, which happens only once a name is missing from
+  /// the index or cannot be confirmed with the table.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -57,8 +57,8 @@ struct KeyNames {
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // A damaged page ended this read. Names that neither read reaches are missing from the result, and the callers report
-        // them as lost.
+        // A damaged page ended this read. Names that neither of the two reads reaches are missing from the result, and the callers
+        // report them as lost.
       }
     }
     fromTable = names

@@ -234,8 +234,8 @@ struct ColumnCoding: Sendable {
     return String(decoding: try json(type), as: UTF8.self)
   }
 
-  /// Returns a decoding context that skips the validation rules and hooks of models. It is used for values that are decoded only
-  /// to be encoded again in a different format.
+  /// Returns a decoding context that skips the validation rules and hooks of models. Used for values that are decoded only to be
+  /// encoded again in a different format.
   private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 
   // MARK: Decoding

@@ -29,13 +29,13 @@ package final class EntityCatalog: Sendable {
     try versions.run(db)
   }
 
-  /// Returns the index in ``types`` of an entity, or `nil` if the store does not contain the entity.
+  /// Returns the index of an entity in ``types``, or `nil` if the store does not contain the entity.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// Returns the index in ``types`` of the entity to which a row belongs. If the mapping of the entity `declared` has a
-  /// `subclass` closure, the closure chooses the entity by the values of the row. Otherwise, returns `declared`.
+  /// Returns the index in ``types`` of a row's entity. If the mapping of `declared` has a `subclass` closure, the closure chooses the
+  /// entity based on the row's values. Otherwise, returns `declared`.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -54,7 +54,7 @@ package final class EntityCatalog: Sendable {
     return number
   }
 
-  /// Returns the index in ``types`` of an entity.
+  /// Returns the index of an entity in ``types``.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not contain the entity.
   func known(_ type: any VersionedModel.Type) throws -> Int {
@@ -76,7 +76,7 @@ struct EntityCatalogBuilder {
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
   /// The columns that store lists or list positions, each with the name of the relation that writes the column. A dictionary key
-  /// consists of the index of the table and the index of the column.
+  /// consists of the table index and the column index.
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 

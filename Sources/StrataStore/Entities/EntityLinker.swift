@@ -4,8 +4,8 @@ internal import StrataCore
 /// Sets the foreign keys of the saved rows according to the relations of the objects, and finds the rows that are removed from
 /// lists.
 ///
-/// A list and the to-one references of its elements to the owner are stored in the same foreign key column, so they must agree.
-/// If the reference of an element is null, the list determines the foreign key.
+/// A list and its elements' to-one references back to the owner are stored in the same foreign key column, so they must agree. If an
+/// element's reference is null, the foreign key is set from the list.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
@@ -95,7 +95,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Discards new rows to which only superseded lists refer. A list is superseded if a later list for the same row replaces it.
+  /// Discards new rows that are referenced only by superseded lists. A list is superseded if a later list for the same row replaces it.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -108,7 +108,8 @@ struct EntityLinker {
     }
   }
 
-  /// Returns the relation of a list. If the list is incomplete, the relation keeps elements that the list does not contain.
+  /// Returns the relation of a list. For an incomplete list, its rule is changed to ``EntityRelation/Removal/keep``, so that the save
+  /// removes no elements.
   private func relation(of list: List) -> EntityType.Relation {
     let relation = targets.relation(list.place)
     return list.isIncomplete ? relation.keeping : relation
@@ -152,8 +153,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns whether the save moves a row into a list. If another change has moved the row into a different list since the row
-  /// was fetched, the conflict handling decides.
+  /// Returns whether the save moves a row into a list. If another change has moved the row to a different list since it was fetched,
+  /// the conflict handling decides which move is kept.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -196,7 +197,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // An element that was added in the database since the fetch is inserted after the element that precedes it there.
+    // Each element that was added in the database since the fetch is inserted after the element that precedes it in the database.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?
@@ -317,7 +318,7 @@ struct EntityLinker {
     }
   }
 
-  /// Returns whether the object (node) has an attribute with a value for the column. Ignores values that come from relations.
+  /// Returns whether the object (node) has an attribute with a value for the column. Ignores columns that are set only by relations.
   private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -494,7 +495,7 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // A foreign key that this save sets to a new value is not cleared.
+          // If this save sets the foreign key to a new value, it is not cleared.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {

@@ -30,7 +30,7 @@ extension EntityTable {
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
-    // Groups tuples by the positions of their nulls. Nulls must be compared with `IS`. For other values, `=` is faster.
+    // Groups tuples by the positions of their nulls, because nulls must be compared with `IS`, while `=` is faster for other values.
     let hasNulls = tuples.contains { $0.contains(where: \.isNull) }
     let groups =
       hasNulls

@@ -55,8 +55,8 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop the columns that it
-  /// does not need for other purposes.
+  /// Returns the columns that no mapping uses, by table. After the migration, the app can drop the columns that it does not need for
+  /// other purposes.
   ///
   /// - Throws: the same errors as ``dryRun(_:)``.
   public func unusedColumns(_ db: Database) throws -> [String: [String]] {
@@ -90,7 +90,7 @@ public struct EntityMigrator: Sendable {
   /// Upgrades rows of older versions to the current versions of their models, and records the versions of all registered
   /// entities in the database.
   ///
-  /// Each batch and the progress of the migration are written in one transaction. If a migration was killed or has failed, the
+  /// Each batch and the progress of the migration are written in one transaction. If a migration fails or its process is killed, the
   /// next run continues after the last finished batch. If there is nothing to migrate, the method does not write.
   ///
   /// - Parameters:

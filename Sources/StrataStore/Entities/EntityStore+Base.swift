@@ -9,10 +9,10 @@ extension EntityStore {
   ///     edited.title = "Paint"                             // in a form that is open for an hour
   ///     try await entities.save(edited, base: fetched)     // writes the title, and no other column
   ///
-  /// Each column and each list is merged three-way, with the object as the local side and the row as the remote side. If a
-  /// value changed on both sides, the field's merge policy resolves the change. Without a merge policy, the change is a
-  /// conflict. List elements that concurrent changes have added are kept. The object is not modified. If a type has a
-  /// ``RowBase`` property, its fetched objects store their base themselves, and `save` without `base:` merges in the same way.
+  /// Each column and each list is merged three-way, with the object as the local side and the row as the remote side. If a value
+  /// changed on both sides, the field's merge policy resolves the change. Without a merge policy, the change is a conflict. List
+  /// elements that concurrent changes have added are kept. The object is not modified. If a type has a ``RowBase`` property, each
+  /// fetched object stores its own base, and `save` without `base:` merges in the same way.
   ///
   /// - Parameters:
   ///   - model: the object.

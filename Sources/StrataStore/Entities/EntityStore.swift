@@ -42,8 +42,8 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Creates a store for use within a transaction, such as a GRDB migration. Only methods with a parameter `in: db` work on
-  /// this store. All other methods and ``writer`` throw.
+  /// Creates a store for use within a transaction, such as a GRDB migration. With this store, only methods that have an `in: db`
+  /// parameter can be used. All other methods and ``writer`` throw an error.
   public init(in db: Database, _ entities: any Entity.Type...) throws {
     database = nil
     do { catalog = try EntityCatalog(entities, checked: db) } catch { throw EntityError.ofDatabase(error) }
@@ -240,7 +240,7 @@ public struct EntityStore: Sendable {
     try read(request, included, atMost: .max, in: db)
   }
 
-  /// Fetches the first entity of a request with its relations, or `nil` if the request has no rows.
+  /// Fetches the first entity of a request with its relations. Returns `nil` if the request has no rows.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
@@ -276,7 +276,7 @@ public struct EntityStore: Sendable {
   /// Calls `body` with the entities of a request in batches. Only one batch, with the objects to which it refers, is in memory at
   /// a time.
   ///
-  /// An object to which two batches refer is decoded twice, as two separate objects.
+  /// If two batches refer to the same object, it is decoded twice, as two separate objects.
   ///
   /// - Throws: the same errors as ``fetchAll(_:including:)``, and any error that `body` throws.
   public func forEach<E: Entity>(
