@@ -14,8 +14,8 @@ public final class SnapshotStore: Sendable {
   let writer: any DatabaseWriter
   let tables: StoreTables
   let options: StoreOptions
-  /// Whether the store refuses saves. This is the case if the store was opened read-only, or if a newer program changed the
-  /// format to one that this program may only read.
+  /// Whether the store refuses saves. It does if it was opened read-only, or if a newer program changed the format to one that this
+  /// program may only read.
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
@@ -69,9 +69,9 @@ public final class SnapshotStore: Sendable {
 
   /// Opens the store in the app's own database, next to the app's tables.
   ///
-  /// The settings of that database determine how durable a save is, and how long a save waits for other connections. By
-  /// default, a `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a
-  /// power failure can lose the last saves.
+  /// How durable a save is and how long it waits for other connections depends on the settings of that database. By default, a
+  /// `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a power failure can
+  /// lose the last saves.
   ///
   /// - Parameters:
   ///   - writer: the database.

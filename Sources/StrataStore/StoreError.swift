@@ -162,7 +162,7 @@ extension StoreError {
     // cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the store file is damaged; check the store, then salvage it")
-    // SQLite never stores a row above its size limit, so only a damaged row can have such a size.
+    // SQLite never stores a row above its size limit, so only a damaged row can appear to be this large.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
     case .SQLITE_NOTADB: (.notAStore, "the file is not an SQLite database")
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:

@@ -97,7 +97,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Selects a page of keys, calls `body` with each key and the row of the selected columns, and returns the results.
+  /// Selects a page of keys. Calls `body` with each key and its row of selected columns, and returns the results.
   ///
   /// - Parameter columns: the columns to select after the columns of the key.
   private func keys<R>(

@@ -56,8 +56,8 @@ extension StoreTransaction {
   /// Returns the differences between two revisions of a key, by key path. The revisions are compared as they were saved,
   /// without upgrades. Shared objects are compared by their fields, and a deletion is compared as null.
   ///
-  /// If the two revisions contain different versions of a model, the model is compared field by field, and a field that only one
-  /// version has is reported as added or removed. To upgrade both revisions before the comparison, use
+  /// If the two revisions contain different versions of a model, the model is compared field by field. A field that only one version
+  /// has is reported as added or removed. To upgrade both revisions before the comparison, use
   /// ``difference(of:as:from:to:elementsBy:)``.
   ///
   /// - Parameters:

@@ -3,8 +3,8 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Saves a value under a key, as a new revision. If the value equals the last revision, no revision is added, unless a note
-  /// is given.
+  /// Saves a value under a key, as a new revision. If the value is the same as in the last revision and no note is given, no revision
+  /// is added.
   ///
   /// - Parameters:
   ///   - value: the value, of any type that an archive can hold.
@@ -36,8 +36,8 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves the value of an archive under a key. The value can be of any type. If the value equals the last revision, no
-  /// revision is added, unless a note is given.
+  /// Saves the value of an archive under a key. The value can be of any type. If it is the same as in the last revision and no note is
+  /// given, no revision is added.
   ///
   /// - Parameters:
   ///   - archive: an archive of a single value, not a stream of values.
@@ -133,8 +133,8 @@ extension StoreTransaction {
     return head
   }
 
-  /// Encodes a value with the closure `encode`, and saves it as a new revision. The encoder reuses the record shapes of the
-  /// newest definition that has the same stamp (type and version).
+  /// Encodes a value with the `encode` closure and saves it as a new revision. The encoder reuses the record shapes of the newest
+  /// definition that has the same stamp (type and version).
   func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
@@ -201,7 +201,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Adds a revision to a key, and creates the key if it does not exist.
+  /// Adds a revision to a key. Creates the key if it does not exist.
   private func append(
     to key: String, _ head: (key: Int64, row: StoredRow)?, _ author: String?, _ note: String?,
     _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }

@@ -56,8 +56,8 @@ struct StoreTimeline {
 
   private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// Returns the index in `rows` of the revision whose state is repeated by the revision at index `place`. Returns `place` if
-  /// the revision repeats no state, or if the repeated revision was pruned.
+  /// Returns the index in `rows` of the revision whose state the revision at index `place` repeats. Returns `place` if the revision
+  /// repeats no state, or if the repeated revision was pruned.
   private func state(_ place: Int) -> Int {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }

@@ -23,8 +23,8 @@ public final class StoreTransaction {
   /// the transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The pending changes to the table of counts, by the identifier of the definition. `revisions` is the change in the number of
-  /// all revisions, and `heads` is the change in the number of keys' last revisions.
+  /// The pending changes to the table of revision counts, by definition identifier. `revisions` is the change in the number of
+  /// revisions that use the definition, and `heads` is the change in how many of them are the last revision of their key.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
   /// The error of a save that failed after it had already changed a table. With this error, the whole transaction fails.
   private var failure: (any Error)?
@@ -145,7 +145,7 @@ public final class StoreTransaction {
     return nil
   }
 
-  /// Returns the definition with the given content, and creates it if it does not exist.
+  /// Returns the definition with the given content. Creates it if it does not exist.
   func definition(with content: Definition.Content) throws -> Definition {
     let bytes = try content.bytes()
     let hash = Data(SHA256.digest(of: bytes.bytes))

@@ -10,7 +10,7 @@ public import StrataStore
 /// that the model declares, which by default is the property's name. ``RemoteStore`` checks the mapper against the model and the table
 /// when it is created.
 public struct EntityMapper: Sendable {
-  /// Determines who assigns the ids of records that are created locally.
+  /// Whether the server or the app assigns the ids of records that are created locally.
   public enum IDs: String, Sendable, Hashable, CaseIterable {
     /// The server assigns ids. A new local record has a placeholder id, which is never sent. When the server has
     /// assigned an id, that id replaces the placeholder in all rows.
@@ -65,10 +65,10 @@ public struct EntityMapper: Sendable {
   /// The key of the property that holds the server's id, or `nil` to use the property whose JSON key is a usual name for an id, such as
   /// `id`.
   public let id: String?
-  /// The JSON keys of the entity in a response body, such as `task` and `tasks`. If the body is an object with such a
-  /// key, the value of that key is one record or a list of records.
+  /// The JSON keys under which a response body contains one record or a list of records, such as `task` and `tasks`. They are used only
+  /// if the body is an object with one of these keys.
   public let bodyKeys: (one: String, many: String)
-  /// Determines who assigns the ids of records that are created locally.
+  /// Whether the server or the app assigns the ids of records that are created locally.
   public let ids: IDs
   /// How a refresh treats local records that are missing from the server's complete list.
   public let missing: Missing
@@ -100,9 +100,9 @@ public struct EntityMapper: Sendable {
   ///   - name: the name of the entity in errors, events and tables; by default the model's name. The name must not
   ///     change between releases.
   ///   - references: the JSON paths of relations that appear in JSON only as the id of the related record.
-  ///   - ids: determines who assigns the ids of records that are created locally.
-  ///   - missing: how a refresh treats local records that are missing from a complete list. By default, these records
-  ///     are deleted if `pagination` determines when a list is complete, and kept if a list may be a single page.
+  ///   - ids: whether the server or the app assigns the ids of records that are created locally.
+  ///   - missing: how a refresh treats local records that are missing from a complete list. By default, they are deleted if
+  ///     `pagination` shows when a list is complete, and kept if a list may be only a single page.
   ///   - update: how a changed record is sent.
   ///   - precondition: how the client avoids overwriting changes that other clients have made to a record in the
   ///     meantime.

@@ -1,7 +1,7 @@
 /// The capabilities of a server, as the app declares them for each entity. The traits decide whether a change is sent again if its
 /// outcome is unknown, and which guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
-  /// The media type of the body of a `PATCH` request. The body is a merge patch (RFC 7396) with either type.
+  /// The media type of a `PATCH` request's body. The body is a merge patch (RFC 7396) with either type.
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
     /// `application/merge-patch+json`, the registered type of merge patches.
     case mergePatch = "application/merge-patch+json"

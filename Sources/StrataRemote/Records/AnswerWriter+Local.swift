@@ -122,8 +122,7 @@ extension AnswerWriter {
         of: said.map { type.attributes[$0].place }, incomplete: nodes.nodes[place].incompleteFields),
       values: said.map { nodes.nodes[place].values[$0] ?? .null })
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // If the server already has a value that was sent, this value is the merge base, even if the response to the
-    // request that sent it has not arrived yet.
+    // If the server already has a sent value, this value is the merge base, even before the response to that request has arrived.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)

@@ -31,7 +31,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Whether a node only refers to a record: it is nested in another node, and has an id but no other values.
+  /// Whether a node is only a reference to a record: it is nested in another node and has an id but no other values.
   func isReference(_ number: Int) -> Bool {
     let node = nodes.nodes[number]
     guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
@@ -58,7 +58,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Returns the primary keys of the records with unsent changes, by the number of the entity.
+  /// Returns the primary keys of all records with unsent changes, by entity number.
   func changedRecords() throws -> [Int: Set<ExactValue>] {
     let types = Set(nodes.nodes.map(\.type)).compactMap { catalog.entity(ofType: $0) }
     return Dictionary(

@@ -57,9 +57,9 @@ struct AnswerWriter {
   let changes: LocalChanges
   var result = AppliedAnswer()
   var nodes: EntityNodes
-  /// The server's id in each node, by the index of the node; `nil` for a node without an id.
+  /// The server's id of each node, by node index; `nil` for a node without an id.
   var ids: [DatabaseValue?] = []
-  /// The primary key of each node's record, by the index of the node; `nil` if the record is not stored.
+  /// The primary key of each node's record, by node index; `nil` if the record is not stored.
   var records: [DatabaseValue?] = []
   /// The pending references of nodes to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []

@@ -4,10 +4,9 @@ internal import StrataStore
 
 /// Moves edits that an older app release stored to the columns of the current release.
 ///
-/// Stored edits refer to columns by name. If an app update has renamed a column, the edits of the old column are moved
-/// to the new one, which is found through the model's migration and through `formerly`. Values that the migration
-/// converts are converted in the edits too. If an edited property no longer exists, `run` throws an error that names
-/// its column.
+/// Stored edits refer to columns by name. If an app update has renamed a column, the old column's edits are moved to the new one, which
+/// the model's migration and `formerly` identify. Values that the migration converts are converted in the edits too. If an edited
+/// property no longer exists, `run` throws an error that names its column.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database

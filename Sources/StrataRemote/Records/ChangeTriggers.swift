@@ -33,9 +33,9 @@ enum ChangeTriggers {
 
   /// Returns the account for which changes are recorded on this connection.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. This happens if the app drops and
-  ///   recreates a table, because SQLite drops the triggers of a table together with the table. Without a trigger,
-  ///   edits would not be recorded, and the next response would overwrite them.
+  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. The triggers of a table are missing if the app has
+  ///   dropped and recreated the table, because SQLite drops them together with the table. Without a trigger, edits would not be
+  ///   recorded, and the next response would overwrite them.
   static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
     let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
     let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -105,8 +105,8 @@ enum ChangeTriggers {
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Returns SQL that deletes leftover edits of a record that has no unsent changes. Such edits are recorded before
-    /// an `INSERT`, and are left over if the `INSERT` then has no effect.
+    /// Returns SQL that deletes leftover edits of a record that has no unsent changes. Edits are recorded before an `INSERT` and are
+    /// left over if the `INSERT` then has no effect.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
@@ -120,9 +120,8 @@ enum ChangeTriggers {
       """
     }
 
-    /// Returns an SQL condition that is true if the value of a column has changed. Any change of the stored bytes or of
-    /// their type is detected. A plain comparison in SQLite would use the column's collation, and treat 1 and 1.0 as
-    /// equal.
+    /// Returns an SQL condition that is true if the value of a column has changed. Any change to the stored bytes or their type is
+    /// detected. A plain SQL comparison would use the column's collation and treat 1 and 1.0 as equal.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
@@ -185,8 +184,8 @@ enum ChangeTriggers {
         """
     }
 
-    /// SQL that refuses a nonnegative number as the primary key of a new record if the key is also the server's id,
-    /// because the server may assign the same number to a different record.
+    /// SQL that refuses a nonnegative number as the primary key of a new record. Used if the key is also the server's id, because the
+    /// server may assign the same number to a different record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """

@@ -98,8 +98,8 @@ struct LocalChanges {
     }
   }
 
-  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if the local value now
-  /// equals the server's value.
+  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if the local value is now the same as the
+  /// server's value.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue

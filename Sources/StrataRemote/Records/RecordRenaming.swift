@@ -10,7 +10,7 @@ struct RecordRenaming {
   private let entity: MappedEntity
   private let db: Database
 
-  /// A column that contains primary keys of the entity, and that is updated if such a key changes.
+  /// A column that contains primary keys of the entity and is updated when one of these keys changes.
   private struct Reference: Hashable {
     let table: String
     let column: String

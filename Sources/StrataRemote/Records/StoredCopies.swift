@@ -84,8 +84,8 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Deletes an entity's cached response headers for all requests that were made after the given one. The response to the
-  /// given request arrived late, and has changed rows that those later responses describe.
+  /// Deletes an entity's cached response headers for all requests that were made after the given one. The response to the given request
+  /// arrived late and has changed rows that the later responses describe.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A refresh: requests records from the server, and merges the response into the rows.
+/// A refresh, which requests records from the server and merges the response into the rows.
 struct Refreshing: Sendable {
   let session: RemoteSession
   let entity: MappedEntity

@@ -116,7 +116,7 @@ extension ChangeSender {
     }
   }
 
-  /// Fetches a record that was deleted locally, and stores its ETag and modification time for the deletion request.
+  /// Fetches a record that was deleted locally. Stores its ETag and modification time for the deletion request.
   ///
   /// - Returns: the keys of the fields that other clients have changed on the server since their values were last
   ///   received.

@@ -116,8 +116,7 @@ struct ChangeSender: Sendable {
 
   private func next(from place: Int64, except others: Set<Int64>...) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
-    // Entities without a mapper are not included, because their changes belong to another `RemoteStore` with the same
-    // database.
+    // Entities without a mapper are not included, because another `RemoteStore` with the same database sends their changes.
     let names = session.catalog.entities.map(\.name)
     return try await session.read { [account] db in
       let cursor = try Int64.fetchCursor(
@@ -201,8 +200,7 @@ struct ChangeSender: Sendable {
     case uncertain(ArchiveValue)
   }
 
-  /// Runs `body`, and then ends the lease that ``prepare(_:_:_:)`` has acquired, even if `body` throws or the task is
-  /// cancelled.
+  /// Runs `body`. Afterwards, ends the lease that ``prepare(_:_:_:)`` has acquired, even if `body` throws or the task is cancelled.
   private func endingLease(of number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let result: Result<Step, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -28,7 +28,7 @@ extension StoreSalvageReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Copies all intact data to a new store, and reports the losses.
+  /// Copies all intact data to a new store and reports the losses.
   ///
   /// Revisions keep their key, number, sequence, time, author, note and labels. The salvage continues after damage. A damaged
   /// revision is lost, and so are all revisions that are stored only as differences from it. If the last revision of a key is
@@ -305,8 +305,8 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence of the new store to at least the highest sequence that the damaged store may have used, so that no
-  /// new revision gets the sequence of a lost revision.
+  /// Raises the last sequence of the new store to the highest sequence that the damaged store may have used, so that no new revision
+  /// gets the sequence of a lost one.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {

@@ -30,8 +30,8 @@ extension StoreTransaction {
     return content
   }
 
-  /// Finds all byte sequences that look like references to separately stored content, and returns their digests. A reference
-  /// consists of the CBOR tag 57342 and a byte string of 33 bytes.
+  /// Returns the digests in all byte sequences that look like references to separately stored content. A reference consists of the CBOR
+  /// tag 57342 and a byte string of 33 bytes.
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []

@@ -22,7 +22,7 @@ package struct EntityBases {
   /// Creates a value without fetched states. All objects then overwrite their rows without being merged or checked.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Updates outdated primary keys of the objects to save, and finds the state in which each object was fetched.
+  /// Updates outdated primary keys of the objects to save. Finds the state in which each object was fetched.
   ///
   /// - Parameter given: the `base` argument that the app passed to `save`, or `nil`.
   /// - Throws: ``EntityError`` with the code `clash` if `given` has a different primary key than the object to save,

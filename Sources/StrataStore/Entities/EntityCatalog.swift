@@ -67,8 +67,8 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Builds the contents of an ``EntityCatalog``. Checks all mappings against the models and tables, and collects all problems
-/// instead of stopping at the first one.
+/// Builds the contents of an ``EntityCatalog``. Checks all mappings against the models and tables. Collects all problems instead of
+/// stopping at the first one.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
@@ -283,8 +283,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if the merge policy of the field is not supported for relations, or if the model has merge hooks and the field is a
-  /// to-one relation that is not optional.
+  /// Throws if the field's merge policy is not supported for relations. Also throws if the model has merge hooks and the field is a
+  /// non-optional to-one relation.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {

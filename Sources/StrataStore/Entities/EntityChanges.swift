@@ -215,8 +215,8 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Returns whether SQLite sets any column of a new row other than the rowid, because the save has no value for the column and
-  /// the column has a default value or is generated.
+  /// Returns whether SQLite itself sets any column of a new row, apart from the rowid. It sets a column that is generated, or that has
+  /// a default value and no value in the save.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in

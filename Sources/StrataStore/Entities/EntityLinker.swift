@@ -1,8 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// Sets the foreign keys of the saved rows according to the relations of the objects, and finds the rows that are removed from
-/// lists.
+/// Sets the foreign keys of the saved rows according to the objects' relations. Also finds the rows that are removed from lists.
 ///
 /// A list and its elements' to-one references back to the owner are stored in the same foreign key column, so they must agree. If an
 /// element's reference is null, the foreign key is set from the list.
@@ -15,8 +14,8 @@ struct EntityLinker {
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
   /// The foreign keys that are set by lists, with the index of the row that owns the list.
   private var listed: [ForeignKeySlot: Int] = [:]
-  /// The lists that completely replace the lists in the database. Each list is identified by the row of its owner and the foreign
-  /// key column of its elements.
+  /// The lists that completely replace the lists in the database. Each list is identified by its owner's row and its elements' foreign
+  /// key column.
   private var wholeLists = Set<ForeignKeySlot>()
   /// The rows of join tables, by the pair of rows that they connect. `row` is the index of the join table's row. `node` and
   /// `relation` identify a list that contains or may contain the pair. `isListed` is false for an existing row that is in no
@@ -41,7 +40,7 @@ struct EntityLinker {
     }
   }
 
-  /// A foreign key column in one row, identified by the indices of the row, its table and the column.
+  /// The foreign key column of one row, identified by the indices of the row, the table and the column.
   private struct ForeignKeySlot: Hashable {
     let row: Int
     let table: Int

@@ -1,8 +1,8 @@
 package import GRDB
 
 extension EntityTable {
-  /// Calls `body` for each row whose columns equal one of the given tuples. Runs several queries if tuples contain nulls or
-  /// exceed SQLite's limit on the number of arguments.
+  /// Calls `body` for each row whose columns match one of the given tuples. Runs several queries if tuples contain nulls or exceed
+  /// SQLite's limit on the number of arguments.
   ///
   /// SQLite compares the values, with the collations and affinities of the columns.
   ///

@@ -8,8 +8,8 @@ public import StrataCore
 ///         relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order: .by("name"))])
 ///     }
 ///
-/// A mapping is checked when an ``EntityStore`` is created with the entity, not when the mapping itself is created. The store
-/// checks the mapping against the model and the table, and reports all problems. See the guide in Docs/Entities.md.
+/// A mapping is checked when an ``EntityStore`` is created with the entity, not when the mapping itself is created. The store checks
+/// the mapping against the model and the table and reports all problems. See the guide in Docs/Entities.md.
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String

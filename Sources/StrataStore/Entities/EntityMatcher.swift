@@ -23,7 +23,7 @@ struct EntityMatcher {
   /// The nodes that were waiting in a cycle and have a complete key. To break the cycle, their keys that depend on nodes without a row
   /// are ignored.
   private var nodesDoneWaiting = Set<Int>()
-  /// The key values of new rows, by row and by the index of the key in the entity's list of keys.
+  /// The key values of each new row, by the key's index in the entity's list of keys.
   private var newKeys: [Int: [Int: [Part]]] = [:]
   /// The rows that are already assigned to a node.
   private var assignedRows = Set<Int>()
@@ -239,8 +239,8 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Returns the index of the first key that precedes the key at index `found` and has different values in the row and the
-    /// node, or `nil` if there is no such key.
+    /// Looks for a key before index `found` whose values differ between the row and the node. Returns the index of the first such key,
+    /// or `nil` if there is none.
     func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {

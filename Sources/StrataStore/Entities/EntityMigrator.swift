@@ -30,9 +30,8 @@ public struct EntityMigrator: Sendable {
   ///   - type: the entity.
   ///   - version: the model version of the rows, used if the database does not record the version. The argument is then
   ///     required if the table has rows and the model has migration steps.
-  ///   - columns: the columns and types of fields in older versions, by the field's key in the older version. Required for a
-  ///     field whose column is named neither after its old key nor after its current key, and for a field whose type is changed
-  ///     by a closure.
+  ///   - columns: the columns and types of fields in older versions, by the field's key in the older version. Required for a field
+  ///     whose column is not named after its old or current key, and for a field whose type is changed by a closure.
   public mutating func register<E: Entity>(
     _ type: E.Type, unrecorded version: Int? = nil, columns: [String: FormerColumn] = [:]
   ) {
@@ -87,8 +86,8 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Upgrades rows of older versions to the current versions of their models, and records the versions of all registered
-  /// entities in the database.
+  /// Upgrades rows of older versions to the current versions of their models. Records the versions of all registered entities in the
+  /// database.
   ///
   /// Each batch and the progress of the migration are written in one transaction. If a migration fails or its process is killed, the
   /// next run continues after the last finished batch. If there is nothing to migrate, the method does not write.

@@ -27,8 +27,8 @@ package struct EntityNodes: Sendable {
     /// The indices of the attributes for which the source contains an unknown enum case. Their values are treated as absent, except
     /// that the source's defaults for absent values are not used.
     package var unknownCases: Set<Int> = []
-    /// The keys of the fields whose lists lack elements, because the elements are invalid and were skipped. A save keeps the elements that
-    /// such a list does not contain.
+    /// The keys of the fields whose lists are incomplete, because invalid elements were skipped. A save removes no existing elements
+    /// from these lists.
     package var incompleteFields: Set<String> = []
     /// Whether the values have already been merged with the values of the existing row. If so, merge policies are skipped.
     package var isMerged = false
@@ -57,7 +57,7 @@ package struct EntityNodes: Sendable {
     let incompleteFields: Set<String>
   }
 
-  /// Changes a node's type to the subclass that its row belongs to. Does nothing if the source specifies the class.
+  /// Changes a node's type to the subclass of its row. Does nothing if the source specifies the class.
   ///
   /// - Throws: ``EntityError`` if the source cannot be decoded as that subclass.
   mutating func refine(_ number: Int, to type: Int) throws {

@@ -85,7 +85,7 @@ final class EntityReader {
     }
   }
 
-  /// Creates a reader, and checks the recorded versions of the rows.
+  /// Creates a reader. Checks the recorded model versions of the rows.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if `included` contains a key that is not the key of a relation.
   init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
@@ -145,8 +145,7 @@ final class EntityReader {
     return plan
   }
 
-  /// Returns the existing node of a row. If the row has no node, registers the index of the next node for the row, and returns
-  /// `nil`.
+  /// Returns the existing node of a row. If the row has no node, registers the index of the next node for the row and returns `nil`.
   private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
     if let slot = plan.key, let key = row.integer(start + slot) {
       guard let known = integers[plan.tableNumber].updateValue(nodes.count, forKey: key) else { return nil }

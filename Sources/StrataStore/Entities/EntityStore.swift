@@ -28,7 +28,7 @@ public struct EntityStore: Sendable {
   /// The tables that are synchronized with a server. All copies of this store share the same `EntityServers` instance.
   package let servers = EntityServers()
 
-  /// Creates a store, and checks the mappings of the entities against their models and tables.
+  /// Creates a store. Checks the mappings of the entities against their models and tables.
   ///
   /// - Parameters:
   ///   - writer: the database, in which the tables already exist.
