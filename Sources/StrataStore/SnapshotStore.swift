@@ -14,8 +14,8 @@ public final class SnapshotStore: Sendable {
   let writer: any DatabaseWriter
   let tables: StoreTables
   let options: StoreOptions
-  /// Whether the store refuses saves. It does if it was opened read-only, or if a newer program changed the format to one that this
-  /// program may only read.
+  /// Whether the store refuses saves, because it was opened read-only or a newer program changed its format to one that this program
+  /// may only read.
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
@@ -67,7 +67,7 @@ public final class SnapshotStore: Sendable {
     do { self.init(try StoreOpening(options).openInMemory()) } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Opens the store in the app's own database, next to the app's tables.
+  /// Opens the store in the app's own database, alongside the app's tables.
   ///
   /// How durable a save is and how long it waits for other connections depends on the settings of that database. By default, a
   /// `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a power failure can

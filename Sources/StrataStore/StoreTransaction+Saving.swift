@@ -183,9 +183,9 @@ extension StoreTransaction {
     return pieces == row.parts.contents
   }
 
-  /// Throws `newerModel` if the last revision contains a model version that is newer than the version that `known` returns for
-  /// this model. Does not throw if the new revision contains the same newer version. This is possible if a newer program defined
-  /// the version, but allows this program to write it.
+  /// Throws `newerModel` if the last revision contains a model version that is newer than the version that `known` returns for this
+  /// model. Does not throw if the new revision contains the same newer version. This is possible if a newer program defined the version
+  /// but allows this program to write it.
   private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {

@@ -1,8 +1,8 @@
 public import StrataCore
 public import StrataStore
 
-/// Describes how the records of an entity appear on a server: the path of the list, the JSON keys, and the property
-/// that holds the server's id.
+/// Describes how an entity's records appear on a server: the path of their list, their JSON keys, and the property that holds the
+/// server's id.
 ///
 ///     EntityMapper(Task.self, keys: ["desc": "description", "myId": "id"])
 ///
@@ -28,7 +28,7 @@ public struct EntityMapper: Sendable {
     case keep
   }
 
-  /// How a local change of a record is sent to the server.
+  /// How a local change to a record is sent to the server.
   public enum Update: String, Sendable, Hashable, CaseIterable {
     /// A `PATCH` request whose body contains only the changed keys, as a merge patch (RFC 7396).
     case patch

@@ -17,7 +17,7 @@ struct MappedEntity: Sendable {
     let slot: Int
     let column: String
     let key: String
-    /// Whether local changes of the column are sent to the server.
+    /// Whether local changes to the column are sent to the server.
     let isSent: Bool
     /// The number of the entity whose primary key the column contains, or `nil` if the column does not refer to an
     /// entity.
@@ -67,7 +67,7 @@ struct MappedEntity: Sendable {
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
-  /// Returns a stored server's id as text for a URL path, or `nil` if it is null.
+  /// Returns a record's stored server id as text for a URL path, or `nil` if the id is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
     try text(of: id.attribute, stored)
   }

@@ -99,8 +99,8 @@ extension MappedEntity {
     }
   }
 
-  /// Decodes the records of a response. Separates existing records, records that the server marks as deleted, and records that cannot
-  /// be decoded.
+  /// Decodes the records of a response and sorts them into existing records, records that the server marks as deleted, and records that
+  /// cannot be decoded.
   ///
   /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, an error is thrown only for a
   ///   deleted record that cannot be decoded.
@@ -138,7 +138,7 @@ extension MappedEntity {
     return !found.isNull && found != false
   }
 
-  /// Returns a copy of a record's JSON with each reference to another record's id replaced with an object that contains this id. The
+  /// Returns a copy of a record's JSON in which each id of another record is replaced with an object that contains only this id. The
   /// object is then decoded like a nested record.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }

@@ -29,7 +29,7 @@ public struct RemoteConfiguration: Sendable {
   /// the server kept linking to another page.
   public var pageLimit = 10_000
   /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If it is greater than 1, changes may be sent out
-  /// of order, except changes of records that refer to each other.
+  /// of order, except for changes to records that refer to each other.
   public var requestsAtOnce = 1
   /// The transport that sends the requests.
   public var transport: any HTTPTransport

@@ -186,8 +186,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Records that the server has sent the given records. Each statement inserts up to a hundred records. With one statement per record,
-  /// the inserts would take a fifth of the time needed to merge a response.
+  /// Stores the fact that the server has sent the given records. Each statement inserts up to a hundred records. With one statement per
+  /// record, the inserts would take a fifth of the time needed to merge a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Moves edits that an older app release stored to the columns of the current release.
+/// Moves edits from an older app release to the columns of the current release.
 ///
 /// Stored edits refer to columns by name. If an app update has renamed a column, the old column's edits are moved to the new one, which
 /// the model's migration and `formerly` identify. Values that the migration converts are converted in the edits too. If an edited

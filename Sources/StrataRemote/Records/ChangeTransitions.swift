@@ -31,7 +31,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // If the request is a deletion, the values sent before are kept, because the server may have received them.
+    // If the request is a deletion, the previously sent values are kept, because the server may have received them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -66,8 +66,7 @@ extension UnsentChange {
 
   // MARK: sending → sending
 
-  /// Stores that an attempt has failed. The request is kept for the next attempt, because the server may have received
-  /// it.
+  /// Records that an attempt has failed. The request is kept for the next attempt, because the server may have received it.
   ///
   /// - Parameter time: the earliest time of the next attempt, in seconds since 1970, or `nil` for no delay.
   func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {

@@ -147,8 +147,8 @@ extension Database {
     try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: arguments) ?? false
   }
 
-  /// Returns the rows of a query with two columns as a dictionary, with the first column as the key and the second as
-  /// the value. The statement is kept in the connection's statement cache.
+  /// Runs a query with two columns and returns a dictionary. The first column contains the keys and the second the values. The
+  /// statement is kept in the connection's statement cache.
   func pairs(_ sql: String, _ arguments: StatementArguments) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }

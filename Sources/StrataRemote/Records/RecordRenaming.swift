@@ -70,8 +70,7 @@ struct RecordRenaming {
     }
   }
 
-  /// Deletes a row that duplicates another row of the same record, and redirects all references from the deleted row to
-  /// the other row.
+  /// Deletes the `old` row, which contains the same record as the `new` row, and redirects all references to the `new` row.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -85,7 +84,7 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Gives a new local record another primary key that a server never assigns.
+  /// Gives a new local record a different primary key, one that a server never assigns.
   func moveAside(_ record: DatabaseValue) throws {
     let key = entity.keyColumn.quotedDatabaseIdentifier
     let new: DatabaseValue

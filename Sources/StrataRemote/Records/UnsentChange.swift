@@ -25,7 +25,7 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The number of the request's first attempt. A late response may be the response to that attempt.
+    /// The number of the request's first attempt. A response that arrives late may answer that attempt.
     let number: Int64
 
     /// Whether the request has `If-Match`. The server then executes the request only if the record is unchanged, so the

@@ -16,7 +16,7 @@ struct Acknowledgement {
   /// - Parameters:
   ///   - answer: the record in the response, or `nil` if the response has no content.
   ///   - id: the id in the response's content or in its `Location` header.
-  ///   - number: the number of the request's first attempt, because the response may be the response to that attempt.
+  ///   - number: the number of the request's first attempt, because a late response may answer that attempt.
   ///   - answered: a request number that was assigned after the response arrived. Responses to requests with smaller numbers may be
   ///     outdated for this record, because the server may have created them before it applied the change.
   /// - Returns: the effects of the response, or `nil` if the change is no longer in the queue.
@@ -108,7 +108,7 @@ struct Acknowledgement {
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// Records that the record has been deleted on the server.
+  /// Stores the fact that the server has deleted the record.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])

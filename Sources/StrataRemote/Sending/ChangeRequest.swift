@@ -22,8 +22,8 @@ struct ChangeRequest {
     /// The record is one of several new records that require references to each other, so none of them can be sent
     /// first.
     case stuck
-    /// The change is a deletion that waits until changes of other records have removed their references to the deleted
-    /// record on the server.
+    /// The change is a deletion. It waits until changes to other records have removed the references to the deleted record from the
+    /// server.
     case behind
     /// The update was turned into an insertion, because the server does not have the record. The request must be
     /// prepared again.
@@ -73,8 +73,8 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // The changes of records that refer to the deleted record are sent first. Otherwise the server could delete or
-      // change those records together with this one.
+      // Changes to records that refer to the deleted record are sent first. Otherwise the server could delete or change those records
+      // together with this one.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:

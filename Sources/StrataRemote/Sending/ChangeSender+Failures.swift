@@ -74,8 +74,8 @@ extension ChangeSender {
   /// There is no delay after `notConnected`, `cutOff`, `timedOut` and `unauthorized`, because the app decides when to
   /// call `send()` again.
   ///
-  /// - Parameter discardsRequest: whether the request is discarded if it certainly had no effect. The record then need
-  ///   not be fetched before the next attempt.
+  /// - Parameter discardsRequest: whether the request is discarded if it is certain that it had no effect. The record then need not be
+  ///   fetched before the next attempt.
   func postpone(
     _ number: Int64, attempts: Int, because error: RemoteError? = nil, discardsRequest: Bool = false
   ) async throws {
@@ -117,7 +117,7 @@ extension ChangeSender {
 }
 
 extension RemoteError {
-  /// Whether the failed request certainly had no effect on the server.
+  /// Whether it is certain that the failed request had no effect on the server.
   fileprivate var hadNoEffect: Bool {
     switch code {
     case .unauthorized: true

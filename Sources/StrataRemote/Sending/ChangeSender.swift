@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Sends the changes in the queue of one account, in order.
+/// Sends the queued changes of one account, in order.
 struct ChangeSender: Sendable {
   let session: RemoteSession
   let account: String
@@ -14,8 +14,8 @@ struct ChangeSender: Sendable {
     case skipped
     /// The change waits for a conflict to be resolved, so it is not tried again in this run, even after other changes have been sent.
     case held
-    /// The change is a deletion that waits until changes of other records have removed their references to the deleted
-    /// record on the server.
+    /// The change is a deletion. It waits until changes to other records have removed the references to the deleted record from the
+    /// server.
     case behind
     /// The change was handled. Other changes may have been waiting for it, so all skipped changes are tried again.
     case freed
@@ -305,8 +305,8 @@ struct ChangeSender: Sendable {
     return .settled
   }
 
-  /// Counts the effects of a response to a change, and posts the events. If `applied` is `nil`, nothing happens,
-  /// because the change had already left the queue.
+  /// Counts the effects of a response to a change and posts the events. If `applied` is `nil`, nothing happens, because the change had
+  /// already left the queue.
   func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
     guard let applied else { return }
     if let error = applied.notApplied {

@@ -15,9 +15,8 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether the deletion of a record must wait, because another record may still refer to it on the server until the
-  /// unsent change of that record has been sent. An update that was refused with `notFound` is ignored, because the
-  /// server no longer has the record of that update.
+  /// Whether a record's deletion must wait, because another record may refer to it on the server until that other record's unsent
+  /// change has been sent. Updates that were refused with `notFound` are ignored, because the server no longer has their records.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     var found: Set<QueuedRecord> = []

@@ -7,7 +7,7 @@ public enum StoreCheckLevel: Sendable, Hashable {
   /// Checks the pages of the file (`PRAGMA quick_check`), all references between rows, all definitions, and the stored revision
   /// counts that `status()` reports.
   case quick
-  /// Performs the `quick` checks, and compares the contents of some revisions with their checksums. The revisions are chosen at
+  /// Performs the `quick` checks and also compares the contents of some revisions with their checksums. These revisions are chosen at
   /// random, and `percent` is their percentage of all revisions.
   case share(percent: Double)
   /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions and counts, and all content

@@ -30,11 +30,11 @@ extension StoreSalvageReport: CustomStringConvertible {
 extension SnapshotStore {
   /// Copies all intact data to a new store and reports the losses.
   ///
-  /// Revisions keep their key, number, sequence, time, author, note and labels. The salvage continues after damage. A damaged
-  /// revision is lost, and so are all revisions that are stored only as differences from it. If the last revision of a key is
-  /// lost or may be lost, the last remaining revision is saved again in the new store, with a number higher than any number that
-  /// the key can have had. This ensures that a save fails if its condition is ``SaveCondition/isStill(_:)`` with the number of a
-  /// lost revision. The damaged store is not changed.
+  /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage. A damaged revision is
+  /// lost, and so are all revisions that are stored only as differences from it. If the last revision of a key is lost or may be lost,
+  /// the last remaining revision is saved again in the new store, with a number higher than any number that the key can have had. As a
+  /// result, a save fails if its condition is ``SaveCondition/isStill(_:)`` with the number of a lost revision. The damaged store is
+  /// not changed.
   ///
   /// - Parameter url: the file of the new store, which must not exist.
   /// - Throws: ``StoreError`` with the code `full`, `busy` or `fileSystem`, or `invalid` if the file exists. Throws
@@ -49,8 +49,7 @@ extension SnapshotStore {
     try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, in the same way as the method
-  /// `salvage(to:)`.
+  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, as `salvage(to:)` does.
   ///
   /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder of
   /// the new store.
@@ -279,7 +278,7 @@ struct StoreSalvage {
         "the revision with the label “\(name)” was lost", advice: Self.advice))
   }
 
-  /// Reports the revisions that could not be copied because their pages are damaged, but that an index still lists.
+  /// Reports the revisions that an index still lists but that could not be copied, because their pages are damaged.
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {

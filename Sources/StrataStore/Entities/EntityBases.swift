@@ -1,7 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// For the objects to save, their states when they were fetched. Each state is the base for a three-way merge of the object with its
+/// The states that the objects to save had when they were fetched. Each state is the base for a three-way merge of the object with its
 /// current row.
 package struct EntityBases {
   private struct Visit: Hashable {

@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Writes the changed, new and deleted rows of a save to the database.
 ///
-/// The order of the writes is found by trial and error. An operation that violates a constraint, such as a foreign key or a
-/// unique index, is tried again after the other operations.
+/// The order of the writes is found by trial and error. If an operation violates a constraint, such as a foreign key or a unique index,
+/// it is tried again after the other operations.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }
@@ -215,8 +215,8 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Returns whether SQLite itself sets any column of a new row, apart from the rowid. It sets a column that is generated, or that has
-  /// a default value and no value in the save.
+  /// Returns whether SQLite itself sets any column of a new row, apart from the rowid. It sets generated columns, and columns with a
+  /// default value for which the save has no value.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in

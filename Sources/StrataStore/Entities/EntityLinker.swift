@@ -28,8 +28,8 @@ struct EntityLinker {
   /// this row; otherwise it is `nil`.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// Two rows that are connected by a row of a join table. The lists on both sides of the relation produce equal pairs, because
-  /// the initializer sorts the two rows.
+  /// Two rows that are connected by a row of a join table. The lists on both sides of the relation produce the same pair, because the
+  /// initializer sorts the two rows.
   private struct Pair: Hashable {
     /// The row whose foreign key column comes first in the join table.
     let first: ForeignKeySlot
@@ -51,7 +51,7 @@ struct EntityLinker {
     let place: EntityTargets.RowRelation
     let node: Int
     var elements: [Int]
-    /// Whether the list lacks elements that were invalid. If so, the save removes no elements.
+    /// Whether invalid elements were left out of the list. If so, the save removes no elements from it.
     var isIncomplete: Bool
     var row: Int { place.row }
   }
@@ -529,7 +529,7 @@ struct EntityLinker {
     }
   }
 
-  /// Deletes rows, and applies the `removed` rule of each list that a deleted row owns.
+  /// Deletes rows and applies the `removed` rule of each list that a deleted row owns.
   private func delete(_ first: [Int]) throws {
     var waiting = first
     while !waiting.isEmpty {

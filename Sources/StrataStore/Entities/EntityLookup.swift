@@ -4,7 +4,7 @@ extension EntityTable {
   /// Calls `body` for each row whose columns match one of the given tuples. Runs several queries if tuples contain nulls or exceed
   /// SQLite's limit on the number of arguments.
   ///
-  /// SQLite compares the values, with the collations and affinities of the columns.
+  /// SQLite itself compares the values, using the collations and affinities of the columns.
   ///
   /// - Parameters:
   ///   - slots: the indices of the columns to compare.
@@ -78,7 +78,7 @@ extension EntityTable {
 }
 
 extension EntityCatalog {
-  /// Follows a relation from the rows with the given keys, and calls `body` with each related row.
+  /// Follows a relation from the rows with the given keys and calls `body` with each related row.
   ///
   /// - Parameters:
   ///   - keys: the values of the column ``EntityType/Relation/slot`` in the rows from which the relation starts.

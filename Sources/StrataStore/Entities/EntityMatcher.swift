@@ -9,7 +9,7 @@ internal import StrataCore
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
-  /// A cache of the rows to which the relations of existing rows refer before the save.
+  /// A cache of the rows to which existing rows refer through relations before the save.
   let targets: EntityTargets
   /// For each node, the owners of the lists that contain the node. `slot` is the index of the foreign key column that references
   /// the owner. A node is included only if one of its keys contains this foreign key, because the key depends on the owner's row.

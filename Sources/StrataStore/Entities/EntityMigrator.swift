@@ -28,8 +28,8 @@ public struct EntityMigrator: Sendable {
   ///
   /// - Parameters:
   ///   - type: the entity.
-  ///   - version: the model version of the rows, used if the database does not record the version. The argument is then
-  ///     required if the table has rows and the model has migration steps.
+  ///   - version: the model version of the rows, used if the database does not record the version. In that case, it is required if the
+  ///     table has rows and the model has migration steps.
   ///   - columns: the columns and types of fields in older versions, by the field's key in the older version. Required for a field
   ///     whose column is not named after its old or current key, and for a field whose type is changed by a closure.
   public mutating func register<E: Entity>(

@@ -30,7 +30,7 @@ extension EntityStore {
     return try await write(nodes, E.self, nil, .init(conflicts, base: base))
   }
 
-  /// Saves the changes to an object within a transaction of the app. Otherwise the same as ``save(_:base:conflicts:)``.
+  /// Saves the changes to an object like ``save(_:base:conflicts:)``, but within a transaction of the app.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, base: E, conflicts: MergeOptions.ConflictHandling = .fail, in db: Database
@@ -59,8 +59,7 @@ extension EntityStore {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Saves and fetches an object within a transaction of the app. Otherwise the same as
-  /// ``saved(_:matching:conflicts:overwriting:)``.
+  /// Saves and fetches an object like ``saved(_:matching:conflicts:overwriting:)``, but within a transaction of the app.
   public func saved<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
     overwriting: Bool = false, in db: Database

@@ -92,9 +92,8 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves an object within a transaction of the app. Otherwise the same as
-  /// ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. If this method throws, its changes are rolled back, and the app's
-  /// transaction can continue.
+  /// Saves an object like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, but within a transaction of the app. If this method
+  /// throws, its changes are rolled back, and the app's transaction can continue.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -104,8 +103,7 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Saves several objects within a transaction of the app. Otherwise the same as
-  /// ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``.
+  /// Saves several objects like ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, but within a transaction of the app.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -136,7 +134,7 @@ public struct EntityStore: Sendable {
     try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
   }
 
-  /// Merges a source into rows within a transaction of the app. Otherwise the same as ``apply(_:to:at:by:matching:)``.
+  /// Merges a source into rows like ``apply(_:to:at:by:matching:)``, but within a transaction of the app.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -233,7 +231,7 @@ public struct EntityStore: Sendable {
     try await read(request, included, atMost: .max)
   }
 
-  /// Fetches entities within a transaction of the app. Otherwise the same as ``fetchAll(_:including:)``.
+  /// Fetches entities like ``fetchAll(_:including:)``, but within a transaction of the app.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
@@ -247,7 +245,7 @@ public struct EntityStore: Sendable {
     try await read(request, included, atMost: 1).first
   }
 
-  /// Fetches an entity within a transaction of the app. Otherwise the same as ``fetchOne(_:including:)``.
+  /// Fetches an entity like ``fetchOne(_:including:)``, but within a transaction of the app.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
