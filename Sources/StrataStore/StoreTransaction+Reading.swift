@@ -184,7 +184,7 @@ extension StoreTransaction {
     } catch { throw StoreError.ofRow(error, key: key, revision: nil, db) }
   }
 
-  /// Returns the content of a revision, or `nil` for a deletion. Adds the key and the number of the revision to errors.
+  /// Returns the content of a revision, or `nil` for a deletion. If an error is thrown, it includes the key and the revision number.
   func keyed(_ row: StoredRow, _ key: String) throws -> StoredContent? {
     do {
       var content = try content(of: row)

@@ -16,8 +16,8 @@ public struct RemoteConfiguration: Sendable {
   public var headers: HTTPHeaders = [:]
   /// Returns how the requests of an account are authenticated. The closure is called once for each account.
   public var authentication: (@Sendable (_ account: String) -> RemoteAuthentication)?
-  /// Decodes response bodies, for a server that wraps records in an unusual way or uses a format other than JSON. If the closure
-  /// throws, the request fails with `invalidBody`, and the thrown error is the cause. If the closure is `nil`, bodies are read as JSON.
+  /// Decodes response bodies, for a server that wraps records in an unusual way or uses a format other than JSON. If the closure throws
+  /// an error, this error is the cause of the resulting `invalidBody` error. If the closure is `nil`, bodies are read as JSON.
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
   /// The number of attempts for each request, and the delays between attempts.
   public var retry = RemoteRetry()

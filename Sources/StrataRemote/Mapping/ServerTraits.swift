@@ -13,8 +13,8 @@ public struct ServerTraits: Sendable, Hashable {
   /// `ETag`, changes to that record are refused instead of being sent without an `ETag`. This applies only with the precondition
   /// ``EntityMapper/Precondition/fetchFirst``.
   public var sendsStrongETags: Bool
-  /// Whether the server executes only the first of several requests with the same `Idempotency-Key`, and answers the others with
-  /// the same response.
+  /// Whether the server executes only the first of several requests with the same `Idempotency-Key` and answers the others with the
+  /// same response.
   public var honoursIdempotencyKeys: Bool
   /// The media type of the body of a `PATCH` request.
   public var patchType: PatchType

@@ -64,8 +64,8 @@ extension AnswerWriter {
   /// Returns the primary key of a node's record, or `nil` if the record is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
-  /// Returns whether the value in the response replaces a foreign key that was changed locally. Also updates the merge
-  /// base of the foreign key, and records a conflict if both the app and the server have changed it.
+  /// Returns whether the value in the response replaces a foreign key that was changed locally. Also updates the merge base of the
+  /// foreign key and records a conflict if both the app and the server have changed it.
   mutating func acceptForeignKey(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues

@@ -154,8 +154,8 @@ extension UnsentChange {
 
   // MARK: → gone
 
-  /// Discards the request after the server has executed it, and resets the number of attempts and the error. Edits that
-  /// the request did not contain stay in the queue.
+  /// Discards the request after the server has executed it. Also resets the number of attempts and the error. Edits that the request
+  /// did not contain stay in the queue.
   func acknowledge(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(

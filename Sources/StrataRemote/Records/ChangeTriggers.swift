@@ -5,7 +5,7 @@ internal import StrataStore
 /// Records all changes that the app makes to the tables of the entities, whether it uses models, GRDB records or SQL.
 ///
 /// The changes are recorded by temporary SQLite triggers on the only writing connection. Temporary triggers do not modify the app's
-/// schema, and disappear when the database is closed. They ignore writes that merge a server response.
+/// schema and disappear when the database is closed. They ignore writes that merge a server response.
 enum ChangeTriggers {
   /// Creates the triggers. `db` must be the writing connection.
   static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {

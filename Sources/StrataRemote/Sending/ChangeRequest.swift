@@ -319,8 +319,7 @@ struct ChangeRequest {
 }
 
 extension MappedEntity {
-  /// Whether a request may be sent again although the outcome of its first attempt is unknown, because the server would
-  /// not execute it twice.
+  /// Whether a request with an unknown outcome may be sent again, because the server would not execute it twice.
   func canRepeat(_ request: UnsentChange.StoredRequest) -> Bool {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }

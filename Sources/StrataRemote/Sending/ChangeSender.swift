@@ -191,7 +191,7 @@ struct ChangeSender: Sendable {
 
   /// The result of one request.
   enum Sent: Sendable {
-    /// For now, nothing more is sent for this change.
+    /// Nothing more is sent for this change for now.
     case settled
     /// Another client has changed the record. The server's record was fetched and merged, and the remaining edits are
     /// sent next.

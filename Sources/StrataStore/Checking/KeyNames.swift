@@ -5,7 +5,7 @@ internal import GRDB
 struct KeyNames {
   /// The result of looking up the name of a key.
   struct Name {
-    /// The name of the key, or `nil` if it can be read neither from the index nor from the table.
+    /// The name of the key, or `nil` if neither the index nor the table contains a readable name.
     var name: String?
     /// The name of the key in the index, if it differs from the name in the table. Otherwise `nil`.
     var other: String?

@@ -23,7 +23,7 @@ package final class EntityCatalog: Sendable {
     versions = EntityVersionCheck(tables, self.types)
   }
 
-  /// Creates the catalog of a store, and also checks the model versions that are recorded for the rows.
+  /// Creates the catalog of a store. Also checks the model versions that are recorded for the rows.
   convenience init(_ types: [any Entity.Type], checked db: Database) throws {
     try self.init(types, db, inserts: true)
     try versions.run(db)
@@ -220,8 +220,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if values of the type can contain instances of model classes, because the instances would lose their identity in a
-  /// column.
+  /// Throws if values of the type can contain instances of model classes, because a column cannot preserve the identity of instances.
   private func checkValue(_ type: Any.Type) throws {
     let catalog = SchemaCatalog(of: type)
     guard catalog.objectTypes.isEmpty else {

@@ -120,8 +120,8 @@ struct EntityLinker {
 
   // MARK: Changes since the fetch
 
-  /// Throws an error with the code `conflict` if an object refers to another object whose row has been deleted since it was
-  /// fetched. A reference that the object already had when it was fetched is allowed.
+  /// Throws an error with the code `conflict` if an object refers to another object whose row has been deleted since that object was
+  /// fetched. References that the first object already had when it was fetched are allowed.
   private func checkDeleted(_ node: Int, _ row: Int, _ relation: Int, _ found: [Int]) throws {
     let deleted = found.compactMap { writer.deletedNodes[$0] }
     guard !deleted.isEmpty else { return }

@@ -23,8 +23,8 @@ public struct EntityMigrator: Sendable {
   /// Creates a migrator without entities.
   public init() {}
 
-  /// Adds an entity, or replaces its registration. Entities that are reachable through relations need not be registered, but
-  /// subclasses must be.
+  /// Registers an entity. If it is already registered, replaces the registration. Entities that are reachable through relations need
+  /// not be registered, but subclasses must be.
   ///
   /// - Parameters:
   ///   - type: the entity.

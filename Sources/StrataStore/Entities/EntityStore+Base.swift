@@ -2,7 +2,7 @@ public import GRDB
 public import StrataCore
 
 extension EntityStore {
-  /// Saves only the changes made to an object since it was fetched, and keeps concurrent changes to its row.
+  /// Saves only the changes made to an object since it was fetched and keeps concurrent changes to its row.
   ///
   ///     guard let fetched = try await entities.fetchOne(Todo.filter(key: id)) else { return }
   ///     var edited = fetched

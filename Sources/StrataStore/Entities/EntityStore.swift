@@ -1,7 +1,7 @@
 public import GRDB
 public import StrataCore
 
-/// A store that saves models, JSON and archives as rows of the app's tables, and reads rows as models with all their relations.
+/// A store that saves models, JSON and archives as rows of the app's tables and reads rows as models with all their relations.
 ///
 ///     let entities = try EntityStore(pool, Blog.self)
 ///     try await entities.apply(.json(feed), to: Blog.self)
@@ -217,10 +217,10 @@ public struct EntityStore: Sendable {
   ///
   /// - Parameters:
   ///   - request: a GRDB request.
-  ///   - included: the keys of the relations to read, in the fetched entities and all related entities. The default is all
-  ///     relations. A relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object
-  ///     leaves this relation unchanged, and throws if the app has set the relation. A to-one relation whose property is not
-  ///     optional is always read.
+  ///   - included: the keys of the relations to read, in the fetched entities and all related entities. The default is all relations. A
+  ///     relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object leaves this relation
+  ///     unchanged. If the app has set the relation, the save throws an error. A to-one relation whose property is not optional is
+  ///     always read.
   /// - Throws: ``EntityError`` with the code `notReadable` if a column has a value that its property cannot represent,
   ///   `invalid` if a row breaks a rule of its model, `invalidMapping` if no entity has a relation with a given key, or if an
   ///   entity with an unread relation has no ``RowBase`` property, `busy` or `database`.
