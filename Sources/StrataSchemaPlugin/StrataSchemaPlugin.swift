@@ -1,8 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// The package plugin for the command `swift package strata-schema check Tests/AppTests/Schemas`. It builds the app's tool in the
-/// package, and runs the tool with the arguments `schema check`.
+/// The package plugin for the command `swift package strata-schema check Tests/AppTests/Schemas`. It builds the app's tool from the
+/// package and runs it with the arguments `schema check`.
 @main
 struct StrataSchemaPlugin: CommandPlugin {
   func performCommand(context: PluginContext, arguments: [String]) async throws {

@@ -14,8 +14,8 @@ public final class SnapshotStore: Sendable {
   let writer: any DatabaseWriter
   let tables: StoreTables
   let options: StoreOptions
-  /// Whether the store refuses saves. This is the case if the store was opened read-only, or if a newer program changed the
-  /// format to one that this program may only read.
+  /// Whether the store refuses saves, because it was opened read-only or a newer program changed its format to one that this program
+  /// may only read.
   public let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
@@ -39,7 +39,7 @@ public final class SnapshotStore: Sendable {
     journal = parts.path.map { StoreJournal(of: $0) }
   }
 
-  /// Opens the store in a file, and creates the file if it does not exist.
+  /// Opens the store in a file. Creates the file if it does not exist.
   ///
   /// While the store is open, two more files exist in the same folder, with the suffixes `-wal` and `-shm`. They are part of
   /// the store.
@@ -67,15 +67,15 @@ public final class SnapshotStore: Sendable {
     do { self.init(try StoreOpening(options).openInMemory()) } catch { throw StoreError.ofDatabase(error) }
   }
 
-  /// Opens the store in the app's own database, next to the app's tables.
+  /// Opens the store in the app's own database, alongside the app's tables.
   ///
-  /// The settings of that database determine how durable a save is, and how long a save waits for other connections. By
-  /// default, a `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a
-  /// power failure can lose the last saves.
+  /// How durable a save is and how long it waits for other connections depends on the settings of that database. By default, a
+  /// `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a power failure can
+  /// lose the last saves.
   ///
   /// - Parameters:
   ///   - writer: the database.
-  ///   - prefix: the prefix of the names of the store's tables.
+  ///   - prefix: the prefix for the names of the store's tables.
   ///   - options: the options for encoding and decoding, and the clock.
   /// - Throws: the same errors as ``init(url:options:)``, or `invalid` if `prefix` cannot begin a table name.
   public convenience init(
@@ -239,7 +239,7 @@ extension SnapshotStore {
     } catch { throw readingFailure(error) }
   }
 
-  /// Converts an error of a read to a ``StoreError``. The read may have failed before its transaction began.
+  /// Converts an error that a read has thrown to a ``StoreError``. The read may have failed before its transaction began.
   private func readingFailure(_ error: any Error) -> any Error {
     let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path
     return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
@@ -274,7 +274,7 @@ extension SnapshotStore {
     return result
   }
 
-  /// Converts an error of a write transaction to a ``StoreError``. The error may also come from `BEGIN` or `COMMIT`.
+  /// Converts an error that a write transaction has thrown to a ``StoreError``. The error may also come from `BEGIN` or `COMMIT`.
   func failure(_ error: any Error) -> any Error {
     guard error is DatabaseError else { return error }
     return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }

@@ -2,7 +2,7 @@ public import Foundation
 package import GRDB
 internal import StrataCore
 
-/// An error thrown by a store, with the key, revision and type that it concerns.
+/// An error thrown by a store. It names the affected key, revision and type, if there are any.
 ///
 /// Except for `CancellationError` and errors of closures, stores throw only errors of this type. ``underlyingError`` contains
 /// the cause, such as an `ArchiveError` or an SQLite error. Messages contain keys, types and versions, but never values.
@@ -44,14 +44,14 @@ public struct StoreError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// The problem and its remedy, without the key, revision, type and cause that ``description`` includes.
+  /// The problem and its remedy. ``description`` also includes the key, the revision, the type and the cause.
   public let reason: String
-  /// The key that was read or saved, or `nil` if the error does not concern a single key.
+  /// The key that was read or saved, or `nil` if the error is not about a single key.
   public let key: String?
-  /// The number of the revision within the history of its key, or `nil` if the error does not concern a revision. For a
-  /// `conflict`, this is the number of the last revision.
+  /// The number of the revision within the history of its key, or `nil` if the error is not about a revision. For a `conflict`, this is
+  /// the number of the last revision.
   public let revision: Int?
-  /// The registered name of the type, or `nil` if the error does not concern a type.
+  /// The registered name of the type, or `nil` if the error is not about a type.
   public let typeName: String?
   /// The model version (for `newerModel`) or the store format (for `newerStore` and `readOnly`) that was found.
   public let foundVersion: Int?
@@ -162,7 +162,7 @@ extension StoreError {
     // cause.
     case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
     case .SQLITE_CORRUPT: (.damaged, "the store file is damaged; check the store, then salvage it")
-    // SQLite never stores a row above its size limit, so only a damaged row can have such a size.
+    // SQLite never stores a row above its size limit, so only a damaged row can appear to be this large.
     case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
     case .SQLITE_NOTADB: (.notAStore, "the file is not an SQLite database")
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:

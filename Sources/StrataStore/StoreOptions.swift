@@ -3,14 +3,14 @@ public import StrataCore
 
 /// The options for opening a store. They cannot be changed while the store is open.
 public struct StoreOptions: Sendable {
-  /// The time in seconds that a transaction waits for a lock of another connection or process. After this time, the transaction
-  /// fails with ``StoreError/Code/busy``. The default is 5, and 0 means to fail at once. A store in the app's own database
-  /// ignores this option and uses the settings of that database.
+  /// The time in seconds that a transaction waits for a lock held by another connection or process. After this time, the transaction
+  /// fails with ``StoreError/Code/busy``. The default is 5, and 0 means to fail at once. A store in the app's own database ignores this
+  /// option and uses the settings of that database.
   public var busyTimeout: TimeInterval = 5
   /// The interval in seconds at which ``SnapshotStore/changes(since:)`` and ``SnapshotStore/values(_:for:)`` check for saves by
   /// other processes. The default is 0.25.
   public var pollInterval: TimeInterval = 0.25
-  /// Limits on the memory and work for reading a row. They also apply to saves, so that every saved value can be read again.
+  /// Limits on the memory and the work needed to read a row. They also apply to saves, so that every saved value can be read again.
   /// Exceeding a limit throws `notDecodable` or `notEncodable` with the underlying error `limitExceeded`.
   public var limits = ArchiveLimits()
   /// Whether models are validated on reading, as with `ArchiveDecoder`. A value that breaks a rule throws `notDecodable`.

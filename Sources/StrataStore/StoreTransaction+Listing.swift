@@ -31,14 +31,14 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// Returns the result of `body`, which reads one row. If `body` throws because the row is damaged, returns the error as a
-  /// failure. Other errors do not concern a single row, and are rethrown.
+  /// Returns the result of `body`, which reads one row. If `body` throws because the row is damaged, returns the error as a failure.
+  /// Other errors are not about a single row, so they are rethrown.
   func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
     do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
   }
 
-  /// Returns the revisions with a higher sequence than the given sequence. For a damaged revision, the element contains the
-  /// error instead of the revision.
+  /// Returns the revisions with a higher sequence than the given sequence. If a revision is damaged, its element contains the error
+  /// instead.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
@@ -97,7 +97,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Selects a page of keys, calls `body` with each key and the row of the selected columns, and returns the results.
+  /// Selects a page of keys. Calls `body` with each key and its row of selected columns, and returns the results.
   ///
   /// - Parameter columns: the columns to select after the columns of the key.
   private func keys<R>(
@@ -110,8 +110,8 @@ extension StoreTransaction {
     // seek to one of them and filter by the other, so it might read all previous pages for each page.
     let beginning = Data(prefix.utf8)
     let isAfter = last.map { !$0.lexicographicallyPrecedes(beginning) } ?? false
-    // SQLite compares text by its bytes, and sorts every blob after every text. The empty blob is therefore an upper bound of
-    // all keys.
+    // SQLite compares text by its bytes, and sorts every blob after every text. The empty blob is therefore an upper bound for all
+    // keys.
     let sql = """
       SELECT \(columns), \(StoredKey.columns) FROM \(from)
       WHERE k.name \(isAfter ? ">" : ">=") CAST(?1 AS TEXT) AND k.name < ?2 AND \(condition) ORDER BY k.name LIMIT ?3

@@ -56,8 +56,8 @@ extension StoreTransaction {
   /// Returns the differences between two revisions of a key, by key path. The revisions are compared as they were saved,
   /// without upgrades. Shared objects are compared by their fields, and a deletion is compared as null.
   ///
-  /// If the two revisions contain different versions of a model, the model is compared field by field, and a field that only one
-  /// version has is reported as added or removed. To upgrade both revisions before the comparison, use
+  /// If the two revisions contain different versions of a model, the model is compared field by field. A field that only one version
+  /// has is reported as added or removed. To upgrade both revisions before the comparison, use
   /// ``difference(of:as:from:to:elementsBy:)``.
   ///
   /// - Parameters:
@@ -184,7 +184,7 @@ extension StoreTransaction {
     } catch { throw StoreError.ofRow(error, key: key, revision: nil, db) }
   }
 
-  /// Returns the content of a revision, or `nil` for a deletion. Adds the key and the number of the revision to errors.
+  /// Returns the content of a revision, or `nil` for a deletion. If an error is thrown, it includes the key and the revision number.
   func keyed(_ row: StoredRow, _ key: String) throws -> StoredContent? {
     do {
       var content = try content(of: row)
@@ -209,7 +209,7 @@ extension StoredContent {
     }
   }
 
-  /// Decodes the content, which upgrades it to the current version of the type, and returns the result as an `ArchiveValue`.
+  /// Decodes the content and thereby upgrades it to the current version of the type. Returns the result as an `ArchiveValue`.
   func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> ArchiveValue {
     let value = try decode(type, options)
     let row: EncodedRow

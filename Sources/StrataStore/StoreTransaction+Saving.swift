@@ -3,8 +3,8 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Saves a value under a key, as a new revision. If the value equals the last revision, no revision is added, unless a note
-  /// is given.
+  /// Saves a value under a key, as a new revision. If the value is the same as in the last revision and no note is given, no revision
+  /// is added.
   ///
   /// - Parameters:
   ///   - value: the value, of any type that an archive can hold.
@@ -36,8 +36,8 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves the value of an archive under a key. The value can be of any type. If the value equals the last revision, no
-  /// revision is added, unless a note is given.
+  /// Saves the value of an archive under a key. The value can be of any type. If it is the same as in the last revision and no note is
+  /// given, no revision is added.
   ///
   /// - Parameters:
   ///   - archive: an archive of a single value, not a stream of values.
@@ -133,8 +133,8 @@ extension StoreTransaction {
     return head
   }
 
-  /// Encodes a value with the closure `encode`, and saves it as a new revision. The encoder reuses the record shapes of the
-  /// newest definition that has the same stamp (type and version).
+  /// Encodes a value with the `encode` closure and saves it as a new revision. The encoder reuses the record shapes of the newest
+  /// definition that has the same stamp (type and version).
   func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
@@ -156,8 +156,8 @@ extension StoreTransaction {
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
       var (other, last) = (row, definition)
       if known != definition.id {
-        // Encodes the row with the last revision's definition for the comparison, because the newest definition may contain
-        // shapes that only rows of other keys use.
+        // For the comparison, encodes the row with the last revision's definition, because the newest definition may contain shapes
+        // that only other keys use.
         last = try self.definition(known)
         other = try encode(last.content.shapes)
       }
@@ -183,9 +183,9 @@ extension StoreTransaction {
     return pieces == row.parts.contents
   }
 
-  /// Throws `newerModel` if the last revision contains a model version that is newer than the version that `known` returns for
-  /// this model. Does not throw if the new revision contains the same newer version. This is possible if a newer program defined
-  /// the version, but allows this program to write it.
+  /// Throws `newerModel` if the last revision contains a model version that is newer than the version that `known` returns for this
+  /// model. Does not throw if the new revision contains the same newer version. This is possible if a newer program defined the version
+  /// but allows this program to write it.
   private func checkKnown(_ head: StoredRow, _ key: String, _ own: Definition, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
     for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
@@ -201,7 +201,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Adds a revision to a key, and creates the key if it does not exist.
+  /// Adds a revision to a key. Creates the key if it does not exist.
   private func append(
     to key: String, _ head: (key: Int64, row: StoredRow)?, _ author: String?, _ note: String?,
     _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }
@@ -227,7 +227,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Inserts a revision as the last revision of its key. May replace the content of the previous revision by a delta.
+  /// Inserts a revision as the last revision of its key. May replace the content of the previous revision with a delta.
   func add(_ row: StoredRow, _ contents: [[UInt8]: Data], to key: String, after head: StoredRow?) throws {
     try put(key, id: row.key, head: row.id, isNew: head == nil)
     try insert(row)

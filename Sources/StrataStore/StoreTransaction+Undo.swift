@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension StoreTransaction {
-  /// Undoes the last change of a key by saving the previous state as a new revision. Each further call undoes one more change.
+  /// Undoes the last change of a key by saving the previous state as a new revision. Each additional call undoes one more change.
   ///
   /// Only saves, restores and deletions count as changes. Revisions added by undos and redos are skipped.
   ///
@@ -56,8 +56,8 @@ struct StoreTimeline {
 
   private func isUndoOrRedo(_ place: Int) -> Bool { rows[place].action == .undo || rows[place].action == .redo }
 
-  /// Returns the index in `rows` of the revision whose state is repeated by the revision at index `place`. Returns `place` if
-  /// the revision repeats no state, or if the repeated revision was pruned.
+  /// Returns the index in `rows` of the revision whose state the revision at index `place` repeats. Returns `place` if the revision
+  /// repeats no state, or if the repeated revision was pruned.
   private func state(_ place: Int) -> Int {
     isUndoOrRedo(place) ? rows[place].origin.flatMap { places[$0] } ?? place : place
   }
@@ -72,8 +72,8 @@ struct StoreTimeline {
 
   /// The state that a redo restores, or `nil` if no undone change is left.
   var undone: StoredRow? {
-    // All changes after the current state have been undone. Starts at the last save, restore or deletion, and walks back until it
-    // finds the change directly after the current state. This is the change to redo.
+    // All changes after the current state have been undone. Starts at the last save, restore or deletion and walks back to the change
+    // directly after the current state. This is the change to redo.
     guard var place = rows.indices.last(where: { !isUndoOrRedo($0) }) else { return nil }
     let now = state(rows.count - 1)
     while place != now {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// A transaction of a store. It commits all of its changes or none.
+/// A transaction of a store. Either all of its changes are committed, or none.
 ///
 ///     try await store.write { transaction in
 ///       try transaction.save(order, as: "order/7")
@@ -23,10 +23,10 @@ public final class StoreTransaction {
   /// the transaction.
   private var ownDefinitions: [Int64: Definition] = [:]
   private var ownNewest: [DefinitionCache.StampKey: Definition] = [:]
-  /// The pending changes to the table of counts, by the identifier of the definition. `revisions` is the change in the number of
-  /// all revisions, and `heads` is the change in the number of keys' last revisions.
+  /// The pending changes to the table of revision counts, by definition identifier. `revisions` is the change in the number of
+  /// revisions that use the definition, and `heads` is the change in how many of them are the last revision of their key.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
-  /// The error of a save that failed after it had already changed a table. This error makes the whole transaction fail.
+  /// The error of a save that failed after it had already changed a table. With this error, the whole transaction fails.
   private var failure: (any Error)?
   /// The identifier of the store's next revision. `nil` until the first identifier is reserved.
   private var nextID: Int64?
@@ -54,8 +54,8 @@ public final class StoreTransaction {
   /// A cache of prepared statements, indexed by ``StoreTables/Query``. `nil` for a statement that has not been used yet.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
-  /// Returns the prepared statement of a frequent query, with its arguments bound. This is faster than GRDB's cache, which
-  /// looks up statements by SQL text.
+  /// Returns the prepared statement for a frequent query, with its arguments bound. This is faster than GRDB's cache, which looks up
+  /// statements by SQL text.
   private func statement(_ query: StoreTables.Query, _ bind: (inout StatementBinder) -> Void) throws -> Statement {
     try checkOpen()
     let statement: Statement
@@ -145,7 +145,7 @@ public final class StoreTransaction {
     return nil
   }
 
-  /// Returns the definition with the given content, and creates it if it does not exist.
+  /// Returns the definition with the given content. Creates it if it does not exist.
   func definition(with content: Definition.Content) throws -> Definition {
     let bytes = try content.bytes()
     let hash = Data(SHA256.digest(of: bytes.bytes))

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Tracks whether a store is open, and which threads are running its transactions.
+/// Tracks whether a store is open and which threads are running its transactions.
 ///
 /// GRDB terminates the program if a thread that runs a transaction waits for a second transaction, because the thread would
 /// deadlock. The store uses this object to throw an error instead.

@@ -1,16 +1,16 @@
 public import StrataCore
 public import StrataStore
 
-/// Describes how the records of an entity appear on a server: the path of the list, the JSON keys, and the property
-/// that holds the server's id.
+/// Describes how an entity's records appear on a server: the path of their list, their JSON keys, and the property that holds the
+/// server's id.
 ///
 ///     EntityMapper(Task.self, keys: ["desc": "description", "myId": "id"])
 ///
-/// The mapper applies to received and to sent records. A property that is not in `keys` has the JSON key that the model
-/// declares, which by default is the property's name. ``RemoteStore`` checks the mapper against the model and the table
+/// The mapper applies both to records that are received and to records that are sent. A property that is not in `keys` has the JSON key
+/// that the model declares, which by default is the property's name. ``RemoteStore`` checks the mapper against the model and the table
 /// when it is created.
 public struct EntityMapper: Sendable {
-  /// Determines who assigns the ids of records that are created locally.
+  /// Whether the server or the app assigns the ids of records that are created locally.
   public enum IDs: String, Sendable, Hashable, CaseIterable {
     /// The server assigns ids. A new local record has a placeholder id, which is never sent. When the server has
     /// assigned an id, that id replaces the placeholder in all rows.
@@ -28,12 +28,11 @@ public struct EntityMapper: Sendable {
     case keep
   }
 
-  /// How a local change of a record is sent to the server.
+  /// How a local change to a record is sent to the server.
   public enum Update: String, Sendable, Hashable, CaseIterable {
     /// A `PATCH` request whose body contains only the changed keys, as a merge patch (RFC 7396).
     case patch
-    /// A `PUT` request with the whole record. Before that, the server's record is fetched, and the local changes are
-    /// applied to it.
+    /// A `PUT` request with the whole record: the server's record is fetched first, and the local changes are applied to it.
     case put
   }
 
@@ -63,13 +62,13 @@ public struct EntityMapper: Sendable {
   public let name: String
   /// The path of the list, relative to the base URL, without a slash at either end.
   public let path: String
-  /// The key of the property that holds the server's id, or `nil` if the property is found by its JSON key, such as
+  /// The key of the property that holds the server's id, or `nil` to use the property whose JSON key is a usual name for an id, such as
   /// `id`.
   public let id: String?
-  /// The JSON keys of the entity in a response body, such as `task` and `tasks`. If the body is an object with such a
-  /// key, the value of that key is one record or a list of records.
+  /// The JSON keys under which a response body contains one record or a list of records, such as `task` and `tasks`. They are used only
+  /// if the body is an object with one of these keys.
   public let bodyKeys: (one: String, many: String)
-  /// Determines who assigns the ids of records that are created locally.
+  /// Whether the server or the app assigns the ids of records that are created locally.
   public let ids: IDs
   /// How a refresh treats local records that are missing from the server's complete list.
   public let missing: Missing
@@ -77,19 +76,19 @@ public struct EntityMapper: Sendable {
   public let update: Update
   /// How the client avoids overwriting changes that other clients have made to a record in the meantime.
   public let precondition: Precondition
-  /// The traits of the server, which determine how changes are sent.
+  /// The server's capabilities. They affect how changes are sent.
   public let traits: ServerTraits
-  /// The JSON path of the value that marks a record as deleted, or `nil` if the server does not mark records. Any value
-  /// except `false` and null marks the record.
+  /// The JSON path of the value that marks a record as deleted, or `nil` if the server does not mark deleted records. Any value except
+  /// `false` and null means that the record is deleted.
   public let deleted: ValuePath?
   /// How a refresh treats a record in the server's list that cannot be decoded as the model.
   public let invalid: Invalid
-  /// The rule by which the next page of a list is found.
+  /// How the next page of a list is found.
   public let pagination: RemotePagination
   /// The paths of the requests for one record.
   public let endpoints: EntityEndpoints
-  /// The JSON paths of relations that appear in JSON only as the id of the related record, by the key of the relation.
-  /// These paths replace the paths that the model declares.
+  /// The JSON paths of relations that appear in JSON only as the id of the related record, by the relation's key. These paths replace
+  /// the paths that the model declares.
   public let references: [String: ValuePath]
 
   /// - Parameters:
@@ -101,13 +100,13 @@ public struct EntityMapper: Sendable {
   ///   - name: the name of the entity in errors, events and tables; by default the model's name. The name must not
   ///     change between releases.
   ///   - references: the JSON paths of relations that appear in JSON only as the id of the related record.
-  ///   - ids: determines who assigns the ids of records that are created locally.
-  ///   - missing: how a refresh treats local records that are missing from a complete list. By default, these records
-  ///     are deleted if `pagination` determines when a list is complete, and kept if a list may be a single page.
+  ///   - ids: whether the server or the app assigns the ids of records that are created locally.
+  ///   - missing: how a refresh treats local records that are missing from a complete list. By default, they are deleted if
+  ///     `pagination` shows when a list is complete, and kept if a list may be only a single page.
   ///   - update: how a changed record is sent.
   ///   - precondition: how the client avoids overwriting changes that other clients have made to a record in the
   ///     meantime.
-  ///   - traits: the traits of the server.
+  ///   - traits: the server's capabilities.
   ///   - deleted: the JSON path whose value marks a record as deleted, for example `deleted` or `deleted_at`.
   ///   - onInvalid: how a refresh treats a record in the server's list that cannot be decoded as the model.
   ///   - pagination: how the next page of the list is found.

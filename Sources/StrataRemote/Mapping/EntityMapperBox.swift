@@ -1,19 +1,18 @@
 internal import StrataCore
 internal import StrataStore
 
-/// A type-erased mapper. It provides the operations that need the entity's type to code that does not know this type.
+/// A type-erased mapper. It lets code that does not know the entity's type call the operations that need this type.
 protocol EntityMapperBox: Sendable {
   /// Returns the number of the entity in the given catalog, or `nil` if the catalog does not contain the entity.
   func number(in catalog: EntityCatalog) -> Int?
-  /// Returns the JSON adapter of the entity. For nested records of other entities, the adapter uses the mappings of
-  /// `others`.
+  /// Returns the JSON adapter of the entity. The adapter uses the mappers in `others` for nested records of other entities.
   func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
-/// Converts the records of an entity from JSON and to JSON.
+/// Converts an entity's records from and to JSON.
 protocol EntityAdapter: Sendable {
-  /// Decodes an array of JSON records. The database is not read, so this can be done before a transaction.
+  /// Decodes an array of JSON records. This does not read the database, so it can run before a transaction begins.
   func nodes(of records: ArchiveValue, in catalog: EntityCatalog) throws -> EntityNodes
   func json(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue
   func places(ofField key: String) -> (read: [ValuePath], written: [ValuePath])?
@@ -33,8 +32,7 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   }
 
   func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
-    // `try?` ignores an error in the keys of this mapper, because the error is reported when this mapper creates its
-    // own adapter.
+    // `try?` ignores an error in this mapper's keys, because the error is reported when this mapper creates its own adapter.
     (try? own()).map { adapter.using($0) } ?? adapter
   }
 }

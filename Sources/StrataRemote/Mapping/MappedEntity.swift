@@ -7,7 +7,7 @@ internal import StrataStore
 struct MappedEntity: Sendable {
   /// A column whose values are read from JSON or written to JSON.
   struct Field: Sendable {
-    /// The property that the column stores, as an index in the entity's attributes or relations.
+    /// The property that the column stores, as an index into the entity's attributes or relations.
     enum Source: Sendable, Hashable {
       case attribute(Int)
       case relation(Int)
@@ -17,7 +17,7 @@ struct MappedEntity: Sendable {
     let slot: Int
     let column: String
     let key: String
-    /// Whether local changes of the column are sent to the server.
+    /// Whether local changes to the column are sent to the server.
     let isSent: Bool
     /// The number of the entity whose primary key the column contains, or `nil` if the column does not refer to an
     /// entity.
@@ -67,20 +67,20 @@ struct MappedEntity: Sendable {
   var keyColumn: String { table.columns[key.slot].name }
   var idColumn: String { table.columns[id.slot].name }
 
-  /// Returns a stored server's id as text for a URL path, or `nil` if it is null.
+  /// Returns a record's stored server id as text for a URL path, or `nil` if the id is null.
   func idText(_ stored: DatabaseValue) throws -> String? {
     try text(of: id.attribute, stored)
   }
 
-  /// Returns the stored value of a field as text for a URL path, or `nil` if there is no value. For a relation, the
-  /// text is the server's id of the related record.
+  /// Returns a field's stored value as text for a URL path, or `nil` if there is no value. For a relation, the text is the related
+  /// record's server id.
   func text(of field: Field, _ stored: DatabaseValue, _ catalog: RemoteCatalog, _ db: Database) throws -> String? {
     switch field.source {
     case .attribute(let place): return try text(of: place, stored)
     case .relation:
       guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
-      // If the server's id is the primary key, the foreign key already contains it. The row is not needed in that case,
-      // and may have been deleted locally.
+      // If the server's id is the primary key, the foreign key already contains it. The related row is then not needed, and it may have
+      // been deleted locally.
       if target.idIsKey { return try target.idText(stored) }
       return try target.row(stored, db).flatMap { try target.idText($0[target.id.slot]) }
     }

@@ -4,17 +4,17 @@ internal import StrataStore
 
 /// The records in the body of a response.
 struct RemoteBody: Sendable {
-  /// The records, in the order of the body.
+  /// The records, in the order in which they appear in the body.
   let records: [ArchiveValue]
   /// Whether the body is a list. If it is not, the body is a single record.
   let isList: Bool
 
-  /// Parses a body. The body is a list of records, an object that has the records under a key of the entity (`task` or
-  /// `tasks`), or an object that is itself one record.
+  /// Parses a body: a list of records, an object with the records under one of the entity's keys (`task` or `tasks`), or an object that
+  /// is itself a record.
   ///
-  /// An object with a key of the entity is usually an envelope around the records, even if the envelope has an id of
-  /// its own. In two cases, the object is itself a record: if it has an id and the model reads a property from this
-  /// key, or if a single record was requested and the object has an id and at least one other property of the model.
+  /// An object with one of these keys is usually an envelope around the records, even if it has an id of its own. It is itself a record
+  /// in two cases: if it has an id and the model reads a property from this key, or if a single record was requested and the object has
+  /// an id and at least one other property of the model.
   ///
   /// - Parameter isOne: whether a single record was requested.
   /// - Throws: ``RemoteError`` with the code `invalidBody` if the body is empty, is not JSON, or is neither a list nor
@@ -66,7 +66,7 @@ struct ReadRecords: Sendable {
   /// The records that the response marks as deleted.
   let deleted: EntityNodes
   var invalid: [RemoteInvalid] = []
-  /// The first record that is neither deleted nor invalid, as JSON from the server.
+  /// The JSON of the first record that is neither deleted nor invalid, as the server sent it.
   let first: ArchiveValue?
 }
 
@@ -74,8 +74,7 @@ extension MappedEntity {
   /// Returns the values in a record's JSON from which a property can be read. There can be several, because a property
   /// can have several JSON paths.
   fileprivate func values(of key: String, in json: ArchiveValue) -> [ArchiveValue] {
-    // `try?` ignores the error if a path leads through a value that is not an object, because the property is then
-    // absent.
+    // `try?` ignores the error if a value on the path is not an object, because the property is then absent.
     adapter.places(ofField: key)?.read.compactMap { try? $0.value(in: json) } ?? []
   }
 
@@ -100,8 +99,8 @@ extension MappedEntity {
     }
   }
 
-  /// Decodes the records of a response, and separates them into existing records, records that the server marks as
-  /// deleted, and records that cannot be decoded.
+  /// Decodes the records of a response and sorts them into existing records, records that the server marks as deleted, and records that
+  /// cannot be decoded.
   ///
   /// - Throws: the errors of ``nodes(of:_:)``. If the mapper skips invalid records, an error is thrown only for a
   ///   deleted record that cannot be decoded.
@@ -139,8 +138,8 @@ extension MappedEntity {
     return !found.isNull && found != false
   }
 
-  /// Returns a copy of a record's JSON in which each id that refers to another record is replaced by an object with
-  /// that id, so that it is decoded like a nested record.
+  /// Returns a copy of a record's JSON in which each id of another record is replaced with an object that contains only this id. The
+  /// object is then decoded like a nested record.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }
     var result = value
@@ -160,7 +159,7 @@ extension MappedEntity {
         switch found {
         case .array(let elements): .array(elements.map(element))
         case .null where relation.shape != .one: .array([])
-        // A server may encode a list of one element as the element itself, which becomes a list here.
+        // Some servers encode a list with one element as the bare element, so it is wrapped in an array.
         default: relation.shape == .one ? element(found) : .array([element(found)])
         }
       }

@@ -53,7 +53,7 @@ struct RemoteCatalog: Sendable {
   }
 }
 
-/// Checks the mappers of a configuration, and collects all mistakes instead of stopping at the first one.
+/// Checks the mappers of a configuration. Collects all mistakes instead of stopping at the first one.
 private struct RemoteCatalogBuilder {
   private let configuration: RemoteConfiguration
   private let catalog: EntityCatalog

@@ -16,9 +16,8 @@ public struct RemoteConfiguration: Sendable {
   public var headers: HTTPHeaders = [:]
   /// Returns how the requests of an account are authenticated. The closure is called once for each account.
   public var authentication: (@Sendable (_ account: String) -> RemoteAuthentication)?
-  /// Decodes the body of a response, for a server that wraps records in an unusual way or uses a format other than
-  /// JSON. An error that the closure throws becomes the cause of `invalidBody`. If the closure is `nil`, bodies are
-  /// read as JSON.
+  /// Decodes response bodies, for a server that wraps records in an unusual way or uses a format other than JSON. If the closure throws
+  /// an error, this error is the cause of the resulting `invalidBody` error. If the closure is `nil`, bodies are read as JSON.
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
   /// The number of attempts for each request, and the delays between attempts.
   public var retry = RemoteRetry()
@@ -26,11 +25,11 @@ public struct RemoteConfiguration: Sendable {
   public var sizeLimit = 64 << 20
   /// The timeout of one attempt to send a request and receive the response.
   public var timeout: Duration = .seconds(60)
-  /// The maximum number of pages of one list. A refresh of a longer list fails with `tooLarge`, so that it ends even if
-  /// the server always links to a next page.
+  /// The maximum number of pages of one list. A refresh of a longer list fails with `tooLarge`. Without a limit, it would never end if
+  /// the server kept linking to another page.
   public var pageLimit = 10_000
-  /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If the number is greater than 1,
-  /// only changes of records that refer to each other are sent in order.
+  /// The maximum number of requests that ``RemoteStore/send()`` runs at the same time. If it is greater than 1, changes may be sent out
+  /// of order, except for changes to records that refer to each other.
   public var requestsAtOnce = 1
   /// The transport that sends the requests.
   public var transport: any HTTPTransport
@@ -73,8 +72,8 @@ public struct RemoteConfiguration: Sendable {
     return URL(string: base) ?? baseURL
   }
 
-  /// Encodes text as one component of a path. The dots of `.` and `..` are encoded too, because these components would
-  /// refer to other folders.
+  /// Encodes text as one component of a path. The dots of `.` and `..` are encoded too. Otherwise a URL parser would treat them as the
+  /// current and the parent folder.
   private static func component(_ text: String) -> String {
     text == "." || text == ".." ? text.replacing(".", with: "%2E") : text.urlEncoded
   }

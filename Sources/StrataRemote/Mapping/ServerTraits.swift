@@ -1,7 +1,7 @@
-/// The capabilities of a server, as the app declares them for each entity. These traits determine whether a change is sent again
-/// if its outcome is unknown, and which guarantees hold (``RemoteStore/guarantees``).
+/// The capabilities of a server, as the app declares them for each entity. The traits decide whether a change is sent again if its
+/// outcome is unknown, and which guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
-  /// The media type of the body of a `PATCH` request. With both types, the body is a merge patch (RFC 7396).
+  /// The media type of a `PATCH` request's body. The body is a merge patch (RFC 7396) with either type.
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
     /// `application/merge-patch+json`, the registered type of merge patches.
     case mergePatch = "application/merge-patch+json"
@@ -9,18 +9,18 @@ public struct ServerTraits: Sendable, Hashable {
     case json = "application/json"
   }
 
-  /// Whether every response with a single record has a strong `ETag`. If this is `true`, but the response for a record has no
-  /// strong `ETag`, changes of that record are refused instead of being sent without an `ETag`. This applies only with the
-  /// precondition ``EntityMapper/Precondition/fetchFirst``.
+  /// Whether every response with a single record has a strong `ETag`. If this is `true`, but the response for a record has no strong
+  /// `ETag`, changes to that record are refused instead of being sent without an `ETag`. This applies only with the precondition
+  /// ``EntityMapper/Precondition/fetchFirst``.
   public var sendsStrongETags: Bool
-  /// Whether the server executes only the first of several requests with the same `Idempotency-Key`, and answers the others with
-  /// the same response.
+  /// Whether the server executes only the first of several requests with the same `Idempotency-Key` and answers the others with the
+  /// same response.
   public var honoursIdempotencyKeys: Bool
   /// The media type of the body of a `PATCH` request.
   public var patchType: PatchType
 
-  /// Creates traits. The defaults are for a server about which nothing is known: ETags are used if the server sends
-  /// them, and a request that the server could execute twice is not repeated.
+  /// Creates traits. The defaults suit a server with unknown capabilities: ETags are used if the server sends them, and a request that
+  /// the server could execute twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {

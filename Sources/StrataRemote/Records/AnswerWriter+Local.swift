@@ -4,10 +4,9 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Looks for a new local record with the same values in a unique key as a record in the response. Unique keys that
-  /// contain the primary key or the server's id are ignored. If such a local record exists, the record in the response
-  /// is merged into its row. If values of the local record have already been sent, these values become the merge base.
-  /// Otherwise every value that differs is treated as changed both locally and on the server.
+  /// Looks for a new local record that has the same unique key as a record in the response, and merges the response into its row.
+  /// Unique keys that contain the primary key or the server's id are ignored. If the local record has already been sent, the sent
+  /// values become the merge base. Otherwise every value that differs is treated as changed both locally and on the server.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -30,8 +29,7 @@ extension AnswerWriter {
       let sent = try SentValues(entity, record, db).values
       if !sent.isEmpty {
         guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
-        // The response to the `POST` was lost. The server's record with the same unique key is the record that the
-        // `POST` created.
+        // The response to the `POST` was lost. The unique key shows that this is the record that the `POST` created.
         try change.acknowledge(db)
         try change.becomeKnown(id: id, db)
         return try changes.rebase(entity, record, row, to: sent)
@@ -42,7 +40,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Merges the values of a record in the response with the unsent local changes of the record.
+  /// Merges a record in the response with the unsent local changes to this record.
   mutating func reconcile(_ place: Int) throws {
     guard let entity = entity(place), let record = records[place] else { return }
     let kind = try changes.kind(entity, record)
@@ -66,8 +64,8 @@ extension AnswerWriter {
   /// Returns the primary key of a node's record, or `nil` if the record is not stored yet.
   func key(of node: Int) -> DatabaseValue? { records[node] }
 
-  /// Returns whether the value in the response replaces a foreign key that was changed locally. Also updates the merge
-  /// base of the foreign key, and records a conflict if both the app and the server have changed it.
+  /// Returns whether the value in the response replaces a foreign key that was changed locally. Also updates the merge base of the
+  /// foreign key and records a conflict if both the app and the server have changed it.
   mutating func acceptForeignKey(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
     _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
@@ -81,8 +79,7 @@ extension AnswerWriter {
     }
     if incoming.isExactly(base) { return false }
     if incoming.isExactly(sent.values[field.column]) {
-      // The server has the value that was sent, and the local value was changed again after that, so there is no
-      // conflict.
+      // The server has the sent value. Only the local value has changed since then, so there is no conflict.
       try changes.setBase(entity, record, field.column, incoming)
       return false
     }
@@ -125,8 +122,7 @@ extension AnswerWriter {
         of: said.map { type.attributes[$0].place }, incomplete: nodes.nodes[place].incompleteFields),
       values: said.map { nodes.nodes[place].values[$0] ?? .null })
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // If the server already has a value that was sent, this value is the merge base, even if the response to the
-    // request that sent it has not arrived yet.
+    // If the server already has a sent value, this value is the merge base, even before the response to that request has arrived.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)
@@ -151,8 +147,8 @@ extension AnswerWriter {
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)
       {
-        // It is unknown whether the server's sum already includes the sent value, so the local value is kept, and a
-        // conflict is recorded.
+        // The field is merged by adding up changes. It is unknown whether the server's value already includes the sent change, so the
+        // local value is kept and a conflict is recorded.
         nodes.nodes[place].values[attribute] = local[key] ?? .null
         try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
         try changes.setBase(entity, record, column, incoming)
@@ -175,8 +171,8 @@ extension AnswerWriter {
     nodes.nodes[place].isMerged = true
   }
 
-  /// Keeps records in the lists to which the app has moved them, although the server's lists do not show these unsent
-  /// moves yet.
+  /// Keeps each record in the list to which the app has moved it, although the move has not been sent and the server's list does not
+  /// show it yet.
   mutating func keepLists() throws {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }
@@ -233,9 +229,9 @@ extension AnswerWriter {
         """, arguments: [target.name, owner, field.column])
   }
 
-  /// Returns the records in an owner's list that must not be deleted although the response does not list them. They
-  /// have unsent changes, or deleting them would be refused by the database or would affect unsent changes of other
-  /// records. These records are counted in `result.kept`.
+  /// Returns the records in an owner's list that must be kept although the response does not list them. These records have unsent
+  /// changes, or the database would refuse to delete them, or deleting them would affect unsent changes to other records. They are
+  /// counted in `result.kept`.
   mutating func undeletableRecords(
     _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
   ) throws -> [DatabaseValue] {

@@ -15,8 +15,8 @@ extension AnswerWriter {
       .sorted(by: { $0.key < $1.key })
     {
       guard let entity = catalog.entity(ofType: type) else { continue }
-      // The id is looked up even if it is the primary key, because the stored key may have a different spelling that
-      // the column treats as equal.
+      // The id is looked up even if it is the primary key, because the column may treat different spellings as the same key, for
+      // example under the `NOCASE` collation.
       let isNeeded = try changes.has(entity)
       let references = numbers.filter { isReference($0) }
       let asking = isNeeded ? numbers : references
@@ -31,7 +31,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Whether a node only refers to a record: it is nested in another node, and has an id but no other values.
+  /// Whether a node is only a reference to a record: it is nested in another node and has an id but no other values.
   func isReference(_ number: Int) -> Bool {
     let node = nodes.nodes[number]
     guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
@@ -58,22 +58,22 @@ extension AnswerWriter {
     }
   }
 
-  /// Returns the primary keys of the records with unsent changes, by the number of the entity.
+  /// Returns the primary keys of all records with unsent changes, by entity number.
   func changedRecords() throws -> [Int: Set<ExactValue>] {
     let types = Set(nodes.nodes.map(\.type)).compactMap { catalog.entity(ofType: $0) }
     return Dictionary(
       uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
-  /// Gives a new local record a different primary key, because the server uses its key for another record. Records that
-  /// are not new, or that may be the server's record itself, are not changed.
+  /// Gives a new local record a different primary key, because the server uses its current key for another record. Records that are not
+  /// new, or that may be the server's record itself, are not changed.
   func rekeyIfNew(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
     try RecordRenaming(catalog, entity, db).moveAside(record)
   }
 
-  /// Whether a new local record may be the server's record with the same key. That is possible if the app assigns the
-  /// ids, and the record has already been sent.
+  /// Whether a new local record may be the server's record with the same key. This is possible if the app assigns the ids and the
+  /// record has already been sent.
   func isAwaited(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard entity.mapper.ids == .client else { return false }
     return try db.exists(
@@ -81,8 +81,7 @@ extension AnswerWriter {
       [entity.name, record])
   }
 
-  /// Drops records of the response if the response to a later request has already updated or deleted them, or if they
-  /// were deleted locally.
+  /// Drops records from the response that were deleted locally, or that the response to a later request has already updated or deleted.
   mutating func dropOutdated() throws {
     var dropped = Set<Int>()
     for type in Set(nodes.nodes.map(\.type)).sorted() {
@@ -101,7 +100,7 @@ extension AnswerWriter {
     _ = try drop(dropped)
   }
 
-  /// Removes nodes, and returns the indices that the remaining nodes had before.
+  /// Removes nodes and returns the former indices of the remaining nodes.
   mutating func drop(_ dropped: Set<Int>) throws -> [Int] {
     let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
     nodes = nodes.reduced { !dropped.contains($0) }

@@ -4,7 +4,7 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Deletes records that the server sent earlier, but that the response to this request does not contain.
+  /// Deletes the records that the server sent earlier but that are missing from this response.
   mutating func deleteMissing(_ entity: MappedEntity, among condition: Set<ExactValue>?) throws {
     let missing = try DatabaseValue.fetchAll(
       db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
@@ -20,7 +20,7 @@ extension AnswerWriter {
     for root in nodes.roots {
       guard let id = nodes.nodes[root].values[entity.id.attribute], !id.isNull else { continue }
       let stored = try entity.stored(id, entity.id.attribute)
-      // The record is kept if a newer response with the record has already been merged.
+      // If a newer response with this record has already been merged, the record is kept.
       let record = try DatabaseValue.fetchOne(
         db.cachedStatement(
           sql: """
@@ -56,7 +56,7 @@ extension AnswerWriter {
       try entity.forget(record, db)
       if count > 0 { result.report[entity.table.name].deleted += 1 }
       if let id, !id.isNull {
-        // The deletion is stored, so that an older response that arrives later does not restore the record.
+        // The deletion is recorded so that an older response that arrives late does not restore the record.
         try db.execute(
           cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
         try RemoteTables.noteApplied(entity, number, db)

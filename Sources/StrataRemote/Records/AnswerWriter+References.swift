@@ -4,8 +4,8 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Removes references to records that are not stored yet from the nodes. They are kept as pending references, which
-  /// are set when the referenced records arrive.
+  /// Removes all references to records that are not stored yet. A removed to-one reference is kept as a pending reference, which is set
+  /// when its record arrives.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()
@@ -31,8 +31,8 @@ extension AnswerWriter {
         guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
         let left = found.filter { !unknown.contains($0) }
         guard left.count < found.count else { continue }
-        // A reference to a record that is not stored yet is null until that record arrives. If null is not allowed, the
-        // relation is left unchanged.
+        // A reference to a record that is not stored yet is null until that record arrives. If the relation cannot be null, it is left
+        // unchanged.
         nodes.nodes[place].links[number] = relation.isOptional || relation.shape != .one ? .nodes(left) : .absent
         guard relation.shape == .one else {
           result.awaited += found.count - left.count
@@ -51,8 +51,7 @@ extension AnswerWriter {
     }
   }
 
-  /// Replaces foreign keys that refer to records that are not stored yet by null, if the columns may be null, and keeps
-  /// them as pending references.
+  /// Sets nullable foreign keys to null if they refer to records that are not stored yet, and keeps them as pending references.
   mutating func resolveForeignKeys() throws {
     for type in Set(nodes.nodes.map(\.type)).sorted() {
       guard let entity = catalog.entity(ofType: type) else { continue }
@@ -133,7 +132,7 @@ extension AnswerWriter {
   func setReference(_ row: Row, to target: DatabaseValue) throws {
     guard let entity = catalog[row[0]], let field = entity.field(column: row[2]) else { return }
     let record: DatabaseValue = row[1]
-    // A field with an unsent local change is not set, because the change takes precedence.
+    // A field with an unsent local change is left alone, because the local change takes precedence.
     guard try changes.bases(entity, record)[field.column] == nil else { return }
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(

@@ -19,7 +19,7 @@ struct AppliedAnswer: Sendable {
   /// The number of ids that were left out of lists of related records, because the records with these ids are not
   /// stored yet.
   var awaited = 0
-  /// The error if the server reported success but did not apply the sent change; otherwise `nil`.
+  /// An error if the server reported success without applying the sent change; otherwise `nil`.
   var notApplied: RemoteError?
 
   /// Adds the result of another part of the same response.
@@ -57,9 +57,9 @@ struct AnswerWriter {
   let changes: LocalChanges
   var result = AppliedAnswer()
   var nodes: EntityNodes
-  /// The server's id in each node, by the index of the node; `nil` for a node without an id.
+  /// The server's id of each node, by node index; `nil` for a node without an id.
   var ids: [DatabaseValue?] = []
-  /// The primary key of each node's record, by the index of the node; `nil` if the record is not stored.
+  /// The primary key of each node's record, by node index; `nil` if the record is not stored.
   var records: [DatabaseValue?] = []
   /// The pending references of nodes to records that are not stored yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
@@ -186,8 +186,8 @@ struct AnswerWriter {
     }
   }
 
-  /// Stores that the server has sent the given records. A statement inserts up to a hundred records. With a separate
-  /// statement for each record, these statements would take a fifth of the time for merging a response.
+  /// Stores the fact that the server has sent the given records. Each statement inserts up to a hundred records. With one statement per
+  /// record, the inserts would take a fifth of the time needed to merge a response.
   private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
     var rest = records[...]
     while !rest.isEmpty {

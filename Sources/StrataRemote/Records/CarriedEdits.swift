@@ -2,12 +2,11 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Moves stored edits to the columns of the current app release.
+/// Moves edits from an older app release to the columns of the current release.
 ///
-/// Stored edits refer to columns by name. If an app update has renamed a column, the edits of the old column are moved
-/// to the new one, which is found through the model's migration and through `formerly`. Values that the migration
-/// converts are converted in the edits too. If an edited property no longer exists, `run` throws an error that names
-/// its column.
+/// Stored edits refer to columns by name. If an app update has renamed a column, the old column's edits are moved to the new one, which
+/// the model's migration and `formerly` identify. Values that the migration converts are converted in the edits too. If an edited
+/// property no longer exists, `run` throws an error that names its column.
 struct CarriedEdits {
   private let entity: MappedEntity
   private let db: Database
@@ -135,8 +134,8 @@ struct CarriedEdits {
       let rows = try Row.fetchAll(
         db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
         arguments: [column, entity.name])
-      // A single statement replaces all values. With one statement for each value, a converted value that equals
-      // another original value would be converted again.
+      // A single statement replaces all values. With one statement per value, a converted value that is the same as another original
+      // value would be converted a second time.
       let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")

@@ -31,7 +31,7 @@ extension UnsentChange {
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
           code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, content.body, lines, UUID().uuidString, request, number])
-    // If the request is a deletion, the values sent before are kept, because the server may have received them.
+    // If the request is a deletion, the previously sent values are kept, because the server may have received them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
     }
@@ -44,7 +44,7 @@ extension UnsentChange {
     return stored
   }
 
-  /// Stores the reason why the change waits to be sent, for display. A change with an error keeps the error's reason.
+  /// Stores the reason why the change has not been sent yet, for display. If the change has an error, the error's reason is kept.
   func setReason(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
@@ -66,8 +66,7 @@ extension UnsentChange {
 
   // MARK: sending → sending
 
-  /// Stores that an attempt has failed. The request is kept for the next attempt, because the server may have received
-  /// it.
+  /// Records that an attempt has failed. The request is kept for the next attempt, because the server may have received it.
   ///
   /// - Parameter time: the earliest time of the next attempt, in seconds since 1970, or `nil` for no delay.
   func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {
@@ -147,7 +146,7 @@ extension UnsentChange {
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
   }
 
-  /// Assigns the change to a different row, which now stores the same record.
+  /// Assigns the change to a different row, which now contains the record.
   func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
@@ -155,8 +154,8 @@ extension UnsentChange {
 
   // MARK: → gone
 
-  /// Discards the request after the server has executed it, and resets the number of attempts and the error. Edits that
-  /// the request did not contain stay in the queue.
+  /// Discards the request after the server has executed it. Also resets the number of attempts and the error. Edits that the request
+  /// did not contain stay in the queue.
   func acknowledge(_ db: Database) throws {
     try discardRequest(db)
     try db.execute(
@@ -166,7 +165,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Deletes the update of a record if no unsent edits and no stored request remain.
+  /// Removes a record's update from the queue if it has no unsent edits and no stored request left.
   static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: """

@@ -4,9 +4,8 @@ internal import StrataStore
 
 /// Records all changes that the app makes to the tables of the entities, whether it uses models, GRDB records or SQL.
 ///
-/// The changes are recorded by temporary SQLite triggers on the only writing connection. Temporary triggers do not
-/// modify the app's schema, and disappear when the database is closed. They ignore writes that merge a response of the
-/// server.
+/// The changes are recorded by temporary SQLite triggers on the only writing connection. Temporary triggers do not modify the app's
+/// schema and disappear when the database is closed. They ignore writes that merge a server response.
 enum ChangeTriggers {
   /// Creates the triggers. `db` must be the writing connection.
   static func create(_ entities: [MappedEntity], account: String, _ db: Database) throws {
@@ -34,9 +33,9 @@ enum ChangeTriggers {
 
   /// Returns the account for which changes are recorded on this connection.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. This happens if the app drops and
-  ///   recreates a table, because SQLite drops the triggers of a table together with the table. Without a trigger,
-  ///   edits would not be recorded, and the next response would overwrite them.
+  /// - Throws: ``RemoteError`` with the code `store` if a trigger is missing. The triggers of a table are missing if the app has
+  ///   dropped and recreated the table, because SQLite drops them together with the table. Without a trigger, edits would not be
+  ///   recorded, and the next response would overwrite them.
   static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
     let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
     let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -106,14 +105,14 @@ enum ChangeTriggers {
       return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
     }
 
-    /// Returns SQL that deletes leftover edits of a record that has no unsent changes. Such edits are recorded before
-    /// an `INSERT`, and are left over if the `INSERT` then has no effect.
+    /// Returns SQL that deletes leftover edits of a record that has no unsent changes. Edits are recorded before an `INSERT` and are
+    /// left over if the `INSERT` then has no effect.
     private func forget(_ row: String) -> String {
       "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
     }
 
-    /// Returns SQL that aborts a change of a record that has unsent changes of another account. Without this check, the
-    /// changes of one account would be sent with the token of the other.
+    /// Returns SQL that aborts a change to a record that has unsent changes made under another account. Without this check, changes
+    /// made under one account would be sent with the other account's token.
     private func checkAccount(_ row: String) -> String {
       """
       SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
@@ -121,9 +120,8 @@ enum ChangeTriggers {
       """
     }
 
-    /// Returns an SQL condition that is true if the value of a column has changed. Any change of the stored bytes or of
-    /// their type is detected. A plain comparison in SQLite would use the column's collation, and treat 1 and 1.0 as
-    /// equal.
+    /// Returns an SQL condition that is true if the value of a column has changed. Any change to the stored bytes or their type is
+    /// detected. A plain SQL comparison would use the column's collation and treat 1 and 1.0 as equal.
     private func isChanged(_ column: String) -> String {
       let quoted = column.quotedDatabaseIdentifier
       return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
@@ -172,8 +170,7 @@ enum ChangeTriggers {
       """
     }
 
-    /// SQL that keeps the server's id of a record if the app replaces the row by an older copy of the record that has
-    /// no id yet.
+    /// SQL that keeps the server's id of a record if the app replaces the row with an older copy of the record that has no id yet.
     private var keptID: String {
       guard !entity.idIsKey else { return "" }
       let known = """
@@ -187,8 +184,8 @@ enum ChangeTriggers {
         """
     }
 
-    /// SQL that refuses a nonnegative number as the primary key of a new record if the key is also the server's id,
-    /// because the server may assign the same number to a different record.
+    /// SQL that refuses a nonnegative number as the primary key of a new record. Used if the key is also the server's id, because the
+    /// server may assign the same number to a different record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """

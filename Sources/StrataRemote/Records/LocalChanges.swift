@@ -4,8 +4,7 @@ internal import StrataStore
 /// Reads and updates the unsent changes of records while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether no record has unsent changes. The methods that look up which records have unsent changes then return
-  /// without querying the database.
+  /// Whether no record has unsent changes. In that case, the methods that look up unsent changes return without querying the database.
   let isEmpty: Bool
 
   init(_ db: Database) throws {
@@ -99,8 +98,8 @@ struct LocalChanges {
     }
   }
 
-  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if the local value now
-  /// equals the server's value.
+  /// Stores the server's current value in the conflicts of a column. A conflict is deleted if the local value is now the same as the
+  /// server's value.
   func updateConflicts(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
     local: DatabaseValue
@@ -136,7 +135,7 @@ struct LocalChanges {
       [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
-  /// Deletes the update of a record if no unsent edits and no stored request remain.
+  /// Removes a record's update from the queue if it has no unsent edits and no stored request left.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
     try UnsentChange.settle(entity, record, db)
   }
@@ -148,8 +147,8 @@ extension Database {
     try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: arguments) ?? false
   }
 
-  /// Returns the rows of a query with two columns as a dictionary, with the first column as the key and the second as
-  /// the value. The statement is kept in the connection's statement cache.
+  /// Runs a query with two columns and returns a dictionary. The first column contains the keys and the second the values. The
+  /// statement is kept in the connection's statement cache.
   func pairs(_ sql: String, _ arguments: StatementArguments) throws -> [String: DatabaseValue] {
     let rows = try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }) { first, _ in first }

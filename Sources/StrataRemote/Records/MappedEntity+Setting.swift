@@ -23,8 +23,7 @@ extension MappedEntity {
     }
   }
 
-  /// Deletes what is stored about the responses for a record: its ETag, its modification time, and the number of the
-  /// latest response that was merged into it.
+  /// Deletes the stored ETag and modification time of a record, and the number of the latest request whose response was merged into it.
   func forget(_ record: DatabaseValue, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [name, record])
   }
@@ -48,8 +47,8 @@ extension MappedEntity {
 }
 
 extension MappedEntity {
-  /// Returns the value to which a column is reset when its edit is discarded. This is the value before the edit, or
-  /// null if that value refers to a record that no longer exists.
+  /// Returns the value to which a column is reset when its edit is discarded: the given value from before the edit, or null if that
+  /// value refers to a record that no longer exists.
   ///
   /// - Throws: ``RemoteError`` with the code `store` if the value must be null but the column does not allow null.
   func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws

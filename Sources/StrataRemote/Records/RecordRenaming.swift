@@ -10,7 +10,7 @@ struct RecordRenaming {
   private let entity: MappedEntity
   private let db: Database
 
-  /// A column that contains primary keys of the entity, and that is updated if such a key changes.
+  /// A column that contains primary keys of the entity and is updated when one of these keys changes.
   private struct Reference: Hashable {
     let table: String
     let column: String
@@ -39,8 +39,8 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Replaces outdated local keys by the current keys in objects that the app is saving. The local key of a record is
-  /// outdated once the server's id has replaced it. Both primary keys and foreign keys are replaced.
+  /// Replaces outdated local keys with the current keys in objects that the app is saving. The local key of a record is outdated once
+  /// the server's id has replaced it. Both primary keys and foreign keys are replaced.
   ///
   /// Numeric keys are not replaced, because the same number may now be the key of a different record.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
@@ -61,8 +61,8 @@ struct RecordRenaming {
           arguments: [target.name, old])
         guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
         nodes.nodes[place].values[number] = try entity.value(new, number)
-        // The object may have been created before the server assigned an id. Its null must not overwrite the server's
-        // id in the row.
+        // The app may have created the object before the server assigned an id. The object's null id must not overwrite the id in the
+        // row.
         if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
           nodes.nodes[place].values[entity.id.attribute] = nil
         }
@@ -70,8 +70,7 @@ struct RecordRenaming {
     }
   }
 
-  /// Deletes a row that duplicates another row of the same record, and redirects all references from the deleted row to
-  /// the other row.
+  /// Deletes the `old` row, which contains the same record as the `new` row, and redirects all references to the `new` row.
   func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
     try ChangeTriggers.withoutRecording(db) {
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -85,7 +84,7 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Gives a new local record another primary key that a server never assigns.
+  /// Gives a new local record a different primary key, one that a server never assigns.
   func moveAside(_ record: DatabaseValue) throws {
     let key = entity.keyColumn.quotedDatabaseIdentifier
     let new: DatabaseValue
@@ -127,7 +126,7 @@ struct RecordRenaming {
       try db.execute(
         cached: "UPDATE \(reference.table.quotedDatabaseIdentifier) SET \(column) = ? WHERE \(column) = ?", [new, old])
     }
-    // The bases, sent values and conflicts of foreign keys contain the primary key too.
+    // The merge bases, sent values and conflicts that are stored for foreign keys contain the primary key too.
     for other in catalog.entities {
       for field in other.fields where field.target == entity.number {
         try db.execute(
@@ -147,8 +146,7 @@ struct RecordRenaming {
     }
   }
 
-  /// Returns all columns that contain primary keys of the entity, as the foreign keys of the tables and the relations
-  /// of the entities declare.
+  /// Returns all columns that contain primary keys of the entity, according to the tables' foreign keys and the entities' relations.
   private func references() throws -> [Reference] {
     var found = Set<Reference>()
     let tables = try String.fetchAll(

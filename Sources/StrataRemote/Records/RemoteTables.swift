@@ -1,13 +1,13 @@
 internal import Foundation
 internal import GRDB
 
-/// The tables that the library adds to the app's database. They contain the unsent changes, and what is known about the
-/// records on the server.
+/// The tables that the library adds to the app's database. They contain the unsent changes and what is known about the records on the
+/// server.
 ///
 /// For a record without unsent changes, the only additional row is in `strata_remote_records`. The server's values are
 /// not stored again, because the record's row in the app's table has the same values and serves as the merge base.
 enum RemoteTables {
-  /// The version of the tables' layout. A database with a newer version is refused.
+  /// The version of the table layout. A database with a newer version is refused.
   static let format = 2
 
   /// Creates the tables if they do not exist.
@@ -33,15 +33,15 @@ enum RemoteTables {
     try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
-  /// Deletes the rows of `strata_remote_deleted` that are more than a day older than `time`. Such a row only prevents a
-  /// late response from restoring a deleted record, and no response is a day late.
+  /// Deletes the rows of `strata_remote_deleted` that are more than a day older than `time`. Such a row only prevents a late response
+  /// from restoring a deleted record, and no response arrives that late.
   static func forgetDeletions(before time: Date, _ db: Database) throws {
     let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
-  /// Stores the number of a reset, which removes all rows and is numbered like a request. Responses to requests with
-  /// smaller numbers are dropped, so that they do not restore the rows.
+  /// Stores the number of a reset, which removes all rows. Resets and requests share one sequence of numbers. Responses to requests
+  /// with smaller numbers are dropped, so that they do not restore the rows.
   static func noteReset(_ number: Int64, _ db: Database) throws {
     try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
   }
@@ -53,8 +53,8 @@ enum RemoteTables {
     return reset.map { number < $0 } ?? false
   }
 
-  /// Stores that the response to the request with this number was merged for an entity. If no response to a later
-  /// request has been merged, the records of a response need not be checked one by one for newer values.
+  /// Records that the response to the request with this number was merged for an entity. If a response answers a later request than all
+  /// merged responses, its records need not be checked one by one for newer values.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """

@@ -49,8 +49,8 @@ struct RowDependents {
     self.links = links
   }
 
-  /// Whether a row must be kept although the server no longer has its record. This is the case if the row has unsent
-  /// changes, if a record with unsent changes refers to it, or if a foreign key prevents its deletion.
+  /// Whether a row must be kept although the server no longer has its record. It is kept if it has unsent changes, if a record with
+  /// unsent changes refers to it, or if a foreign key prevents its deletion.
   func keeps(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }
@@ -72,8 +72,8 @@ struct RowDependents {
     return false
   }
 
-  /// Whether the database would refuse to delete a row, immediately or at the end of the transaction, or whether
-  /// deleting the row would also delete or change a record with unsent changes.
+  /// Whether the database would refuse to delete a row (immediately or at the end of the transaction), or would also delete or change a
+  /// record with unsent changes.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
     let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"

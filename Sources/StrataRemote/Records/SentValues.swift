@@ -21,8 +21,8 @@ struct SentValues {
       """, [entity.name, record])
   }
 
-  /// Replaces the sent value of a column by the server's value. This is done when the row gets the server's value too,
-  /// so that the column has nothing left to send.
+  /// Replaces a column's sent value with the server's value. Called when the row is set to the server's value too, because the column
+  /// then has nothing left to send.
   func replace(_ column: String, by value: DatabaseValue) throws {
     guard let known = values[column], !known.isExactly(value) else { return }
     try db.execute(

@@ -16,8 +16,7 @@ struct StoredConflict {
   private let server: DatabaseValue
   private let local: DatabaseValue
 
-  /// Reads a row of the table of conflicts. Returns `nil` if the record no longer exists, or if its entity or column is
-  /// no longer mapped.
+  /// Reads a row of the conflict table. Returns `nil` if the record no longer exists, or if its entity or column is no longer mapped.
   init?(_ row: Row, _ catalog: RemoteCatalog, _ db: Database) throws {
     guard let entity = catalog[row["entity"]], let field = entity.field(column: row["field"]) else { return nil }
     let record: DatabaseValue = row["record"]

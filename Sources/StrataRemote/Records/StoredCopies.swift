@@ -16,7 +16,7 @@ enum StoredCopies {
     return data.flatMap { try? JSONDecoder().decode(HTTPCopy.self, from: $0) }
   }
 
-  /// Caches the header fields of a response, unless the cached header fields belong to a later request.
+  /// Caches the header fields of a response, unless header fields from a later request are already cached.
   ///
   /// - Parameter number: the number of the request.
   static func save(
@@ -29,7 +29,7 @@ enum StoredCopies {
         """, [account, url, entity.name, try JSONEncoder().encode(copy), number])
   }
 
-  /// Deletes the cached response headers for a URL, unless they belong to a later request.
+  /// Deletes the cached response headers for a URL, unless they are from a later request.
   ///
   /// - Parameter number: the number of the request.
   static func forget(account: String, url: String, number: Int64, _ db: Database) throws {
@@ -48,9 +48,9 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Returns how often the cached response headers of an entity have been deleted. If this number changes while a
-  /// request runs, rows have been changed in the meantime. The headers of its response are then not cached, because a
-  /// later 304 would wrongly confirm the changed rows.
+  /// Returns how often the cached response headers of an entity have been deleted. If this number changes while a request runs, rows
+  /// have changed in the meantime. The response's headers are then not cached, because a later 304 would wrongly confirm the changed
+  /// rows.
   static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
@@ -63,9 +63,8 @@ enum StoredCopies {
       ["forgotten/" + entity.name])
   }
 
-  /// Deletes the cached response headers of an entity, and of entities that refer to it, after a record was deleted.
-  /// The record may have been part of other responses. Its deletion may also have deleted or changed rows of other
-  /// entities through foreign keys.
+  /// Deletes the cached response headers of an entity, and of entities that refer to it, after a record was deleted. Other responses
+  /// may also have contained the record, and its deletion may have deleted or changed rows of other entities through foreign keys.
   static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
     var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
     while let next = waiting.popLast() {
@@ -85,15 +84,15 @@ enum StoredCopies {
     try noteForgotten(entity, db)
   }
 
-  /// Deletes an entity's cached response headers for all requests that were made after the given one. The response to the
-  /// given request arrived late, and has changed rows that those later responses describe.
+  /// Deletes an entity's cached response headers for all requests that were made after the given one. The response to the given request
+  /// arrived late and has changed rows that the later responses describe.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
   }
 
-  /// Deletes all cached response headers if the mapping of entities to JSON has changed. Otherwise a 304 would prevent
-  /// the new properties from being received.
+  /// Deletes all cached response headers if the mapping of entities to JSON has changed. Otherwise a 304 response would keep the client
+  /// from receiving newly mapped properties.
   static func checkMapping(_ catalog: RemoteCatalog, _ db: Database) throws {
     let mapping = catalog.entities.map { entity in
       let fields = entity.type.schema.fields.map { field in

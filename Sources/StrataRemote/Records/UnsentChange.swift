@@ -16,8 +16,8 @@ struct UnsentChange: Sendable {
   let code: String?
   let reason: String?
   let status: Int?
-  /// The request that was stored for this change, or `nil` if there is none. The URL and the authorization are not
-  /// stored, because they are determined again for each attempt.
+  /// The request that was stored for this change, or `nil` if there is none. The URL and the authorization are not stored, because each
+  /// attempt creates them anew.
   let request: StoredRequest?
 
   struct StoredRequest: Sendable {
@@ -25,7 +25,7 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
-    /// The number of the request's first attempt. A late response may belong to that attempt.
+    /// The number of the request's first attempt. A response that arrives late may answer that attempt.
     let number: Int64
 
     /// Whether the request has `If-Match`. The server then executes the request only if the record is unchanged, so the
@@ -46,8 +46,7 @@ struct UnsentChange: Sendable {
     status = row["status"]
     request = Self.storedRequest(row)
     let isRefused = row["state"] == "refused"
-    // This code means that the outcome of a `POST` is unknown, and that the library has no means to ask the server
-    // about it.
+    // This code means that the outcome of a `POST` is unknown, and that the library has no way to ask the server about it.
     let isUncertain = code == RemoteError.Code.uncertain.rawValue
     state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
   }

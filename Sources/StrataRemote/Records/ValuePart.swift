@@ -7,8 +7,8 @@ internal import StrataStore
 struct ValuePart: Sendable, Hashable {
   let keys: [String]
 
-  /// Creates a part from the path of a conflict, which begins with the key of the column. The path is cut off at the
-  /// first index, because a list can only be in conflict as a whole.
+  /// Creates a part from the path of a conflict, which begins with the key of the column. The path is cut off at the first list index,
+  /// because a list can only conflict as a whole.
   init(_ path: ValuePath) {
     var keys: [String] = []
     for component in path.components.dropFirst() {

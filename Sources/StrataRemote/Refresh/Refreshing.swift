@@ -3,15 +3,15 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// A refresh: requests records from the server, and merges the response into the rows.
+/// A refresh, which requests records from the server and merges the response into the rows.
 struct Refreshing: Sendable {
   let session: RemoteSession
   let entity: MappedEntity
   let request: RemoteRequest
   let account: String
-  /// Returns the primary keys of the rows to which the requested list corresponds, for example the tasks of one
-  /// project. Only these rows are deleted if they are missing from the list. If the closure is `nil`, missing rows are
-  /// deleted only if the list contains all records and ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
+  /// Returns the primary keys of the rows that the requested list covers, for example the tasks of one project. Only these rows are
+  /// deleted if they are missing from the list. If the closure is `nil`, missing rows are deleted only if the list contains all records
+  /// and ``EntityMapper/missing`` is ``EntityMapper/Missing/delete``.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
   private struct Pages: Sendable {
@@ -44,7 +44,7 @@ struct Refreshing: Sendable {
 
   func run() async throws -> RemoteRefresh { try await fetch().refresh }
 
-  /// Runs the refresh, and also returns the first record of the response as JSON from the server.
+  /// Runs the refresh. Also returns the JSON of the first record in the response, as the server sent it.
   func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
     session.post(.willFetch, entity: entity.name, account: account)
     do {
@@ -119,7 +119,7 @@ struct Refreshing: Sendable {
       try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
-    // If the record was stored locally, there is no error, because the result reports whether it was deleted or kept.
+    // If the record was stored locally, no error is thrown. The result shows whether the record was deleted or kept.
     guard applied.report.total.deleted > 0 || applied.kept > 0 else { throw error }
     return RemoteRefresh(applied, pages: 0)
   }
@@ -212,7 +212,7 @@ struct Refreshing: Sendable {
     }
     var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
     if count == 1 {
-      // The headers are cached only for a list with a single page, because a 304 does not cover further pages.
+      // The headers are cached only for a list with a single page, because a 304 response does not cover any other page.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
     }

@@ -16,10 +16,9 @@ struct Acknowledgement {
   /// - Parameters:
   ///   - answer: the record in the response, or `nil` if the response has no content.
   ///   - id: the id in the response's content or in its `Location` header.
-  ///   - number: the number of the request's first attempt, because the response may belong to that attempt.
-  ///   - answered: a request number that was assigned after the response arrived. Responses to requests with smaller
-  ///     numbers are not reliable for this record, because the server may have created them before it applied the
-  ///     change.
+  ///   - number: the number of the request's first attempt, because a late response may answer that attempt.
+  ///   - answered: a request number that was assigned after the response arrived. Responses to requests with smaller numbers may be
+  ///     outdated for this record, because the server may have created them before it applied the change.
   /// - Returns: the effects of the response, or `nil` if the change is no longer in the queue.
   func run(
     _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
@@ -64,8 +63,8 @@ struct Acknowledgement {
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
-    // The rows no longer match any cached response after this change, so all cached response headers of the entity are
-    // deleted. They can belong to a response from before the change, or to one that is newer than this response.
+    // After this change, the rows match no cached response, so all cached response headers of the entity are deleted, regardless of
+    // whether they are older or newer than this response.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
     if let answer {
@@ -84,8 +83,8 @@ struct Acknowledgement {
     return applied
   }
 
-  /// Returns the sent columns that the server has ignored: the response still contains the previous value instead of
-  /// the sent value.
+  /// Returns the sent columns that the server has ignored. For these columns, the response still contains the previous value instead of
+  /// the sent one.
   private func ignoredColumns(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ answer: EntityNodes
   ) throws -> Set<String> {
@@ -109,7 +108,7 @@ struct Acknowledgement {
     try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
-  /// Stores that the record has been deleted on the server.
+  /// Stores the fact that the server has deleted the record.
   func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
       cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
@@ -122,7 +121,7 @@ struct Acknowledgement {
     try change.remove(db)
   }
 
-  /// Applies the response to a new record: the record gets the server's id.
+  /// Applies the response to a request that created a record. The record gets the server's id.
   ///
   /// - Returns: the current primary key of the record, which can be the server's id.
   private func acknowledgeInsert(_ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue) throws
@@ -154,7 +153,7 @@ struct Acknowledgement {
     return change.record
   }
 
-  /// Applies the response to a new record that was deleted locally after it was sent. The id is now known, so the
+  /// Applies the response to a request that created a record which was then deleted locally. The server's id is now known, so the
   /// deletion can be sent.
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
@@ -165,8 +164,8 @@ struct Acknowledgement {
     let changes = try LocalChanges(db)
     let existing = try entity.record(withID: id, db)
     if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
-      // A refresh has already stored the record in this row. If the row was edited after that, the row is kept, and the
-      // deletion is discarded.
+      // A refresh has already stored the record in this row. If the row has been edited since then, it is kept and the deletion is
+      // discarded.
       if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
         try change.remove(db)
         return known
@@ -182,8 +181,8 @@ struct Acknowledgement {
     return record
   }
 
-  /// Moves the local edits of a new record to a second row of the same record, which a refresh stored before the
-  /// response to the new record arrived.
+  /// Moves the local edits of a new record to a second row of the same record. A refresh stored this row before the response to the
+  /// record's creation arrived.
   private func join(
     _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
   ) throws {

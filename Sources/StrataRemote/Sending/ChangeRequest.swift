@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Creates the request for a change, and stores its content, so that a repeated request is identical to the first one.
+/// Creates the request for a change and stores its content, so that a repeated request is identical to the first one.
 struct ChangeRequest {
   /// The next action for a change.
   enum Outcome: Sendable {
@@ -22,18 +22,17 @@ struct ChangeRequest {
     /// The record is one of several new records that require references to each other, so none of them can be sent
     /// first.
     case stuck
-    /// The change is a deletion that waits until changes of other records have removed their references to the deleted
-    /// record on the server.
+    /// The change is a deletion. It waits until changes to other records have removed the references to the deleted record from the
+    /// server.
     case behind
     /// The update was turned into an insertion, because the server does not have the record. The request must be
     /// prepared again.
     case again
-    /// The server's record must be fetched first, because a conditional request needs an ETag or modification time that
-    /// is not known, or because a `PUT` request needs the whole record.
+    /// The server's record must be fetched first: a conditional request needs its ETag or modification time, neither of which is known,
+    /// or a `PUT` request needs the whole record.
     case needsRecord
 
-    /// The reason why the change waits, for display; `nil` if it waits neither for another change nor for the
-    /// resolution of a conflict.
+    /// The reason why the change waits, for display; `nil` if it waits neither for another change nor for a conflict to be resolved.
     var reason: String? {
       switch self {
       case .waits: "the change cannot be sent until the referenced record exists on the server"
@@ -74,8 +73,8 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      // The changes of records that refer to the deleted record are sent first. Otherwise the server could delete or
-      // change those records together with this one.
+      // Changes to records that refer to the deleted record are sent first. Otherwise the server could delete or change those records
+      // together with this one.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:
@@ -105,8 +104,8 @@ struct ChangeRequest {
         try change.becomeNew(db)
         return .again
       }
-      // `PUT` replaces the whole record. The server's record is therefore needed for copying the fields that the model
-      // does not know.
+      // `PUT` replaces the whole record. The server's record is therefore fetched first, to copy the fields that the model does not
+      // know.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       let (found, waits) = try update(row)
       guard let found else {
@@ -138,14 +137,14 @@ struct ChangeRequest {
     return try .ready(write(content, headers), isNew: true)
   }
 
-  /// - Returns: the content of the update, or `nil` if there is nothing to send now; and whether the change waits for
-  ///   another change.
+  /// - Returns: `content`, the content of the update, or `nil` if there is nothing to send now, and `waits`, whether the change waits
+  ///   for another change.
   private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
     var changed: [MappedEntity.Field] = []
-    // The values to send. A local value that is in conflict is replaced by the merge base, so that it is not sent.
+    // The values to send. A local value that is in conflict is replaced with the merge base, so that it is not sent.
     var row = row
     for field in entity.fields where field.isSent {
       guard let base = bases[field.column] else { continue }
@@ -274,8 +273,7 @@ struct ChangeRequest {
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
 
-  /// Returns the JSON `whole` with the nulls of `new` added again, because applying a merge patch has removed their
-  /// keys.
+  /// Returns `whole` with the nulls of `new` added again, because applying a merge patch has removed the keys with null values.
   private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
     guard case .object(let new) = new, case .object(var result) = whole else { return whole }
     for entry in new.entries {
@@ -321,8 +319,7 @@ struct ChangeRequest {
 }
 
 extension MappedEntity {
-  /// Whether a request may be sent again although the outcome of its first attempt is unknown, because the server would
-  /// not execute it twice.
+  /// Whether a request with an unknown outcome may be sent again, because the server would not execute it twice.
   func canRepeat(_ request: UnsentChange.StoredRequest) -> Bool {
     request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
   }

@@ -32,7 +32,7 @@ extension ChangeSender {
     if let id, !id.isNull { named = try entity.stored(id, entity.id.attribute) }
     if named == nil { named = try knownID(of: change, entity, request, response) }
     if id?.isNull ?? true, let root = nodes?.roots.first {
-      // If the body has no id, it is merged into the record with the id that is already known.
+      // If the body has no id, it is merged into the record whose id is already known.
       if let named {
         nodes?.nodes[root].values[entity.id.attribute] = try entity.value(named, entity.id.attribute)
       } else {
@@ -60,8 +60,8 @@ extension ChangeSender {
     response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
   }
 
-  /// Returns the id of the record that a request has changed, for a response without an id in its body. For a new
-  /// record, the id is the last component of `Location`, or the key that the app has assigned.
+  /// Returns the id of the record that a request has changed, for a response without an id in its body. For a new record, this is the
+  /// last path component of `Location`, or the key that the app has assigned.
   private func knownID(
     of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
   ) throws -> DatabaseValue? {

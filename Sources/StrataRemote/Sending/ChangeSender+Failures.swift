@@ -28,8 +28,8 @@ extension ChangeSender {
       sending.sent += 1
       post(.didSend(shown), shown)
       return .settled
-    // A 409 is treated as a change by another client only if the record was not fetched just before. Otherwise it has a
-    // different cause, such as a duplicate value, and the change is refused.
+    // A 409 response usually means that another client has changed the record. If the record was fetched just before, the cause must be
+    // different, such as a duplicate value, so the change is refused.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
     default:
@@ -74,8 +74,8 @@ extension ChangeSender {
   /// There is no delay after `notConnected`, `cutOff`, `timedOut` and `unauthorized`, because the app decides when to
   /// call `send()` again.
   ///
-  /// - Parameter discardsRequest: whether the request is discarded if it certainly had no effect. The record then need
-  ///   not be fetched before the next attempt.
+  /// - Parameter discardsRequest: whether the request is discarded if it is certain that it had no effect. The record then need not be
+  ///   fetched before the next attempt.
   func postpone(
     _ number: Int64, attempts: Int, because error: RemoteError? = nil, discardsRequest: Bool = false
   ) async throws {
@@ -102,7 +102,7 @@ extension ChangeSender {
     }.value
   }
 
-  /// Marks the change of a new record as uncertain, unless it is already marked.
+  /// Marks the change of a new record as uncertain, unless it is already marked as such.
   func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
     guard change.state != .uncertain else { return }
     let error = RemoteError(
@@ -117,11 +117,11 @@ extension ChangeSender {
 }
 
 extension RemoteError {
-  /// Whether the failed request certainly had no effect on the server.
+  /// Whether it is certain that the failed request had no effect on the server.
   fileprivate var hadNoEffect: Bool {
     switch code {
     case .unauthorized: true
-    // Unless the error occurred before sending, the request may have reached the server.
+    // If the error did not occur before sending, the request may have reached the server.
     case .notConnected: underlyingError.map(Self.isBeforeSending) ?? true
     case .unavailable: status == 429
     default: false
@@ -135,7 +135,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether the error concerns only the record in the request. Changes of other records can then still be sent.
+  /// Whether the error affects only the record in the request. If so, changes to other records can still be sent.
   var isOfOneRecord: Bool {
     switch code {
     case .refused, .invalidConfiguration, .invalidBody: return true
@@ -149,7 +149,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether the error concerns only this request. Other requests may then succeed.
+  /// Whether the error affects only this request. If so, other requests may still succeed.
   var isOfOneRequest: Bool {
     switch code {
     case .unavailable: status != 429

@@ -19,7 +19,7 @@ extension ChangeSender {
     return record
   }
 
-  /// Looks up a new record on the server, if its id was assigned by the app and the outcome of its `POST` is unknown.
+  /// Looks up a new record on the server if the app assigned its id and the outcome of its `POST` is unknown.
   ///
   /// - Returns: `false` if the server does not have the record. Otherwise the change has been acknowledged, or
   ///   postponed if the response could not be read.
@@ -90,8 +90,8 @@ extension ChangeSender {
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
-        // If the stored request has changed, the record may have been created again in the meantime, and the error does
-        // not apply to the new record.
+        // If the stored request has changed, the record may have been created again in the meantime. The error then does not apply to
+        // the new record.
         guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
           return
         }
@@ -116,7 +116,7 @@ extension ChangeSender {
     }
   }
 
-  /// Fetches a record that was deleted locally, and stores its ETag and modification time for the deletion request.
+  /// Fetches a record that was deleted locally. Stores its ETag and modification time for the deletion request.
   ///
   /// - Returns: the keys of the fields that other clients have changed on the server since their values were last
   ///   received.
@@ -134,8 +134,8 @@ extension ChangeSender {
         throw RemoteError(
           .accountChanged, "the account changed while a change was being sent; the change will be sent again")
       }
-      // The ETag and modification time are stored only for a deletion. If the row has been created again in the
-      // meantime, they would hide changes on the server that were never merged.
+      // The ETag and modification time are stored only for a deletion. If the row has been created again in the meantime, storing them
+      // would hide server changes that were never merged.
       guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
       else { return [] }
       try db.execute(

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Sends the changes in the queue of one account, in order.
+/// Sends the queued changes of one account, in order.
 struct ChangeSender: Sendable {
   let session: RemoteSession
   let account: String
@@ -12,13 +12,12 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
-    /// The change waits for the resolution of a conflict, so it is not tried again in this run, even after other
-    /// changes have been sent.
+    /// The change waits for a conflict to be resolved, so it is not tried again in this run, even after other changes have been sent.
     case held
-    /// The change is a deletion that waits until changes of other records have removed their references to the deleted
-    /// record on the server.
+    /// The change is a deletion. It waits until changes to other records have removed the references to the deleted record from the
+    /// server.
     case behind
-    /// The change was handled, and other changes may have waited for it. All skipped changes are therefore tried again.
+    /// The change was handled. Other changes may have been waiting for it, so all skipped changes are tried again.
     case freed
   }
 
@@ -72,14 +71,14 @@ struct ChangeSender: Sendable {
           step = found
           if step == .done || step == .freed { inRow = 0 }
         case .failure(let error as RemoteError) where error.isOfOneRequest:
-          // The failure of one request does not prevent the changes of other records from being sent.
+          // One failed request does not prevent changes to other records from being sent.
           failure = failure ?? error
           inRow += 1
           isEnding = isEnding || inRow >= Self.failuresInRow
           step = .skipped
         case .failure(let error):
-          // This failure ends the run, and is reported instead of an earlier failure of a single request. Running
-          // requests are completed first.
+          // This failure ends the run once the requests already in progress have completed. It is reported instead of an earlier
+          // failure of a single request.
           failure = isEnding ? failure ?? error : error
           isEnding = true
           step = .skipped
@@ -117,8 +116,7 @@ struct ChangeSender: Sendable {
 
   private func next(from place: Int64, except others: Set<Int64>...) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
-    // Entities without a mapper are not included, because their changes belong to another `RemoteStore` with the same
-    // database.
+    // Entities without a mapper are not included, because another `RemoteStore` with the same database sends their changes.
     let names = session.catalog.entities.map(\.name)
     return try await session.read { [account] db in
       let cursor = try Int64.fetchCursor(
@@ -193,7 +191,7 @@ struct ChangeSender: Sendable {
 
   /// The result of one request.
   enum Sent: Sendable {
-    /// For now, nothing more is sent for this change.
+    /// Nothing more is sent for this change for now.
     case settled
     /// Another client has changed the record. The server's record was fetched and merged, and the remaining edits are
     /// sent next.
@@ -202,8 +200,7 @@ struct ChangeSender: Sendable {
     case uncertain(ArchiveValue)
   }
 
-  /// Runs `body`, and then ends the lease that ``prepare(_:_:_:)`` has acquired, even if `body` throws or the task is
-  /// cancelled.
+  /// Runs `body`. Afterwards, ends the lease that ``prepare(_:_:_:)`` has acquired, even if `body` throws or the task is cancelled.
   private func endingLease(of number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let result: Result<Step, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
@@ -308,8 +305,8 @@ struct ChangeSender: Sendable {
     return .settled
   }
 
-  /// Counts the effects of a response to a change, and posts the events. If `applied` is `nil`, nothing happens,
-  /// because the change had already left the queue.
+  /// Counts the effects of a response to a change and posts the events. If `applied` is `nil`, nothing happens, because the change had
+  /// already left the queue.
   func note(_ applied: AppliedAnswer?, of shown: RemoteChange, _ sending: inout RemoteSending) {
     guard let applied else { return }
     if let error = applied.notApplied {

@@ -8,14 +8,13 @@ internal import StrataCore
   internal import Darwin
 #endif
 
-/// Ensures that only one store sends a change at a time, if several stores in one or more processes use the same
-/// database.
+/// Ensures that only one store sends a given change at a time if several stores, in one or more processes, use the same database.
 ///
 /// A store holds the lease of a change until the request has ended. The lease becomes invalid if the store is released
 /// or its process ends. The outcome of a request is unknown if its lease became invalid before the request ended.
 final class SendingLease: Sendable {
-  /// The maximum lifetime of a lease in seconds. The lifetime is limited, because the identifier of an ended process
-  /// can be reused by another process, which would then seem to hold the lease.
+  /// The maximum lifetime of a lease in seconds. The lifetime is limited because another process can reuse the identifier of an ended
+  /// process, and would then seem to hold its lease.
   private static let longest: TimeInterval = 600
   private static let live = Mutex<Set<String>>([])
 

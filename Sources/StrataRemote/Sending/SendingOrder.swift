@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Determines which changes must wait until other changes have been sent.
+/// Finds out which changes must wait until other changes have been sent.
 struct SendingOrder {
   private let catalog: RemoteCatalog
   private let db: Database
@@ -15,9 +15,8 @@ struct SendingOrder {
 
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
-  /// Whether the deletion of a record must wait, because another record may still refer to it on the server until the
-  /// unsent change of that record has been sent. An update that was refused with `notFound` is ignored, because the
-  /// server no longer has the record of that update.
+  /// Whether a record's deletion must wait, because another record may refer to it on the server until that other record's unsent
+  /// change has been sent. Updates that were refused with `notFound` are ignored, because the server no longer has their records.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = QueuedRecord(entity: entity.number, record: ExactValue(record))
     var found: Set<QueuedRecord> = []
@@ -36,7 +35,7 @@ struct SendingOrder {
     }
     found.remove(own)
     guard !found.isEmpty else { return false }
-    // If several deleted records refer to each other in a cycle, none of their deletions waits for another.
+    // If deleted records refer to each other in a cycle, their deletions do not wait for each other.
     return try !found.isSubset(of: reached(from: own) { try deleted($0, $1) })
   }
 

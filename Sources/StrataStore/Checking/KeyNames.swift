@@ -5,15 +5,15 @@ internal import GRDB
 struct KeyNames {
   /// The result of looking up the name of a key.
   struct Name {
-    /// The name of the key, or `nil` if it can be read neither from the index nor from the table.
+    /// The name of the key, or `nil` if neither the index nor the table contains a readable name.
     var name: String?
     /// The name of the key in the index, if it differs from the name in the table. Otherwise `nil`.
     var other: String?
   }
 
   private var last: (id: Int64, name: Name)?
-  /// The names in the table of keys, by key identifier. The table is read only when the index lacks a name for the first time, or
-  /// has a name that the table does not confirm. Until then, `nil`.
+  /// The names in the table of keys, by key identifier. `nil` until the table is read, which happens only once a name is missing from
+  /// the index or cannot be confirmed with the table.
   private var fromTable: [Int64: String]?
 
   mutating func name(_ id: Int64, _ transaction: StoreTransaction) throws -> Name {
@@ -57,8 +57,8 @@ struct KeyNames {
         }
         break
       } catch  where StoreError.isDamage(error, transaction.db) {
-        // A damaged page ended this read. Names that neither read reaches are missing from the result, and the callers report
-        // them as lost.
+        // A damaged page ended this read. Names that neither of the two reads reaches are missing from the result, and the callers
+        // report them as lost.
       }
     }
     fromTable = names

@@ -3,9 +3,9 @@ internal import StrataCore
 
 /// Adds a revision to each key of a salvaged store if the key's last revision was lost or may have been lost.
 ///
-/// A program that has read the lost revision may later save on the condition that this revision is still the last one. This save
-/// must fail in the salvaged store. Therefore the last remaining revision is saved again, with a number higher than any number
-/// that a revision of the key can have had.
+/// A program that has read the lost revision may later save with the condition that this revision is still the last one. To make such a
+/// save fail in the salvaged store, the last remaining revision is saved again, with a number higher than any that a revision of the
+/// key can have had.
 struct LostHeads {
   /// The number of keys that are processed in one transaction.
   private static let batch = 512

@@ -30,8 +30,8 @@ struct RebuiltFile {
     }
   }
 
-  /// Opens the copy. The copy's own first page is used if the tables can be found with it. Otherwise the first page of a new
-  /// store is used.
+  /// Opens the copy. If the tables cannot be found with the copy's own first page, that page is replaced with the first page of a new
+  /// store.
   ///
   /// - Throws: ``StoreError`` with the code `notAStore` if nothing in the file indicates that it was a store, or `damaged` if
   ///   essential pages other than the first page are lost.

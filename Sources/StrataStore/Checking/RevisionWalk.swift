@@ -70,9 +70,9 @@ struct RevisionWalk {
     } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
-  /// Finds the next identifier at which the table can be read again, and returns the range before it as a loss. Tries the
-  /// identifiers one by one up to the highest identifier that is known to have been assigned. This known identifier may be too
-  /// low because of the damage, so the search then continues with steps that double each time.
+  /// Finds the next identifier at which the table can be read again. Returns the range before it as a loss. Tries the identifiers one
+  /// by one up to the highest identifier that is known to have been assigned. Because of the damage, this known identifier may be too
+  /// low, so the search then continues with steps that double each time.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
     let given = try given ?? highestGiven(first)

@@ -7,7 +7,7 @@ public enum StoreCheckLevel: Sendable, Hashable {
   /// Checks the pages of the file (`PRAGMA quick_check`), all references between rows, all definitions, and the stored revision
   /// counts that `status()` reports.
   case quick
-  /// Performs the `quick` checks, and compares the contents of some revisions with their checksums. The revisions are chosen at
+  /// Performs the `quick` checks and also compares the contents of some revisions with their checksums. These revisions are chosen at
   /// random, and `percent` is their percentage of all revisions.
   case share(percent: Double)
   /// Checks the pages and indexes of the file (`PRAGMA integrity_check`), all references, definitions and counts, and all content
@@ -21,7 +21,7 @@ public struct StoreCheckReport: Sendable {
   public let level: StoreCheckLevel
   /// The problems that were found, up to the first 10,000.
   public let findings: [StoreFinding]
-  /// The number of further problems, which are not in ``findings``.
+  /// The number of problems beyond the first 10,000, which are not in ``findings``.
   public let omittedFindings: Int
   /// The number of revisions whose contents were read.
   public let checkedRevisions: Int
@@ -61,7 +61,7 @@ extension SnapshotStore {
   }
 }
 
-/// Checks a store in one read transaction, and collects the findings.
+/// Checks a store in one read transaction and collects the findings.
 final class StoreChecker {
   private let transaction: StoreTransaction
   private let work: StoreWork

@@ -1,6 +1,6 @@
 /// A problem that a check or a salvage has found in a store.
 public struct StoreFinding: Sendable, Hashable {
-  /// The part of the store that a finding concerns.
+  /// The part of the store in which a problem was found.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The database file itself, for example a damaged page or a range of revisions that cannot be read.
     case file
@@ -18,9 +18,9 @@ public struct StoreFinding: Sendable, Hashable {
     case label
   }
 
-  /// The part of the store that the finding concerns.
+  /// The part of the store in which the problem was found.
   public let kind: Kind
-  /// The key that the problem concerns, or `nil` if it is unknown.
+  /// The affected key, or `nil` if it is unknown.
   public let key: String?
   /// The number of the revision within the history of its key, or `nil` if it is unknown.
   public let revision: Int?
@@ -54,7 +54,7 @@ extension StoreFinding: CustomStringConvertible {
 
 /// A list of findings. Its length is limited, because a badly damaged store can have any number of problems.
 struct StoreFindings {
-  /// The maximum number of findings in the list. All further findings are only counted.
+  /// The maximum number of findings in the list. Findings beyond this maximum are only counted.
   static let most = 10_000
 
   private(set) var all: [StoreFinding] = []
@@ -82,8 +82,8 @@ extension StoreFinding {
   /// Returns the description of an error without its key and revision, because a finding has separate properties for them.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return StoreError.wording(of: error) }
-    // The reason of an error with the code `damaged` ends with advice after a semicolon. The advice is removed here, because a
-    // finding has a separate property for it.
+    // In an error with the code `damaged`, `reason` ends with advice after a semicolon. The advice is removed, because a finding has a
+    // separate property for it.
     let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
       error.code, reason, typeName: error.typeName, underlying: error.underlyingError

@@ -8,10 +8,10 @@ public struct StoreSalvageReport: Sendable {
   public let revisions: Int
   /// The number of keys in the new store.
   public let keys: Int
-  /// The first 10,000 losses. A loss is, for example, a revision or a label that is missing in the new store, or a revision that
-  /// has a different key there.
+  /// The first 10,000 losses. A loss is, for example, a revision or a label that is missing from the new store, or a revision that has
+  /// a different key there.
   public let lost: [StoreFinding]
-  /// The number of further losses, which are not in ``lost``.
+  /// The number of losses beyond the first 10,000, which are not in ``lost``.
   public let omittedLosses: Int
 
   /// Whether everything was copied without any loss.
@@ -19,7 +19,7 @@ public struct StoreSalvageReport: Sendable {
 }
 
 extension StoreSalvageReport: CustomStringConvertible {
-  /// One line with the numbers of revisions and keys in the new store, and the number of losses.
+  /// One line with the number of recovered revisions and keys, and the number of losses.
   public var description: String {
     let lost = lost.count + omittedLosses
     let recovered = "\(revisions.counting("revision")) of \(keys.counting("key")) recovered"
@@ -28,13 +28,13 @@ extension StoreSalvageReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Copies all intact data to a new store, and reports the losses.
+  /// Copies all intact data to a new store and reports the losses.
   ///
-  /// Revisions keep their key, number, sequence, time, author, note and labels. The salvage continues after damage. A damaged
-  /// revision is lost, and so are all revisions that are stored only as differences from it. If the last revision of a key is
-  /// lost or may be lost, the last remaining revision is saved again in the new store, with a number higher than any number that
-  /// the key can have had. This ensures that a save fails if its condition is ``SaveCondition/isStill(_:)`` with the number of a
-  /// lost revision. The damaged store is not changed.
+  /// Revisions keep their key, number, sequence, time, author, note and labels. Damage does not stop the salvage. A damaged revision is
+  /// lost, and so are all revisions that are stored only as differences from it. If the last revision of a key is lost or may be lost,
+  /// the last remaining revision is saved again in the new store, with a number higher than any number that the key can have had. As a
+  /// result, a save fails if its condition is ``SaveCondition/isStill(_:)`` with the number of a lost revision. The damaged store is
+  /// not changed.
   ///
   /// - Parameter url: the file of the new store, which must not exist.
   /// - Throws: ``StoreError`` with the code `full`, `busy` or `fileSystem`, or `invalid` if the file exists. Throws
@@ -49,8 +49,7 @@ extension SnapshotStore {
     try StoreWork.runNow { try StoreSalvage.run(self, url, $0) }
   }
 
-  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, in the same way as the method
-  /// `salvage(to:)`.
+  /// Salvages a store file that is too damaged to be opened. Copies the intact data to a new store, as `salvage(to:)` does.
   ///
   /// If the first page is damaged or the file was truncated, the salvage works on a temporary copy of the file, in the folder of
   /// the new store.
@@ -177,7 +176,7 @@ struct StoreSalvage {
     case .row(let row): try copy(row, transaction)
     case .lost(let loss):
       lost.add(try loss.finding(&names, source, advice: Self.advice))
-      // Only the identifier of a damaged row is noted. The identifiers in an unreadable range may never have been assigned.
+      // Only the identifier of a damaged row is noted, because the identifiers in an unreadable range may never have been assigned.
       if loss.kind == .revision { highest.note(loss.id) }
     }
   }
@@ -279,7 +278,7 @@ struct StoreSalvage {
         "the revision with the label “\(name)” was lost", advice: Self.advice))
   }
 
-  /// Reports the revisions that could not be copied because their pages are damaged, but that an index still lists.
+  /// Reports the revisions that an index still lists but that could not be copied, because their pages are damaged.
   private mutating func listMissing(_ transaction: StoreTransaction) throws {
     let listed = Set(lost.all.compactMap { $0.kind == .revision ? $0.sequence : nil })
     do {
@@ -305,8 +304,8 @@ struct StoreSalvage {
     }
   }
 
-  /// Sets the last sequence of the new store to at least the highest sequence that the damaged store may have used, so that no
-  /// new revision gets the sequence of a lost revision.
+  /// Raises the last sequence of the new store to the highest sequence that the damaged store may have used, so that no new revision
+  /// gets the sequence of a lost one.
   private mutating func setSequence(_ transaction: StoreTransaction) throws {
     let tables = source.tables
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {

@@ -8,8 +8,8 @@ extension StoreTransaction {
     do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
   }
 
-  /// Returns the content of a revision, or `nil` for a deletion. Strings and data that are stored separately are found by the
-  /// digests in the content, because the table that lists them may be damaged.
+  /// Returns the content of a revision, or `nil` for a deletion. Finds separately stored strings and data by their digests in the
+  /// content, because the table that lists them may be damaged.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }
     let definition = try definition(id)
@@ -30,8 +30,8 @@ extension StoreTransaction {
     return content
   }
 
-  /// Finds all byte sequences that look like references to separately stored content, and returns their digests. A reference
-  /// consists of the CBOR tag 57342 and a byte string of 33 bytes.
+  /// Returns the digests in all byte sequences that look like references to separately stored content. A reference consists of the CBOR
+  /// tag 57342 and a byte string of 33 bytes.
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []

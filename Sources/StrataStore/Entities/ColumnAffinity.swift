@@ -7,7 +7,7 @@ internal import StrataCore
 enum ColumnAffinity: Sendable {
   case text, numeric, integer, real, none
 
-  /// Determines the affinity of a column from its declared type, by the rules in section 3.1 of "Datatypes In SQLite".
+  /// Derives the affinity of a column from its declared type, by the rules in section 3.1 of "Datatypes In SQLite".
   ///
   /// - Parameters:
   ///   - declared: the type of the column in the `CREATE TABLE` statement.
@@ -36,7 +36,7 @@ enum ColumnAffinity: Sendable {
   func stored(_ value: DatabaseValue) throws -> DatabaseValue {
     switch (self, value.storage) {
     case (.text, .int64(let number)): return String(number).databaseValue
-    // Converts the number to text here, because SQLite's own conversion would keep only 15 significant digits.
+    // Converts the number to text before SQLite does, because SQLite would keep only 15 significant digits.
     case (.text, .double(let number)): return String(number).databaseValue
     case (.real, .int64(let number)):
       guard let double = Double(exactly: number) else {

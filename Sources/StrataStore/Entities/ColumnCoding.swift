@@ -85,8 +85,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Whether two values of the field are equal if and only if their column values are equal, so that column values can be
-  /// compared without decoding them.
+  /// Whether two values of the field are equal exactly when their column values are. If so, column values can be compared without
+  /// decoding them.
   var isExact: Bool {
     switch conversion {
     case .bool, .integer, .float, .double, .string, .data, .url, .unconverted: true
@@ -234,8 +234,8 @@ struct ColumnCoding: Sendable {
     return String(decoding: try json(type), as: UTF8.self)
   }
 
-  /// Returns a decoding context that skips the validation rules and hooks of models. It is used for values that are decoded only
-  /// to be encoded again in a different format.
+  /// Returns a decoding context that skips the validation rules and hooks of models. Used for values that are decoded only to be
+  /// encoded again in a different format.
   private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 
   // MARK: Decoding
@@ -261,7 +261,8 @@ struct ColumnCoding: Sendable {
     }
   }
 
-  /// Returns the value of a column that stores JSON or an archive, with its unknown enum cases replaced or skipped; `nil` for other columns.
+  /// For a column that stores JSON or an archive, returns the value with its unknown enum cases replaced or skipped. Returns `nil` for
+  /// other columns.
   private func known(_ stored: DatabaseValue, _ field: FieldInfo) throws -> ArchiveValue? {
     guard let raw = try raw(stored) else { return nil }
     let source = if case .json = conversion { DecodingSource.json } else { DecodingSource.archive }

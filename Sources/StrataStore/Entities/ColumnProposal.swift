@@ -1,8 +1,8 @@
 internal import GRDB
 internal import StrataCore
 
-/// Proposes an `ALTER TABLE` statement that adds the missing column of a field to its table. `statement` is `nil` if the table
-/// already has the column, or if the field needs no column.
+/// Proposes an `ALTER TABLE` statement that adds a field's missing column to the table. `statement` is `nil` if the table already has
+/// the column, or if the field needs no column.
 struct ColumnProposal {
   let statement: String?
 

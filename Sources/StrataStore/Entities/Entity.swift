@@ -6,7 +6,7 @@ public import StrataCore
 /// An entity is also a `TableRecord` and a `FetchableRecord`, so it works with GRDB's query interface, associations and
 /// observation. An ``EntityStore`` saves and reads entities with their relations. See the guide in Docs/Entities.md.
 public protocol Entity: VersionedModel, TableRecord, FetchableRecord {
-  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created only once and not at each access.
+  /// The mapping of the model to its table. Declare it as a `static let`, so that it is created only once instead of on every access.
   static var entityMapping: EntityMapping { get }
 }
 

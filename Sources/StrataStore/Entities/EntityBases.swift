@@ -1,8 +1,8 @@
 internal import GRDB
 internal import StrataCore
 
-/// The states of the objects to save at the time when they were fetched. Each state is the base for a three-way merge of the
-/// object with its current row.
+/// The states that the objects to save had when they were fetched. Each state is the base for a three-way merge of the object with its
+/// current row.
 package struct EntityBases {
   private struct Visit: Hashable {
     let rows: ObjectIdentifier
@@ -12,17 +12,17 @@ package struct EntityBases {
   /// How to resolve conflicts. A conflict is a value that has changed both in the row and in the object since the object was
   /// fetched.
   let conflicts: MergeOptions.ConflictHandling
-  /// Whether objects overwrite their rows without a merge and without checks.
+  /// Whether objects overwrite their rows without being merged or checked.
   let overwrites: Bool
   private let servers: EntityServers?
   private var ofNode: [Int: FetchedRows.RowReference] = [:]
   private var byKey: [EntityWriter.PlainKey: FetchedRows.RowReference] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
-  /// Creates a value without fetched states, so that all objects overwrite their rows without merges and checks.
+  /// Creates a value without fetched states. All objects then overwrite their rows without being merged or checked.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Updates outdated primary keys of the objects to save, and finds the state in which each object was fetched.
+  /// Updates outdated primary keys of the objects to save. Finds the state in which each object was fetched.
   ///
   /// - Parameter given: the `base` argument that the app passed to `save`, or `nil`.
   /// - Throws: ``EntityError`` with the code `clash` if `given` has a different primary key than the object to save,
@@ -88,8 +88,7 @@ package struct EntityBases {
     return result
   }
 
-  /// Registers fetched rows under their current primary keys: the given rows, and all rows that can be reached from them through
-  /// relations.
+  /// Registers the given fetched rows, and all rows reachable from them through relations, under their current primary keys.
   private mutating func visit(
     _ places: [FetchedRows.RowReference], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
@@ -108,8 +107,8 @@ package struct EntityBases {
     for (index, place) in found.enumerated() {
       let (row, number) = (place.row, catalog.types[place.row.type].table)
       let after = try Self.key(of: nodes.nodes[index], catalog)
-      // If the primary key has not changed, uses the column values as fetched. Values that are converted back from properties may
-      // have a different form.
+      // If the primary key has not changed, uses the column values as fetched, because values that are converted back from properties
+      // may have a different form.
       let today =
         before[index] == after ? catalog.tables[number].primaryKey.map { row.values[$0] } : after?.map(\.value)
       guard let key = today.flatMap({ EntityWriter.PlainKey(table: number, $0) }) else { continue }
@@ -120,8 +119,8 @@ package struct EntityBases {
 
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
-  /// Returns the state in which an object was fetched, or `nil` if it is unknown. The state is first looked up for the object
-  /// itself, and then by the primary key of its row.
+  /// Returns the state in which an object was fetched, or `nil` if it is unknown. Looks up the state of the object itself first, and
+  /// then the state of the row with its primary key.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
       // If the save has matched the object with a different row than the fetched one, the fetched state cannot be its base.
@@ -139,8 +138,8 @@ package struct EntityBases {
     return found.count == links.count ? found : nil
   }
 
-  /// Returns whether a save rejects an object without a base if the object would overwrite an existing row of the table. This is
-  /// the case for tables that are synchronized with a server, unless `overwrites` is true.
+  /// Returns whether a save rejects objects without a base that would overwrite existing rows of the table. It does so for tables that
+  /// are synchronized with a server, unless `overwrites` is true.
   func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
   // MARK: Primary keys

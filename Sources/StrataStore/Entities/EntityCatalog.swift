@@ -23,19 +23,19 @@ package final class EntityCatalog: Sendable {
     versions = EntityVersionCheck(tables, self.types)
   }
 
-  /// Creates the catalog of a store, and also checks the model versions that are recorded for the rows.
+  /// Creates the catalog of a store. Also checks the model versions that are recorded for the rows.
   convenience init(_ types: [any Entity.Type], checked db: Database) throws {
     try self.init(types, db, inserts: true)
     try versions.run(db)
   }
 
-  /// Returns the index in ``types`` of an entity, or `nil` if the store does not contain the entity.
+  /// Returns the index of an entity in ``types``, or `nil` if the store does not contain the entity.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
-  /// Returns the index in ``types`` of the entity to which a row belongs. If the mapping of the entity `declared` has a
-  /// `subclass` closure, the closure chooses the entity by the values of the row. Otherwise, returns `declared`.
+  /// Returns the index in ``types`` of a row's entity. If the mapping of `declared` has a `subclass` closure, the closure chooses the
+  /// entity based on the row's values. Otherwise, returns `declared`.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
     guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
@@ -54,7 +54,7 @@ package final class EntityCatalog: Sendable {
     return number
   }
 
-  /// Returns the index in ``types`` of an entity.
+  /// Returns the index of an entity in ``types``.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the store does not contain the entity.
   func known(_ type: any VersionedModel.Type) throws -> Int {
@@ -67,8 +67,8 @@ package final class EntityCatalog: Sendable {
   }
 }
 
-/// Builds the contents of an ``EntityCatalog``. Checks all mappings against the models and tables, and collects all problems
-/// instead of stopping at the first one.
+/// Builds the contents of an ``EntityCatalog``. Checks all mappings against the models and tables. Collects all problems instead of
+/// stopping at the first one.
 struct EntityCatalogBuilder {
   private let db: Database
   private(set) var tables: [EntityTable] = []
@@ -76,7 +76,7 @@ struct EntityCatalogBuilder {
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
   private var problems: [EntityError] = []
   /// The columns that store lists or list positions, each with the name of the relation that writes the column. A dictionary key
-  /// consists of the index of the table and the index of the column.
+  /// consists of the table index and the column index.
   private var writers: [[Int]: String] = [:]
   private var waiting: [any Entity.Type] = []
 
@@ -220,8 +220,7 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if values of the type can contain instances of model classes, because the instances would lose their identity in a
-  /// column.
+  /// Throws if values of the type can contain instances of model classes, because a column cannot preserve the identity of instances.
   private func checkValue(_ type: Any.Type) throws {
     let catalog = SchemaCatalog(of: type)
     guard catalog.objectTypes.isEmpty else {
@@ -283,8 +282,8 @@ struct EntityCatalogBuilder {
     }
   }
 
-  /// Throws if the merge policy of the field is not supported for relations, or if the model has merge hooks and the field is a
-  /// to-one relation that is not optional.
+  /// Throws if the field's merge policy is not supported for relations. Also throws if the model has merge hooks and the field is a
+  /// non-optional to-one relation.
   private func checkPolicy(
     of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
   ) throws {

@@ -3,8 +3,8 @@ internal import StrataCore
 
 /// Writes the changed, new and deleted rows of a save to the database.
 ///
-/// The order of the writes is found by trial and error. An operation that violates a constraint, such as a foreign key or a
-/// unique index, is tried again after the other operations.
+/// The order of the writes is found by trial and error. If an operation violates a constraint, such as a foreign key or a unique index,
+/// it is tried again after the other operations.
 struct EntityChanges {
   private let writer: EntityWriter
   private var db: Database { writer.db }
@@ -41,7 +41,7 @@ struct EntityChanges {
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      // Deletions run last, because other rows may first have to be moved out of the lists of a deleted row.
+      // Deletions run last, because rows may first have to be moved out of the lists of a row to be deleted.
       let moving = Set(waiting.lazy.filter { $0.action == .update }.map(\.row))
       for var operation in waiting where operation.action != .delete || deletes {
         // The deletion waits, because it could cascade to rows that this save still has to move to other lists.
@@ -67,7 +67,7 @@ struct EntityChanges {
         }
       }
       if !deletes { left += waiting.filter { $0.action == .delete } }
-      // The order is reversed, because an operation often depends on the operation after it.
+      // The order is reversed for the next attempt, because an operation often depends on the one after it.
       waiting = left.reversed()
       guard !hasMoved else {
         (isRelaxed, deletes, forces) = (false, false, false)
@@ -157,7 +157,7 @@ struct EntityChanges {
     let original = writer.rows[row].original ?? []
     let arguments = StatementArguments(table.primaryKey.map { original[$0] })
     try statement.execute(arguments: arguments)
-    // If no row was deleted, the deletion of another row may already have cascaded to this row.
+    // If no row was deleted, an earlier deletion may have cascaded to this row.
     if db.changesCount == 0 {
       let sql = "SELECT 1 FROM \(table.quotedName) WHERE \(key)"
       guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
@@ -215,8 +215,8 @@ struct EntityChanges {
     return later.isEmpty
   }
 
-  /// Returns whether SQLite sets any column of a new row other than the rowid, because the save has no value for the column and
-  /// the column has a default value or is generated.
+  /// Returns whether SQLite itself sets any column of a new row, apart from the rowid. It sets generated columns, and columns with a
+  /// default value for which the save has no value.
   private func isSupplied(_ row: Int) -> Bool {
     let (table, state) = (writer.table(of: row), writer.rows[row])
     return table.columns.indices.contains { slot in
@@ -239,13 +239,13 @@ struct EntityChanges {
     writer.rows[row].isWritten = true
   }
 
-  /// Frees unique values so that rows can exchange them. The unique columns of some rows are temporarily set to null, or to
-  /// numbers that no other row has.
+  /// Frees unique values so that rows can exchange them, by temporarily setting the unique columns of some rows to null or to numbers
+  /// that no other row has.
   ///
   /// - Returns: whether any column was set, so that the other operations can be tried again.
   private func park(_ parked: inout Set<Int>) throws -> Bool {
     guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
-    // First tries the rows whose updates violated a constraint, and then the rows whose updates wait for other rows.
+    // Tries the rows whose updates violated a constraint first, and then the rows whose updates wait for other rows.
     let updates = waiting.filter { $0.action == .update && !parked.contains($0.row) }
     for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
       var isDone = false

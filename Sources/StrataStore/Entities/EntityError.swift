@@ -29,8 +29,8 @@ public struct EntityError: Error, Sendable {
     /// The saved data contradicts itself or other rows. For example, two keys of an object identify different rows, the two sides
     /// of a relation disagree, or another row already has the same value in a unique index.
     case clash
-    /// The row violates a foreign key or another constraint of the table, or a trigger rejects the row. A unique index has the code
-    /// ``clash``, and a `NOT NULL` constraint the code ``missingValue``.
+    /// The row violates a foreign key or another constraint of the table, or a trigger rejects the row. Violations of unique indexes
+    /// have the code ``clash`` instead, and violations of `NOT NULL` constraints have the code ``missingValue``.
     case constraint
     /// The rows were migrated by a newer version of the program.
     case newerModel
@@ -52,14 +52,14 @@ public struct EntityError: Error, Sendable {
   public let code: Code
   /// The problem, and how to fix it. ``description`` also contains the entity, the path, the columns and the cause.
   public let reason: String
-  /// The registered name of the model, or `nil` if the error does not concern a model.
+  /// The registered name of the model, or `nil` if the error is not about a model.
   public let entity: String?
-  /// The keys and array indices that lead from the root of the saved value to the value with the error. Empty if the error
-  /// concerns the root itself, or no value at all.
+  /// The path from the root of the saved value to the value with the error, as keys and array indices. Empty if the error is about the
+  /// root itself, or about no value at all.
   public let path: [ArchiveError.PathComponent]
-  /// The name of the table, or `nil` if the error does not concern a table.
+  /// The name of the table, or `nil` if the error is not about a table.
   public let table: String?
-  /// The names of the columns that the error concerns.
+  /// The names of the affected columns.
   public let columns: [String]
   /// The primary key of the row that cannot be migrated. Empty for errors outside a migration.
   public let primaryKey: [DatabaseValue]
@@ -110,7 +110,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 }
 
 extension EntityError {
-  /// Returns a copy of the error with details about its location. Details that the error does not have yet are set to the given
+  /// Returns a copy of the error with details about its location. Only details that the error does not have yet are set to the given
   /// values. `path` is inserted before the error's own path.
   package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = [],

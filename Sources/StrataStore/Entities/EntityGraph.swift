@@ -1,8 +1,8 @@
 internal import GRDB
 package import StrataCore
 
-/// Fetched rows in the form of records. After the transaction, models are created from the records. Unlike models, an
-/// `EntityGraph` is `Sendable`, so it can be passed out of the database queue.
+/// Fetched rows in the form of records, from which models are created after the transaction. Unlike models, an `EntityGraph` is
+/// `Sendable`, so it can be passed out of the database queue.
 package struct EntityGraph: Sendable, Equatable {
   package struct Object: Sendable, Hashable {
     package let type: Int
@@ -18,7 +18,7 @@ package struct EntityGraph: Sendable, Equatable {
   /// it, so the limit on decoded values is raised by this number.
   let extraSubstitutes: Int
   let catalog: EntityCatalog
-  /// The rows from which the objects were fetched; `nil` if no object has a property of the type ``RowBase``.
+  /// The rows from which the objects were fetched; `nil` if no object has a property of type ``RowBase``.
   let fetched: FetchedRows?
 
   package static func == (left: EntityGraph, right: EntityGraph) -> Bool {

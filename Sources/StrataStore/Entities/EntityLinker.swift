@@ -1,11 +1,10 @@
 internal import GRDB
 internal import StrataCore
 
-/// Sets the foreign keys of the saved rows according to the relations of the objects, and finds the rows that are removed from
-/// lists.
+/// Sets the foreign keys of the saved rows according to the objects' relations. Also finds the rows that are removed from lists.
 ///
-/// A list and the to-one references of its elements to the owner are stored in the same foreign key column, so they must agree.
-/// If the reference of an element is null, the list determines the foreign key.
+/// A list and its elements' to-one references back to the owner are stored in the same foreign key column, so they must agree. If an
+/// element's reference is null, the foreign key is set from the list.
 struct EntityLinker {
   private let writer: EntityWriter
   private let targets: EntityTargets
@@ -15,8 +14,8 @@ struct EntityLinker {
   private var claims: [ForeignKeySlot: (target: Int?, node: Int)] = [:]
   /// The foreign keys that are set by lists, with the index of the row that owns the list.
   private var listed: [ForeignKeySlot: Int] = [:]
-  /// The lists that completely replace the lists in the database. Each list is identified by the row of its owner and the foreign
-  /// key column of its elements.
+  /// The lists that completely replace the lists in the database. Each list is identified by its owner's row and its elements' foreign
+  /// key column.
   private var wholeLists = Set<ForeignKeySlot>()
   /// The rows of join tables, by the pair of rows that they connect. `row` is the index of the join table's row. `node` and
   /// `relation` identify a list that contains or may contain the pair. `isListed` is false for an existing row that is in no
@@ -29,8 +28,8 @@ struct EntityLinker {
   /// this row; otherwise it is `nil`.
   private var lostPairs: [(pair: Pair, element: Int?)] = []
 
-  /// Two rows that are connected by a row of a join table. The lists on both sides of the relation produce equal pairs, because
-  /// the initializer sorts the two rows.
+  /// Two rows that are connected by a row of a join table. The lists on both sides of the relation produce the same pair, because the
+  /// initializer sorts the two rows.
   private struct Pair: Hashable {
     /// The row whose foreign key column comes first in the join table.
     let first: ForeignKeySlot
@@ -41,7 +40,7 @@ struct EntityLinker {
     }
   }
 
-  /// A foreign key column in one row, identified by the indices of the row, its table and the column.
+  /// The foreign key column of one row, identified by the indices of the row, the table and the column.
   private struct ForeignKeySlot: Hashable {
     let row: Int
     let table: Int
@@ -52,7 +51,7 @@ struct EntityLinker {
     let place: EntityTargets.RowRelation
     let node: Int
     var elements: [Int]
-    /// Whether the list lacks elements that were invalid. If so, the save removes no elements.
+    /// Whether invalid elements were left out of the list. If so, the save removes no elements from it.
     var isIncomplete: Bool
     var row: Int { place.row }
   }
@@ -95,7 +94,7 @@ struct EntityLinker {
     drop(superseded)
   }
 
-  /// Discards new rows to which only superseded lists refer. A list is superseded if a later list for the same row replaces it.
+  /// Discards new rows that are referenced only by superseded lists. A list is superseded if a later list for the same row replaces it.
   private func drop(_ superseded: Set<Int>) {
     guard !superseded.isEmpty else { return }
     var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
@@ -108,7 +107,8 @@ struct EntityLinker {
     }
   }
 
-  /// Returns the relation of a list. If the list is incomplete, the relation keeps elements that the list does not contain.
+  /// Returns the relation of a list. For an incomplete list, its rule is changed to ``EntityRelation/Removal/keep``, so that the save
+  /// removes no elements.
   private func relation(of list: List) -> EntityType.Relation {
     let relation = targets.relation(list.place)
     return list.isIncomplete ? relation.keeping : relation
@@ -120,8 +120,8 @@ struct EntityLinker {
 
   // MARK: Changes since the fetch
 
-  /// Throws an error with the code `conflict` if an object refers to another object whose row has been deleted since it was
-  /// fetched. A reference that the object already had when it was fetched is allowed.
+  /// Throws an error with the code `conflict` if an object refers to another object whose row has been deleted since that object was
+  /// fetched. References that the first object already had when it was fetched are allowed.
   private func checkDeleted(_ node: Int, _ row: Int, _ relation: Int, _ found: [Int]) throws {
     let deleted = found.compactMap { writer.deletedNodes[$0] }
     guard !deleted.isEmpty else { return }
@@ -152,8 +152,8 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// Returns whether the save moves a row into a list. If another change has moved the row into a different list since the row
-  /// was fetched, the conflict handling decides.
+  /// Returns whether the save moves a row into a list. If another change has moved the row to a different list since it was fetched,
+  /// the conflict handling decides which move is kept.
   private func mayMove(
     _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
   ) throws -> Bool {
@@ -196,7 +196,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // An element that was added in the database since the fetch is inserted after the element that precedes it there.
+    // Each element that was added in the database since the fetch is inserted after the element that precedes it in the database.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?
@@ -317,7 +317,7 @@ struct EntityLinker {
     }
   }
 
-  /// Returns whether the object (node) has an attribute with a value for the column. Ignores values that come from relations.
+  /// Returns whether the object (node) has an attribute with a value for the column. Ignores columns that are set only by relations.
   private func hasOwnValue(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
     return zip(catalog.types[node.type].attributes, node.values).contains {
@@ -494,7 +494,7 @@ struct EntityLinker {
         writer.rows[row].owner = list.row
         let place = ForeignKeySlot(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
-          // A foreign key that this save sets to a new value is not cleared.
+          // If this save sets the foreign key to a new value, it is not cleared.
           claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
         else { continue }
         if removed == .delete, writer.rows[row].node == nil {
@@ -529,7 +529,7 @@ struct EntityLinker {
     }
   }
 
-  /// Deletes rows, and applies the `removed` rule of each list that a deleted row owns.
+  /// Deletes rows and applies the `removed` rule of each list that a deleted row owns.
   private func delete(_ first: [Int]) throws {
     var waiting = first
     while !waiting.isEmpty {

@@ -1,10 +1,10 @@
 package import GRDB
 
 extension EntityTable {
-  /// Calls `body` for each row whose columns equal one of the given tuples. Runs several queries if tuples contain nulls or
-  /// exceed SQLite's limit on the number of arguments.
+  /// Calls `body` for each row whose columns match one of the given tuples. Runs several queries if tuples contain nulls or exceed
+  /// SQLite's limit on the number of arguments.
   ///
-  /// SQLite compares the values, with the collations and affinities of the columns.
+  /// SQLite itself compares the values, using the collations and affinities of the columns.
   ///
   /// - Parameters:
   ///   - slots: the indices of the columns to compare.
@@ -30,7 +30,7 @@ extension EntityTable {
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, StatementRow) throws -> Void
   ) throws {
-    // Groups tuples by the positions of their nulls. Nulls must be compared with `IS`. For other values, `=` is faster.
+    // Groups tuples by the positions of their nulls, because nulls must be compared with `IS`, while `=` is faster for other values.
     let hasNulls = tuples.contains { $0.contains(where: \.isNull) }
     let groups =
       hasNulls
@@ -78,7 +78,7 @@ extension EntityTable {
 }
 
 extension EntityCatalog {
-  /// Follows a relation from the rows with the given keys, and calls `body` with each related row.
+  /// Follows a relation from the rows with the given keys and calls `body` with each related row.
   ///
   /// - Parameters:
   ///   - keys: the values of the column ``EntityType/Relation/slot`` in the rows from which the relation starts.

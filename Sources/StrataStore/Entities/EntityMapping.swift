@@ -8,24 +8,24 @@ public import StrataCore
 ///         relations: ["parent": .toOne("parentID"), "files": .toMany(foreignKey: "folderID", order: .by("name"))])
 ///     }
 ///
-/// A mapping is checked when an ``EntityStore`` is created with the entity, not when the mapping itself is created. The store
-/// checks the mapping against the model and the table, and reports all problems. See the guide in Docs/Entities.md.
+/// A mapping is checked when an ``EntityStore`` is created with the entity, not when the mapping itself is created. The store checks
+/// the mapping against the model and the table and reports all problems. See the guide in Docs/Entities.md.
 public struct EntityMapping: Sendable {
   /// The name of the table.
   public let table: String
-  /// The columns of the model's fields, by field key. Only a field with a differently named column, with a conversion, with a
-  /// read-only column or without a column (``EntityColumn/none``) must be listed.
+  /// The columns of the model's fields, by field key. A field must be listed only if its column has a different name, is converted or
+  /// is read-only, or if the field has no column (``EntityColumn/none``).
   public let columns: [String: EntityColumn]
   /// The keys that identify rows, in order of precedence. Each key has a name and a list of fields or to-one relations. The
   /// columns of a key must have a unique index.
   public let keys: [(name: String, fields: [String])]
   /// The relations to other entities, by the key of the field that contains the relation.
   public let relations: [String: EntityRelation]
-  /// Whether saves and migrations discard unknown fields, because a row has no columns for them. Must be true if the model
-  /// preserves the unknown fields of archives.
+  /// Whether saves and migrations discard unknown fields, for which a row has no columns. Must be true if the model preserves the
+  /// unknown fields of archives.
   public let dropsUnknownFields: Bool
-  /// A closure that returns the class of a row from the row's column values. The closure is `nil` if all rows are instances of
-  /// the entity itself.
+  /// A closure that chooses the class of a row based on the row's column values. The closure is `nil` if all rows are instances of the
+  /// entity itself.
   let subclass: (@Sendable (EntityRow) throws -> any Entity.Type)?
 
   /// Creates a mapping.
@@ -106,7 +106,8 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self))
   }
 
-  /// A column that is read but never written, because a trigger, a default or a generated column supplies its value.
+  /// A column that is read but never written, because the database supplies its value through a trigger, a default or a generated
+  /// column.
   public static func readOnly(_ name: String) -> EntityColumn { EntityColumn(name, .automatic, isWritten: false) }
 
   /// A column that is read through a transformer but never written.
@@ -130,8 +131,8 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 public struct EntityRelation: Sendable {
   /// The order of the elements of a list.
   public enum Order: Sendable, Hashable {
-    /// An integer column that contains the positions of the elements. A save writes the positions. The column belongs to the
-    /// table that contains the foreign key.
+    /// An integer column that contains the positions of the elements. A save writes the positions. The column is in the table that
+    /// contains the foreign key.
     case column(String)
     /// The column by which a list is sorted on reading, in ascending order. Rows with equal values are sorted by primary key.
     case by(String)
@@ -139,7 +140,7 @@ public struct EntityRelation: Sendable {
     case byDescending(String)
   }
 
-  /// The action of a save for existing rows that are no longer in a saved list.
+  /// How a save treats existing rows that are no longer in a saved list.
   public enum Removal: String, Sendable, Hashable, CaseIterable {
     /// The foreign keys of the removed rows are set to null. For ``EntityRelation/through(_:from:to:order:removed:)``, the rows
     /// of the join table are deleted.

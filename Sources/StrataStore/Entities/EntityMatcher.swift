@@ -3,27 +3,27 @@ internal import StrataCore
 
 /// Finds the existing row of each object in the graph of a save, or creates a new row. The objects are the nodes of the graph.
 ///
-/// A node with a complete key is matched by that key, with one query per key and entity. If a key contains a foreign key, the
-/// rows of the referenced nodes are found first. A node without a complete key is matched by its column values with the rows to
-/// which the parent's row refers.
+/// A node with a complete key is matched by that key, with one query per key and entity. If a key contains a foreign key, the rows of
+/// the referenced nodes are found first. A node without a complete key is compared with the rows to which its parent's row refers, and
+/// matched with a row that has the same column values.
 struct EntityMatcher {
   private let writer: EntityWriter
   private var catalog: EntityCatalog { writer.catalog }
-  /// A cache of the rows to which the relations of existing rows refer before the save.
+  /// A cache of the rows to which existing rows refer through relations before the save.
   let targets: EntityTargets
   /// For each node, the owners of the lists that contain the node. `slot` is the index of the foreign key column that references
   /// the owner. A node is included only if one of its keys contains this foreign key, because the key depends on the owner's row.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
-  /// For each relation of a row, the existing and new rows from which a row is chosen for a node without a complete key.
+  /// For each relation of a row, the candidates for nodes without a complete key: existing and new rows.
   private var candidateRows: [EntityTargets.RowRelation: [Int]] = [:]
-  /// For each new row, the column values of the node for which the row was created, by column index. Another node without a
-  /// complete key is matched with this row if it has the same values.
+  /// For each new row, the column values of the node for which the row was created, by column index. If another node without a complete
+  /// key has the same values, it is matched with this row.
   private var made: [Int: [Int: DatabaseValue]] = [:]
-  /// The nodes that were waiting in a cycle and have a complete key. To break the cycle, they are matched without the keys that
-  /// depend on nodes without a row.
+  /// The nodes that were waiting in a cycle and have a complete key. To break the cycle, their keys that depend on nodes without a row
+  /// are ignored.
   private var nodesDoneWaiting = Set<Int>()
-  /// The key values of new rows, by row and by the index of the key in the entity's list of keys.
+  /// The key values of each new row, by the key's index in the entity's list of keys.
   private var newKeys: [Int: [Int: [Part]]] = [:]
   /// The rows that are already assigned to a node.
   private var assignedRows = Set<Int>()
@@ -116,8 +116,8 @@ struct EntityMatcher {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
     var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
     if nodesDoneWaiting.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
-    // A unique index allows several rows with the same key if the key contains null. Such a key is therefore used only if no key
-    // without null is complete.
+    // A unique index allows several rows with the same key if the key contains null. A key with null is therefore used only if the node
+    // has no complete key without null.
     guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
     return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
   }
@@ -239,8 +239,8 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Returns the index of the first key that precedes the key at index `found` and has different values in the row and the
-    /// node, or `nil` if there is no such key.
+    /// Looks for a key before index `found` whose values differ between the row and the node. Returns the index of the first such key,
+    /// or `nil` if there is none.
     func earlier(_ found: Int, distinguishing row: Int) -> Int? {
       (0..<found).first { place in
         guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
@@ -337,8 +337,8 @@ struct EntityMatcher {
     }
   }
 
-  /// Matches the nodes in one relation of an object with rows. If two objects are assigned to the same row, the related nodes of
-  /// both objects are matched with the same candidate rows.
+  /// Finds a row for each node in one relation of an object. If two objects are assigned to the same row, the related nodes of both are
+  /// matched with the same candidate rows.
   private mutating func match(_ nodes: [Int], _ place: EntityTargets.RowRelation) throws {
     let free = candidateRows[place] ?? []
     var used = Set<Int>()

@@ -23,16 +23,15 @@ public struct EntityMigrator: Sendable {
   /// Creates a migrator without entities.
   public init() {}
 
-  /// Adds an entity, or replaces its registration. Entities that are reachable through relations need not be registered, but
-  /// subclasses must be.
+  /// Registers an entity. If it is already registered, replaces the registration. Entities that are reachable through relations need
+  /// not be registered, but subclasses must be.
   ///
   /// - Parameters:
   ///   - type: the entity.
-  ///   - version: the model version of the rows, used if the database does not record the version. The argument is then
-  ///     required if the table has rows and the model has migration steps.
-  ///   - columns: the columns and types of fields in older versions, by the field's key in the older version. Required for a
-  ///     field whose column is named neither after its old key nor after its current key, and for a field whose type is changed
-  ///     by a closure.
+  ///   - version: the model version of the rows, used if the database does not record the version. In that case, it is required if the
+  ///     table has rows and the model has migration steps.
+  ///   - columns: the columns and types of fields in older versions, by the field's key in the older version. Required for a field
+  ///     whose column is not named after its old or current key, and for a field whose type is changed by a closure.
   public mutating func register<E: Entity>(
     _ type: E.Type, unrecorded version: Int? = nil, columns: [String: FormerColumn] = [:]
   ) {
@@ -55,8 +54,8 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Returns the columns that are not part of any mapping, by table. After the migration, the app can drop the columns that it
-  /// does not need for other purposes.
+  /// Returns the columns that no mapping uses, by table. After the migration, the app can drop the columns that it does not need for
+  /// other purposes.
   ///
   /// - Throws: the same errors as ``dryRun(_:)``.
   public func unusedColumns(_ db: Database) throws -> [String: [String]] {
@@ -87,10 +86,10 @@ public struct EntityMigrator: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// Upgrades rows of older versions to the current versions of their models, and records the versions of all registered
-  /// entities in the database.
+  /// Upgrades rows of older versions to the current versions of their models. Records the versions of all registered entities in the
+  /// database.
   ///
-  /// Each batch and the progress of the migration are written in one transaction. If a migration was killed or has failed, the
+  /// Each batch and the progress of the migration are written in one transaction. If a migration fails or its process is killed, the
   /// next run continues after the last finished batch. If there is nothing to migrate, the method does not write.
   ///
   /// - Parameters:

@@ -24,19 +24,19 @@ package struct EntityNodes: Sendable {
     package let parent: Int?
     /// The path components from the parent to this node.
     package let steps: [ArchiveError.PathComponent]
-    /// The indices of the attributes for which the source contains an unknown enum case. The values of these attributes are
-    /// absent, but the source's defaults for absent values do not apply to them.
+    /// The indices of the attributes for which the source contains an unknown enum case. Their values are treated as absent, except
+    /// that the source's defaults for absent values are not used.
     package var unknownCases: Set<Int> = []
-    /// The keys of the fields whose lists lack elements, because the elements are invalid and were skipped. A save keeps the elements that
-    /// such a list does not contain.
+    /// The keys of the fields whose lists are incomplete, because invalid elements were skipped. A save removes no existing elements
+    /// from these lists.
     package var incompleteFields: Set<String> = []
     /// Whether the values have already been merged with the values of the existing row. If so, merge policies are skipped.
     package var isMerged = false
-    /// For a complete object, its ``RowBase``, which contains the state of its row at the time of the fetch. `nil` if the
-    /// object has no ``RowBase``.
+    /// For a complete object, its ``RowBase``, which contains the state of its row when it was fetched. `nil` if the object has no
+    /// ``RowBase``.
     var rowBase: RowBase.Box?
-    /// The results of decoding the node as each subclass of its entity, by the index of the subclass in the catalog. The class of
-    /// the node's row later determines which result is used. Empty if the source specifies the class.
+    /// The results of decoding the node as each subclass of its entity, by the subclass's index in the catalog. Once the node's row is
+    /// found, its class determines which result is used. Empty if the source specifies the class.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -57,7 +57,7 @@ package struct EntityNodes: Sendable {
     let incompleteFields: Set<String>
   }
 
-  /// Changes a node's type to the subclass that its row belongs to. Does nothing if the source specifies the class.
+  /// Changes a node's type to the subclass of its row. Does nothing if the source specifies the class.
   ///
   /// - Throws: ``EntityError`` if the source cannot be decoded as that subclass.
   mutating func refine(_ number: Int, to type: Int) throws {
@@ -228,7 +228,7 @@ package struct EntityNodes: Sendable {
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
     }
 
-    /// Decodes a node's JSON as each subclass of its entity. The class of the node's row later determines which result is used.
+    /// Decodes a node's JSON as each subclass of its entity. Once the node's row is found, its class determines which result is used.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
       let own = nodes[number].type
       let found =
@@ -339,8 +339,7 @@ package struct EntityNodes: Sendable {
         let index = type.attributes.firstIndex { $0.place == place }
         let written = index.map { type.attributes[$0] }.flatMap { $0.isWritten ? $0 : nil }
         var value = index.map { nodes[node].values[$0] } ?? part.slots[place]
-        // If required keys are missing in the value, only an existing row could complete it, so the trace shows the value
-        // unchanged.
+        // If required keys are missing from the value, only an existing row could supply them, so the trace shows the value unchanged.
         if written != nil { value = value.map { (try? merging.completed($0)) ?? $0 } }
         trace(
           EntityTrace(

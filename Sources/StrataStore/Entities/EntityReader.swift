@@ -7,11 +7,10 @@ final class EntityReader {
   private let catalog: EntityCatalog
   /// The keys of the relations to read, or `nil` to read all relations.
   private let included: Set<String>?
-  // Skips the exclusivity check, because a reader is used by only one task and the check for each row would take longer than
-  // reading a column.
+  // Skips the exclusivity check: only one task uses a reader, and the check for each row would take longer than reading a column.
   @exclusivity(unchecked) private var nodes: [Node] = []
-  /// For each table, a map from primary keys to the indices of nodes. It contains the rows whose primary key is a single
-  /// integer. `known` contains all other rows.
+  /// For each table, a map from primary keys to the indices of nodes. Contains only rows whose primary key is a single integer. All
+  /// other rows are in `known`.
   @exclusivity(unchecked) private var integers: [[Int64: Int]]
   @exclusivity(unchecked) private var known: [EntityWriter.PlainKey: Int] = [:]
   @exclusivity(unchecked) private var plans: [Plan?]
@@ -86,7 +85,7 @@ final class EntityReader {
     }
   }
 
-  /// Creates a reader, and checks the recorded versions of the rows.
+  /// Creates a reader. Checks the recorded model versions of the rows.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if `included` contains a key that is not the key of a relation.
   init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
@@ -106,7 +105,7 @@ final class EntityReader {
 
   // MARK: Rows
 
-  /// Returns the nodes of the rows with the given primary keys. A key without a row yields `nil`.
+  /// Returns the nodes of the rows with the given primary keys. The result is `nil` for a key without a row.
   func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
     let table = catalog.table(of: type)
     var found = [Int?](repeating: nil, count: primaryKeys.count)
@@ -146,8 +145,7 @@ final class EntityReader {
     return plan
   }
 
-  /// Returns the existing node of a row. If the row has no node, registers the index of the next node for the row, and returns
-  /// `nil`.
+  /// Returns the existing node of a row. If the row has no node, registers the index of the next node for the row and returns `nil`.
   private func note(_ row: StatementRow, from start: Int, _ plan: Plan) throws -> Int? {
     if let slot = plan.key, let key = row.integer(start + slot) {
       guard let known = integers[plan.tableNumber].updateValue(nodes.count, forKey: key) else { return nil }
@@ -178,8 +176,8 @@ final class EntityReader {
     }
   }
 
-  /// Returns whether a relation is read. If the caller listed the relations to read, other relations are not read, except a
-  /// to-one relation whose property is not optional.
+  /// Returns whether a relation is read. If the caller listed the relations to read, no other relations are read, except to-one
+  /// relations whose property is not optional.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the relation is not read and its entity has no ``RowBase``
   ///   property.
@@ -236,8 +234,8 @@ final class EntityReader {
     }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
-    // A struct is decoded again for each foreign key that refers to it. The limit on substituted values is raised according to
-    // the number of the values in these structs.
+    // A struct is decoded again for each foreign key that refers to it, so the limit on substituted values is raised by the number of
+    // values in these structs.
     let sizes = catalog.types.map { $0.schema.isObject ? 0 : $0.schema.fields.count + 1 }
     var extraSubstitutes = 0
     for number in order {

@@ -62,7 +62,7 @@ public struct EntityReport: Sendable {
   /// had been deleted, all values are null.
   public internal(set) var roots: [[DatabaseValue]] = []
 
-  /// Creates an empty report, as for a save that wrote nothing.
+  /// Creates an empty report, like the report of a save that wrote nothing.
   public init() {}
 
   /// The names of the tables that have counts, in alphabetical order.

@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// The original and the new values of a row during a save.
 struct EntityRowState {
-  /// A reference to a column of a different row. The value of that column is copied to the referring column.
+  /// A reference to a column of a different row. That column's value is copied to the referring column.
   struct Reference: Hashable {
     let row: Int
     /// The index of the referenced column in the table of `row`.
@@ -17,11 +17,10 @@ struct EntityRowState {
   var original: [DatabaseValue]?
   /// The new values, by column index. A value is `nil` if the save does not set the column.
   var values: [DatabaseValue?]
-  /// The columns, by index, for which a value of another row is copied, such as a foreign key. These values take precedence over
-  /// `values`.
+  /// The columns whose values are copied from other rows, such as foreign keys, by column index. They take precedence over `values`.
   var references: [Int: Reference] = [:]
-  /// The indices of the columns for which an object other than the row's first object has a value. Used to report contradictory
-  /// values if several objects represent the same row.
+  /// The indices of the columns for which an object other than the row's first object has a value. If several objects represent the
+  /// same row, these indices are used to report contradictory values.
   var slotsOfLaterNodes = Set<Int>()
   /// The first node that was assigned to the row, or `nil` if there is none.
   var node: Int?

@@ -1,7 +1,7 @@
 public import GRDB
 public import StrataCore
 
-/// A store that saves models, JSON and archives as rows of the app's tables, and reads rows as models with all their relations.
+/// A store that saves models, JSON and archives as rows of the app's tables and reads rows as models with all their relations.
 ///
 ///     let entities = try EntityStore(pool, Blog.self)
 ///     try await entities.apply(.json(feed), to: Blog.self)
@@ -28,7 +28,7 @@ public struct EntityStore: Sendable {
   /// The tables that are synchronized with a server. All copies of this store share the same `EntityServers` instance.
   package let servers = EntityServers()
 
-  /// Creates a store, and checks the mappings of the entities against their models and tables.
+  /// Creates a store. Checks the mappings of the entities against their models and tables.
   ///
   /// - Parameters:
   ///   - writer: the database, in which the tables already exist.
@@ -42,8 +42,8 @@ public struct EntityStore: Sendable {
     }
   }
 
-  /// Creates a store for use within a transaction, such as a GRDB migration. Only methods with a parameter `in: db` work on
-  /// this store. All other methods and ``writer`` throw.
+  /// Creates a store for use within a transaction, such as a GRDB migration. With this store, only methods that have an `in: db`
+  /// parameter can be used. All other methods and ``writer`` throw an error.
   public init(in db: Database, _ entities: any Entity.Type...) throws {
     database = nil
     do { catalog = try EntityCatalog(entities, checked: db) } catch { throw EntityError.ofDatabase(error) }
@@ -92,9 +92,8 @@ public struct EntityStore: Sendable {
     return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// Saves an object within a transaction of the app. Otherwise the same as
-  /// ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. If this method throws, its changes are rolled back, and the app's
-  /// transaction can continue.
+  /// Saves an object like ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, but within a transaction of the app. If this method
+  /// throws, its changes are rolled back, and the app's transaction can continue.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -104,8 +103,7 @@ public struct EntityStore: Sendable {
     return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// Saves several objects within a transaction of the app. Otherwise the same as
-  /// ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``.
+  /// Saves several objects like ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, but within a transaction of the app.
   @discardableResult
   public func save<E: Entity>(
     _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
@@ -136,7 +134,7 @@ public struct EntityStore: Sendable {
     try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
   }
 
-  /// Merges a source into rows within a transaction of the app. Otherwise the same as ``apply(_:to:at:by:matching:)``.
+  /// Merges a source into rows like ``apply(_:to:at:by:matching:)``, but within a transaction of the app.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: ValuePath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -219,10 +217,10 @@ public struct EntityStore: Sendable {
   ///
   /// - Parameters:
   ///   - request: a GRDB request.
-  ///   - included: the keys of the relations to read, in the fetched entities and all related entities. The default is all
-  ///     relations. A relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object
-  ///     leaves this relation unchanged, and throws if the app has set the relation. A to-one relation whose property is not
-  ///     optional is always read.
+  ///   - included: the keys of the relations to read, in the fetched entities and all related entities. The default is all relations. A
+  ///     relation that was not read is empty or `nil`, and ``RowBase/unread`` lists its key. Saving the object leaves this relation
+  ///     unchanged. If the app has set the relation, the save throws an error. A to-one relation whose property is not optional is
+  ///     always read.
   /// - Throws: ``EntityError`` with the code `notReadable` if a column has a value that its property cannot represent,
   ///   `invalid` if a row breaks a rule of its model, `invalidMapping` if no entity has a relation with a given key, or if an
   ///   entity with an unread relation has no ``RowBase`` property, `busy` or `database`.
@@ -233,21 +231,21 @@ public struct EntityStore: Sendable {
     try await read(request, included, atMost: .max)
   }
 
-  /// Fetches entities within a transaction of the app. Otherwise the same as ``fetchAll(_:including:)``.
+  /// Fetches entities like ``fetchAll(_:including:)``, but within a transaction of the app.
   public func fetchAll<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> [E] {
     try read(request, included, atMost: .max, in: db)
   }
 
-  /// Fetches the first entity of a request with its relations, or `nil` if the request has no rows.
+  /// Fetches the first entity of a request with its relations. Returns `nil` if the request has no rows.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
   ) async throws -> E? {
     try await read(request, included, atMost: 1).first
   }
 
-  /// Fetches an entity within a transaction of the app. Otherwise the same as ``fetchOne(_:including:)``.
+  /// Fetches an entity like ``fetchOne(_:including:)``, but within a transaction of the app.
   public func fetchOne<E: Entity>(
     _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
   ) throws -> E? {
@@ -276,7 +274,7 @@ public struct EntityStore: Sendable {
   /// Calls `body` with the entities of a request in batches. Only one batch, with the objects to which it refers, is in memory at
   /// a time.
   ///
-  /// An object to which two batches refer is decoded twice, as two separate objects.
+  /// If two batches refer to the same object, it is decoded twice, as two separate objects.
   ///
   /// - Throws: the same errors as ``fetchAll(_:including:)``, and any error that `body` throws.
   public func forEach<E: Entity>(
