@@ -201,7 +201,7 @@ struct LockedModel {
     }
   }
 
-  /// Returns a problem if the model allows a recorded version to read today's data, but that version would misread the data.
+  /// Returns a problem if the model allows a recorded version to read data of the current version, but that version would misread it.
   private func problem(ofFloor old: RecordedSchema) -> String? {
     guard let floors = schema.floors, old.version >= floors.reader else { return nil }
     let obstacles = SchemaChange.obstacles(from: old, to: today, names)

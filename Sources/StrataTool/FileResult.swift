@@ -61,7 +61,7 @@ struct FileResult {
       return model.map { $0 == name ? "\(name) decoded" : "\(name) → \($0)" } ?? name
     }
 
-    /// Adds the type of the decoded values, and the report of decoding them.
+    /// Adds the type of the decoded values, and their decoding report.
     mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
       currentVersion = type.type._rootSchema?.modelVersion
       model = currentVersion.map { "\(type.name)@\($0)" } ?? type.name

@@ -83,7 +83,7 @@ struct Inspection {
       lines += types.isEmpty ? [row("types", "none")] : []
       for (place, type) in types.enumerated() {
         let count = type.count.counted("record")
-        // A long name is cut, so that the count remains visible.
+        // A long name is cut so that the count remains visible.
         let mark = width < .max ? marks[place].cut(to: max(width - 17 - count.count, 1)) : marks[place]
         let room = width < .max ? min(column, max(width - 15 - count.count, 0)) : column
         lines.append(row(place == 0 ? "types" : "", mark.padded(to: max(room, mark.terminalWidth + 2)) + count))

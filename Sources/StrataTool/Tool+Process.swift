@@ -22,7 +22,7 @@ extension Tool {
     // Exceeding the system's file size limit must cause an error (EFBIG), like a full disk. The signal would end the
     // process and leave partial files behind.
     signal(SIGXFSZ, SIG_IGN)
-    // Writing to a closed pipe must cause an error for the same reason. After cleaning up, the process ends with this
+    // Writing to a closed pipe must cause an error (EPIPE), so that the tool can clean up first. It then ends with this
     // signal and without a message, like other programs.
     signal(SIGPIPE, SIG_IGN)
     var console = Console.standard
@@ -33,8 +33,8 @@ extension Tool {
     }
     var arguments: [String] = []
     for place in 1..<max(Int(CommandLine.argc), 1) {
-      // `CommandLine.arguments` replaces all invalid UTF-8 by the same character, so two different file names could
-      // become equal.
+      // `CommandLine.arguments` replaces all invalid UTF-8 with the same character, so two different file names could
+      // become the same.
       guard let argument = CommandLine.unsafeArgv[place].flatMap({ String(validatingCString: $0) })
       else {
         console.errorLine("argument \(place) is not valid UTF-8; if it is the name of a file, rename the file")

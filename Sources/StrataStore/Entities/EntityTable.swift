@@ -31,8 +31,8 @@ package struct EntityTable: Sendable {
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The unique indexes. The dictionary key is the sorted list of the lowercased names of the index's columns. The dictionary
-  /// value contains the collation of each column, by lowercased column name. Partial indexes are not included.
+  /// The unique indexes, except partial ones. Each key is the sorted list of an index's lowercased column names. The value maps
+  /// each of these names to the column's collation.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The indices of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {
@@ -43,7 +43,7 @@ package struct EntityTable: Sendable {
   package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
-  /// Whether the table has a foreign key to itself.
+  /// Whether a foreign key of the table references the table itself.
   package let refersToItself: Bool
   /// The table and column that each single-column foreign key references, by the lowercased name of the foreign key column.
   private let references: [String: (table: String, column: String)]
@@ -156,7 +156,7 @@ package struct EntityTable: Sendable {
     columns.indices.map { row.value(start + $0) }
   }
 
-  /// Returns a normalized form of a value. Values that are equal under the collation have equal normalized forms.
+  /// Returns a normalized form of a value, which is the same for all values that are equal under the collation.
   static func folded(_ value: DatabaseValue, _ collation: String?) -> DatabaseValue {
     guard case .string(let text) = value.storage else { return value }
     switch collation?.uppercased() {

@@ -1,8 +1,7 @@
 internal import GRDB
 internal import StrataCore
 
-/// A cache of the rows to which the relations of existing rows refer before a save. Each relation of a row is read from the
-/// database only once.
+/// Caches the rows that the relations of existing rows refer to before a save, so that each relation of a row is read only once.
 final class EntityTargets {
   struct RowRelation: Hashable {
     let row: Int
@@ -28,7 +27,7 @@ final class EntityTargets {
   /// Returns the join table rows of a loaded relation, in the same order as ``rows(of:)``.
   func pairs(of place: RowRelation) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Loads the given relations unless they are already loaded, with one query per relation of an entity.
+  /// Loads those of the given relations that are not loaded yet, with one query for each relation of an entity.
   func load(_ places: [RowRelation]) throws {
     var groups: [[Int]: [RowRelation]] = [:]
     for place in places where known[place] == nil {

@@ -8,7 +8,7 @@ struct TableMigration {
 
   private let registered: [String: EntityMigrator.Registration]
   private let catalog: EntityCatalog
-  /// The index of the root entity in the catalog. The mapping of the root entity determines the class of each row.
+  /// The index of the root entity in the catalog. The root entity's mapping selects the class of each row.
   private let root: Int
   /// The schemas of the classes of all rows, including superclasses.
   private let schemas: [ModelSchema]
@@ -17,7 +17,7 @@ struct TableMigration {
   private let unused: [EntityTable.Column]
   /// The ranges of rows with the same model versions, as read when this `TableMigration` was created.
   private var parts: [Part] = []
-  /// Whether the database contains a record that all rows have the current model versions.
+  /// Whether the database records the current model versions for all rows.
   private(set) var isRecorded = false
   /// The upgraders, by the index of the entity in the catalog. They upgrade rows from the model versions in `versions`.
   private var upgraders: [Int: RowUpgrader] = [:]

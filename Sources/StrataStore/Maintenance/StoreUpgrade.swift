@@ -48,7 +48,7 @@ public struct StoreUpgradeReport: Sendable {
   public var failures: [StoreFinding] { findings.all }
   /// The number of failures beyond the first 10,000.
   public var omittedFailures: Int { findings.omitted }
-  /// The number of revisions to upgrade, determined when the upgrade started.
+  /// The number of revisions to upgrade, counted when the upgrade started.
   public internal(set) var total = 0
   var findings = StoreFindings()
 }

@@ -155,7 +155,7 @@ extension StoreTransaction {
     }
     var deltas: [Data] = []
     var row = row
-    // The loop ends, because each base must be an earlier revision of the same key.
+    // The loop terminates because each base must be an earlier revision of the same key.
     while row.form == .delta {
       guard let content = row.content, let id = row.base, let base = try revision(id), base.key == row.key,
         base.seq < row.seq

@@ -67,7 +67,7 @@ struct ClassCensus {
     return entries.first { object($0.key, in: list) == .string(key) }?.value
   }
 
-  /// Returns the object to which a UID refers. Returns any other object unchanged.
+  /// Returns the index of the object that a UID refers to. Returns the index of any other object unchanged.
   private static func target(_ number: Int?, in list: PropertyList, _ objects: [Int]) -> Int? {
     guard case .uid(let uid)? = object(number, in: list) else { return number }
     return uid < UInt64(objects.count) ? objects[Int(uid)] : nil

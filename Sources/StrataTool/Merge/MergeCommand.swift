@@ -170,8 +170,8 @@ struct MergeCommand: ToolCommand {
       values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)
   }
 
-  /// Returns the model of the local document, or `nil` for lists, streams and all other documents that are merged by
-  /// values.
+  /// Returns the model of the local document, or `nil` for lists, streams and all other documents that are merged value
+  /// by value.
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
       guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {

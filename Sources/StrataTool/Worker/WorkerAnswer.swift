@@ -46,7 +46,8 @@ struct WorkerAnswer {
     currentVersion = type?.type._rootSchema?.modelVersion
   }
 
-  /// Adds descriptions of the values in an older archive that no migration step drops and no field reads.
+  /// Adds descriptions of the values of an older archive that are neither dropped by a migration step nor read by a
+  /// field.
   mutating func add(_ report: DecodingReport) {
     guard !report.unusedKeys.isEmpty else { return }
     details["losses"] = .array(report.unusedKeys.map { .string("no field reads \($0)") })
