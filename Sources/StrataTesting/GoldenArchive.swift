@@ -12,7 +12,7 @@ struct GoldenArchive {
   /// - Parameter given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
-  /// Generates the records, and returns the encoded archive.
+  /// Generates the records and returns the encoded archive.
   ///
   /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive cannot be decoded.
   func encoded() throws -> Data {
@@ -73,7 +73,7 @@ struct GoldenArchive {
     return TypeShape.archivable(type).map { !reads($0) } ?? true
   }
 
-  /// Opens an archive, and returns whether its values are still the same after they are decoded and encoded again.
+  /// Opens an archive and returns whether its values are still the same after they are decoded and encoded again.
   ///
   /// In the following cases, the values are not compared, and the result is true: `isOfToday` is false (the archive was recorded for
   /// a different model version), the archive contains objects, or a model in the archive was upgraded or has a hook, a rule or a

@@ -62,7 +62,7 @@ struct LockedModel {
     return (schemas.sorted { $0.version < $1.version }, edited, problems)
   }
 
-  /// Compares the model with its recorded versions, and returns the problems.
+  /// Compares the model with its recorded versions and returns the problems.
   ///
   /// - Parameter allowsMissing: whether the current version may be missing from the recorded versions.
   /// - Throws: a Foundation error if the folder cannot be read.
@@ -91,7 +91,7 @@ struct LockedModel {
     return problems
   }
 
-  /// Opens the golden archive of each recorded version, and returns the problems.
+  /// Opens the golden archive of each recorded version and returns the problems found.
   ///
   /// - Throws: a Foundation error if the folder cannot be read.
   func archiveProblems() throws -> [String] {
@@ -125,7 +125,7 @@ struct LockedModel {
       folder.archive(of: old.name, version: old.version), by: steps, isComplete: !schema.isEnumeration)
   }
 
-  /// Decodes random records of each recorded version, and returns the problems.
+  /// Decodes random records of each recorded version and returns the problems found.
   ///
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.

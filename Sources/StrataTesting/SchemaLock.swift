@@ -41,7 +41,7 @@ public struct SchemaLock: Sendable {
     (self.models, self.folder, self.records, values) = (models, folder, records, [:])
   }
 
-  /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
+  /// Compares the models with their recorded shapes and opens the golden archive of each recorded version.
   ///
   /// Upgrading the golden archives of older versions must produce the same values as when the later versions were recorded.
   ///

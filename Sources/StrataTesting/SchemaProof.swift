@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Opens random records of each recorded version of a model in several ways, and compares the results.
+/// Opens random records of each recorded version of a model in several ways and compares the results.
 struct SchemaProof<M: VersionedModel> {
   /// The recorded versions of the model, oldest first. The last one is the current version.
   private let versions: [RecordedSchema]
@@ -130,7 +130,7 @@ struct SchemaProof<M: VersionedModel> {
 
   private struct Loss: Error { let text: String }
 
-  /// Applies the migration steps one by one, and checks whether they lose values.
+  /// Applies the migration steps one by one and checks whether they lose values.
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
@@ -268,7 +268,7 @@ struct SchemaProof<M: VersionedModel> {
     case row = "as a row of a store"
   }
 
-  /// Opens a record in one of the ways, and returns the decoded model as a record.
+  /// Opens a record in the given way and returns the decoded model as a record.
   ///
   /// - Throws: any error that decoding throws.
   private func open(_ record: ModelRecord, _ opening: Opening) throws -> ModelRecord {

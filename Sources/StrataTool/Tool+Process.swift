@@ -2,7 +2,7 @@ internal import Foundation
 public import StrataCore
 
 extension Tool {
-  /// Runs the tool with the arguments of this process, and ends the process.
+  /// Runs the tool with the arguments of this process and ends the process.
   ///
   ///     import StrataTool
   ///

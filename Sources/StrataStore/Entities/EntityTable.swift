@@ -1,7 +1,7 @@
 package import GRDB
 internal import StrataCore
 
-/// The structure of a table. Each column that a mapping uses is identified by its index in `columns`, which is called its slot.
+/// The structure of a table. A column that a mapping uses is identified by its slot, which is its index in `columns`.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
     /// The name of the column, as spelled in the table's declaration.
@@ -39,7 +39,8 @@ package struct EntityTable: Sendable {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
   private var uniqueNames: Set<String> = []
-  /// The SQL list of all columns in `columns`, in the same order. Each column is qualified with the table alias `t`.
+  /// The SQL column list for selecting all columns in `columns`, in the same order. Each name is qualified with the table alias
+  /// `t`.
   package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
@@ -105,7 +106,7 @@ package struct EntityTable: Sendable {
     rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
   }
 
-  /// Returns the index of a column in `columns` (its slot), and adds the column to `columns` if necessary.
+  /// Returns the slot of a column (its index in `columns`). Adds the column to `columns` if necessary.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table has no such column.
   mutating func slot(of name: String) throws -> Int {

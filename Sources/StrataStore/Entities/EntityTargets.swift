@@ -5,9 +5,9 @@ internal import StrataCore
 final class EntityTargets {
   struct RowRelation: Hashable {
     let row: Int
-    /// The index in the catalog of the entity that declares the relation.
+    /// The catalog index of the entity that declares the relation.
     let type: Int
-    /// The index of the relation among the relations of the entity `type`.
+    /// The index of the relation among this entity's relations.
     let relation: Int
   }
 

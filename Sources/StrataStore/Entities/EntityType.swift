@@ -20,7 +20,7 @@ package struct EntityType: Sendable {
     func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
       guard !value.isExactly(known) else { return true }
       guard let known, !coding.isExact, !known.isNull, !value.isNull,
-        // A value that cannot be decoded is treated as different, so an existing one is overwritten.
+        // An existing value that cannot be decoded counts as different, so it is overwritten.
         let old = try? coding.value(of: known)
       else { return false }
       return (try? coding.value(of: value)) == old
@@ -126,7 +126,7 @@ package struct EntityType: Sendable {
   /// The keys of a record that contains only the attributes.
   var shape: RecordShape
   /// The keys of a record that contains the attributes, the relations and the ``RowBase`` field, in schema order. `recordPlaces`
-  /// has the index of each value in such a record.
+  /// contains the index of each value in such a record.
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 

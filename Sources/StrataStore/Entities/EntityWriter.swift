@@ -12,7 +12,7 @@ package final class EntityWriter {
   private(set) var nodes: EntityNodes
   /// The names of the keys that may be used to find existing rows, or `nil` for all keys.
   let matching: Set<String>?
-  /// The states in which complete objects were fetched. They are the bases for merging the objects with their rows.
+  /// The fetched states of complete objects. They are the bases for merging the objects with their rows.
   let bases: EntityBases
   var rows: [EntityRowState] = []
   /// The index in `rows` of each node's row, or `nil` for a node without a row.
@@ -59,7 +59,7 @@ package final class EntityWriter {
     rowOfNode = [Int?](repeating: nil, count: nodes.nodes.count)
   }
 
-  /// Runs all steps, and returns a report of the changes.
+  /// Runs all steps and returns a report of the changes.
   ///
   /// - Throws: ``EntityError``, in which case the caller must roll back the transaction.
   package func run() throws -> EntityReport {

@@ -26,8 +26,8 @@ struct RowUpgrader {
   private let sources: [Source]
   /// The indices of the columns whose values are stored in the format of the current mapping.
   private let current: Set<Int>
-  /// The columns for keys that migration steps create, each with the default value of the column. A row cannot be migrated if
-  /// such a column contains a value other than null and the default.
+  /// The columns for keys that migration steps create, each with its default value. A row cannot be migrated if such a column
+  /// contains a value other than null and the default.
   private let created: [Change]
   private let shape: RecordShape
 
@@ -110,7 +110,7 @@ struct RowUpgrader {
     (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
   }
 
-  /// Upgrades a row, and returns the columns that change, with their new values.
+  /// Upgrades a row and returns the new values of the columns that change.
   ///
   /// - Parameter row: the values of the row, by column index.
   /// - Throws: ``EntityError`` with the primary key of the row.

@@ -19,7 +19,7 @@ struct TableMigration {
   private var parts: [Part] = []
   /// Whether the database records the current model versions for all rows.
   private(set) var isRecorded = false
-  /// The upgraders, by the index of the entity in the catalog. They upgrade rows from the model versions in `versions`.
+  /// The upgraders for rows with the model versions in `versions`, by the entity's index in the catalog.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
@@ -61,7 +61,7 @@ struct TableMigration {
 
   var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
-  /// Whether an earlier migration stopped after only some of the rows.
+  /// Whether an earlier migration stopped before it had migrated all rows.
   var isInterrupted: Bool { isOld && parts.count > 1 }
 
   /// An empty report for this table.
@@ -130,7 +130,7 @@ struct TableMigration {
     }
   }
 
-  /// Upgrades the next rows of a part, and adds them to the preceding part, which contains the migrated rows.
+  /// Upgrades the next rows of a part and moves them to the preceding part, which contains the migrated rows.
   ///
   /// - Parameter writes: whether to update the rows and throw the first failure. If false, the rows are not written and failures
   ///   are added to the report.

@@ -36,7 +36,7 @@ struct UpgradeTypes: Sendable {
     return isOld ? .old : .current
   }
 
-  /// Decodes the content of a row, and encodes the value in the current versions of its models.
+  /// Decodes a row's content and encodes its value in the current versions of the models.
   ///
   /// - Parameter shapes: a closure that returns the existing record shapes to reuse for a stamp (type and version).
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {

@@ -58,7 +58,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Creates the tables in the first format, and then upgrades them to the current format.
+  /// Creates the tables in the first format, then upgrades them to the current format.
   func create(in db: Database) throws {
     try db.execute(
       sql: """

@@ -184,7 +184,7 @@ struct MergeCommand: ToolCommand {
     return stamp.kind == .single ? models.type(of: stamp)?.type as? any VersionedModel.Type : nil
   }
 
-  /// Writes the merged document and the report, and prints the table. Both files are first written to temporary files.
+  /// Writes the merged document and the report and prints the table. Both files are first written to temporary files.
   /// Then the table is printed, and finally the files are replaced, the document last. If an earlier step fails, the
   /// old document is kept.
   private func write(
