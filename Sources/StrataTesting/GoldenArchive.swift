@@ -75,8 +75,8 @@ struct GoldenArchive {
 
   /// Opens an archive and returns whether its values are still the same after they are decoded and encoded again.
   ///
-  /// In the following cases, the values are not compared, and the result is true: `isOfToday` is false (the archive was recorded for
-  /// a different model version), the archive contains objects, or a model in the archive was upgraded or has a hook, a rule or a
+  /// The result is true without a comparison if `isOfToday` is false, which means that the archive was recorded for a different
+  /// model version. The same applies if the archive contains objects, or if a model in it was upgraded or has a hook, a rule or a
   /// library field.
   ///
   /// - Throws: any error thrown while decoding the archive.

@@ -34,8 +34,8 @@ struct LockedModel {
     self.names = names
   }
 
-  /// Returns the recorded versions, oldest first. Also returns the version numbers of the files that were edited or moved after they were
-  /// recorded, or that cannot be read, and a problem for each of these files.
+  /// Returns the recorded versions, oldest first. For files that cannot be read, or that were edited or moved after they were
+  /// recorded, returns the version numbers and a problem for each file.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []

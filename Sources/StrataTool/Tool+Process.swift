@@ -50,8 +50,8 @@ extension Tool {
     return code
   }
 
-  /// Whether the path of the current folder is UTF-8. If it is not, Foundation would resolve relative paths in a
-  /// different folder.
+  /// Whether the path of the current folder is UTF-8. If it is not, Foundation resolves relative paths in a different
+  /// folder.
   private static var isCurrentFolderText: Bool {
     // If the current folder no longer exists, the error is thrown when a file in it is opened.
     guard let path = getcwd(nil, 0) else { return true }

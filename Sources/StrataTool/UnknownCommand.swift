@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// An argument in the position of a command name that does not name any command.
+/// An argument that should be the name of a command but is not.
 struct UnknownCommand {
   let message: String
 

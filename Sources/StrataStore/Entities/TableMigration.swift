@@ -71,9 +71,9 @@ struct TableMigration {
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// Returns the parts of the table, which are ranges of rows with the same model versions. If the version of a model is not
-  /// recorded in the database, the version that the app has registered is used, or the current version if the model has no
-  /// migration steps.
+  /// Returns the parts of the table, which are ranges of rows with the same model versions. If the database does not record the
+  /// version of a model, uses the version that the app has registered. If there is none and the model has no migration steps, uses
+  /// the current version.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {

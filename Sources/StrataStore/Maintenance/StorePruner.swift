@@ -2,8 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes the revisions of a store that no retention rule keeps, except the last revision of each key and revisions with labels.
-/// Each transaction prunes one page of keys. A key with a long history is pruned in several transactions.
+/// Removes the revisions of a store that no retention rule keeps. The last revision of each key and revisions with labels are
+/// always kept. Each transaction prunes one page of keys. A key with a long history is pruned in several transactions.
 struct StorePruner {
   /// `keys` is the maximum number of keys in a transaction. `revisions` is the number of removed revisions after which a
   /// transaction ends. A key with more than `revisions` revisions is pruned in transactions of its own.

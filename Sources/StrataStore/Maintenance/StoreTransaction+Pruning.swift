@@ -51,9 +51,9 @@ extension StoreTransaction {
     return outline.last?.seq
   }
 
-  /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
-  /// After the call of ``rewriteKept(_:without:after:_:limit:bytes:)``, a concurrent save may have stored a revision as a delta
-  /// of a revision to remove. Such a revision is first stored again with its complete content.
+  /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base. A
+  /// save that ran after ``rewriteKept(_:without:after:_:limit:bytes:)`` may have stored a revision as a delta of a revision to
+  /// remove. Such a revision is first rewritten with its complete content.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {

@@ -198,8 +198,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // Reading this revision, or a revision that is stored as its delta, must not require more inflations (DEFLATE decompressions)
-    // than before. Deltas of those deltas are not rewritten, so they could otherwise exceed the limit on inflations.
+    // Reading this revision or one of its deltas must not require more inflations (DEFLATE decompressions) than before. Deltas of
+    // those deltas are not rewritten, so they could otherwise exceed the limit on inflations.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)

@@ -15,8 +15,8 @@ struct LegacyConversion: Sendable {
   /// The limits on the work for a single file.
   var limits = ArchiveLimits()
 
-  /// The encoder, which pads archives so that readers with the default limits can open them, even if this conversion
-  /// has other limits.
+  /// The encoder. It pads archives so that readers with the default limits can open them, even if this conversion has
+  /// other limits.
   private var encoder: ArchiveEncoder {
     var limits = limits
     limits.maxWorkPerByte = ArchiveLimits().maxWorkPerByte

@@ -46,8 +46,7 @@ struct WorkerAnswer {
     currentVersion = type?.type._rootSchema?.modelVersion
   }
 
-  /// Adds descriptions of the values of an older archive that are neither dropped by a migration step nor read by a
-  /// field.
+  /// Adds a description of each key that no field has read after the migration steps.
   mutating func add(_ report: DecodingReport) {
     guard !report.unusedKeys.isEmpty else { return }
     details["losses"] = .array(report.unusedKeys.map { .string("no field reads \($0)") })
