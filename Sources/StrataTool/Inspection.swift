@@ -78,7 +78,7 @@ struct Inspection {
     var lines = rows.map { row($0.0, $0.1) }
     if let types {
       let marks = types.map(\.mark.onOneLine)
-      // The column is at most 42 columns wide. A longer name moves only the count in its own line.
+      // The names are padded to at most 42 terminal columns. A longer name shifts only the count in its own line.
       let column = min(marks.map(\.terminalWidth).max() ?? 0, 40) + 2
       lines += types.isEmpty ? [row("types", "none")] : []
       for (place, type) in types.enumerated() {

@@ -19,8 +19,8 @@ extension Tool {
   /// - Returns: the exit code of ``run(_:on:)``, or 64 if an argument or the path of the current folder is not UTF-8.
   private static func runProcess(_ models: ToolModels) -> Int32 {
     openStandardStreams()
-    // Exceeding the system's file size limit must cause an error (EFBIG), like a full disk. The signal would end the
-    // process and leave partial files behind.
+    // Exceeding the system's file size limit must cause an error (EFBIG), like a full disk. Otherwise the signal would
+    // end the process and leave partial files behind.
     signal(SIGXFSZ, SIG_IGN)
     // Writing to a closed pipe must cause an error (EPIPE), so that the tool can clean up first. It then ends with this
     // signal and without a message, like other programs.

@@ -3,7 +3,7 @@ internal import GRDB
 internal import StrataCore
 
 /// Manages the write-ahead log (WAL) of a store, which is a separate file next to the database file. Truncates the log when it
-/// becomes too large and reports its size and the processes that read from it.
+/// becomes too large, and reports its size and the processes that read from it.
 ///
 /// SQLite restarts the log only if no connection reads from it during a commit, so overlapping readers would let the log grow
 /// without limit. If the log exceeds a limit, the store therefore waits briefly until its current readers have finished. During

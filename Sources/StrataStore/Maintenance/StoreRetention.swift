@@ -51,7 +51,7 @@ extension StorePruneReport: CustomStringConvertible {
 }
 
 extension SnapshotStore {
-  /// Removes the revisions that no rule keeps and frees their space in the file.
+  /// Removes the revisions that no rule keeps, and frees their space in the file.
   ///
   /// The last revision of each key and each revision with a label are always kept. The numbers and contents of kept revisions
   /// do not change. If a kept revision is stored as a delta of a removed revision, the kept revision is first stored again

@@ -34,7 +34,7 @@ enum DatabaseFile {
     _ = try db.withStoreErrors { try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") }
   }
 
-  /// Converts a copy of a database to a single file without journals and closes the copy.
+  /// Converts a copy of a database to a single file without journals, and closes the copy.
   ///
   /// - Returns: the first problem found in the pages of the copy, or `nil` if there is none.
   static func close(copy: DatabaseQueue) throws -> String? {

@@ -116,7 +116,7 @@ struct SchemaChange {
     } catch { throw StoreError.ofFile(error, "the safety copy could not be written, so the store is unchanged") }
   }
 
-  /// Checks a store whose format was changed and restores the safety copy if the store is damaged.
+  /// Checks a store after a format change. Restores the safety copy if the store is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
     // Reads the format from the file, because the interrupted change may have been made by a program with a different format.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }

@@ -12,7 +12,7 @@ struct ClassCensus {
     var count: Int
   }
 
-  /// The maximum number of names in a class chain, which is the same as in `KeyedArchive`.
+  /// The maximum number of names in a class chain, the same limit as in `KeyedArchive`.
   private static let mostNames = 64
 
   /// The classes, sorted by the bytes of their names.
