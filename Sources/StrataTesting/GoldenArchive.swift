@@ -12,7 +12,7 @@ struct GoldenArchive {
   /// - Parameter given: values for the fields of generated records, by model and key, such as `Issue.stars`.
   init(_ model: any VersionedModel.Type, given: [String: [ArchiveValue]]) { (self.model, self.given) = (model, given) }
 
-  /// Generates the records, and returns the encoded archive.
+  /// Generates the records and returns the encoded archive.
   ///
   /// - Throws: ``ArchiveError`` if no value can be generated for a type, or if the archive cannot be decoded.
   func encoded() throws -> Data {
@@ -73,10 +73,11 @@ struct GoldenArchive {
     return TypeShape.archivable(type).map { !reads($0) } ?? true
   }
 
-  /// Opens an archive, and returns whether it contains the same values as an archive that is written today.
+  /// Opens an archive and returns whether its values are still the same after they are decoded and encoded again.
   ///
-  /// In the following cases, the values are not compared, and the result is true: `isOfToday` is false, the archive contains objects, or a
-  /// model in the archive was upgraded or has a hook, a rule or a library field.
+  /// The result is true without a comparison if `isOfToday` is false, which means that the archive was recorded for a different
+  /// model version. The same applies if the archive contains objects, or if a model in it was upgraded or has a hook, a rule or a
+  /// library field.
   ///
   /// - Throws: any error thrown while decoding the archive.
   func opens(_ data: Data, isOfToday: Bool) throws -> Bool {
@@ -96,8 +97,8 @@ struct GoldenArchive {
     return try opens(model)
   }
 
-  /// Returns a hash of the records in an archive of this model, after the model's own steps have upgraded them. Returns `nil` if
-  /// the archive contains objects, or if the results of the steps are different each time, such as new UUIDs.
+  /// Returns a hash of the records in an archive of this model, after the model's own steps have upgraded them. Returns `nil` if the
+  /// archive contains objects, or if the steps give different results each time, for example because they create UUIDs.
   ///
   /// - Throws: ``ArchiveError`` if a step fails.
   static func upgraded(_ data: Data, by steps: [MigrationStep], isComplete: Bool) throws -> String? {

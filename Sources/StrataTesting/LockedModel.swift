@@ -34,8 +34,8 @@ struct LockedModel {
     self.names = names
   }
 
-  /// Returns the recorded versions, oldest first. Also returns the version numbers of the files that were edited or moved after they were
-  /// recorded, or that cannot be read, and a problem for each of these files.
+  /// Returns the recorded versions, oldest first. For files that cannot be read, or that were edited or moved after they were
+  /// recorded, returns the version numbers and a problem for each file.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []
@@ -62,7 +62,7 @@ struct LockedModel {
     return (schemas.sorted { $0.version < $1.version }, edited, problems)
   }
 
-  /// Compares the model with its recorded versions, and returns the problems.
+  /// Compares the model with its recorded versions and returns the problems.
   ///
   /// - Parameter allowsMissing: whether the current version may be missing from the recorded versions.
   /// - Throws: a Foundation error if the folder cannot be read.
@@ -91,7 +91,7 @@ struct LockedModel {
     return problems
   }
 
-  /// Opens the golden archive of each recorded version, and returns the problems.
+  /// Opens the golden archive of each recorded version and returns the problems found.
   ///
   /// - Throws: a Foundation error if the folder cannot be read.
   func archiveProblems() throws -> [String] {
@@ -125,7 +125,7 @@ struct LockedModel {
       folder.archive(of: old.name, version: old.version), by: steps, isComplete: !schema.isEnumeration)
   }
 
-  /// Decodes random records of each recorded version, and returns the problems.
+  /// Decodes random records of each recorded version and returns the problems found.
   ///
   /// - Parameters:
   ///   - schemas: the recorded versions of all models, by name.
@@ -201,7 +201,7 @@ struct LockedModel {
     }
   }
 
-  /// Returns a problem if the model allows a recorded version to read today's data, but that version would misread the data.
+  /// Returns a problem if the model allows a recorded version to read data of the current version, but that version would misread it.
   private func problem(ofFloor old: RecordedSchema) -> String? {
     guard let floors = schema.floors, old.version >= floors.reader else { return nil }
     let obstacles = SchemaChange.obstacles(from: old, to: today, names)

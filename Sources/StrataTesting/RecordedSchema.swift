@@ -6,7 +6,7 @@ package struct RecordedSchema: Codable, Equatable {
   package enum Kind: String, Codable { case structure, object, enumeration }
 
   package struct Field: Codable, Equatable {
-    /// The type of the field, as the text of a ``RecordedType``.
+    /// The type of the field, in the text format of ``RecordedType``.
     package var type: String
     /// The default of the field as text; `nil` if there is none.
     package var initial: String?
@@ -56,7 +56,7 @@ package struct RecordedSchema: Codable, Equatable {
   /// The keys that the operations of the step change; `nil` if a closure may change any key.
   package var stepKeys: [String]?
   /// Hashes of the golden archives of older versions, after the model's own steps have upgraded them to this version. The hashes
-  /// reveal that a closure was changed, or that the result of a closure depends on the machine.
+  /// reveal whether a closure was changed, or whether its result depends on the machine.
   var upgraded: [String: String]?
   /// A hash of the golden archive; `nil` if there is none.
   package var archive: String?
@@ -116,8 +116,8 @@ package struct RecordedSchema: Codable, Equatable {
     return try Self.checksum(schema.text(isPretty: false))
   }
 
-  /// Returns the schema as JSON, with the same bytes on each platform. The text is not written by Foundation's own encoder, because
-  /// that encoder sorts keys differently on different platforms.
+  /// Returns the schema as JSON, with the same bytes on each platform. Foundation's encoder is not used, because it sorts keys
+  /// differently on different platforms.
   private func text(isPretty: Bool) throws -> Data {
     try JSONWriter(isPretty: isPretty, sortsKeys: true).write(JSONReader().read(JSONEncoder().encode(self)))
   }
@@ -132,7 +132,7 @@ package struct RecordedSchema: Codable, Equatable {
 extension RecordedSchema.Field {
   init(_ field: FieldInfo) {
     type = RecordedType(field.type).text
-    // `try?`, because a default throws only if it cannot be archived, and the first encoding reports that error.
+    // `try?`, because a default throws only if it cannot be archived. That error is reported when the default is first encoded.
     let (one, other) = (try? field.makeDefault?(), try? field.makeDefault?())
     if let one, one == other, one.isLiteral {
       initial = one.isNull && field.shape.isOptional ? nil : one.recordedText
@@ -210,7 +210,7 @@ extension MigrationOperation {
 }
 
 extension JSONField {
-  /// Returns a text with the JSON paths of a field and a note if it has a transformer. Returns `nil` if the only path is the
+  /// Returns the JSON paths of a field as text, with a note if the field has a transformer. Returns `nil` if the only path is the
   /// field's key and there is no transformer.
   fileprivate func recordedText(_ key: String) -> String? {
     let paths =

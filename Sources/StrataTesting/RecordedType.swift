@@ -232,7 +232,7 @@ indirect enum RecordedType: Equatable {
     }
   }
 
-  /// Whether each raw value still belongs to the same case. The case may have been renamed.
+  /// Whether each raw value still represents the same case, which may have been renamed.
   private static func areRead(_ cases: [String: String]?, as others: [String: String]?) -> Bool {
     guard let cases, let others else { return true }
     let oldNames = Set(cases.values), newNames = Set(others.values)

@@ -7,12 +7,12 @@ internal import StrataCore
 /// longer declares.
 struct SampleValues {
   enum Variety {
-    /// The smallest values: nil, zero, empty texts and empty collections.
+    /// The smallest values: nil, zero, empty strings and empty collections.
     case empty
     /// Values in which all optionals and collections are filled. Each enum has the case at this index, modulo the
     /// number of its cases.
     case turn(Int)
-    /// Random values, including extreme numbers, unusual texts and missing values.
+    /// Random values, including extreme numbers, unusual strings and missing values.
     case random
   }
 
@@ -208,7 +208,7 @@ struct SampleValues {
     )
   }
 
-  /// Returns a value of the scalar type with this name; `nil` if the name does not belong to a scalar type.
+  /// Returns a value of the scalar type with this name; `nil` if no scalar type has this name.
   private mutating func scalar(_ name: String) -> ArchiveValue? {
     if let type = Self.integers[name] { return integer(type) }
     let isEmpty = if case .empty = variety { true } else { false }

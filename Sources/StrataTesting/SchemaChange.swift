@@ -68,7 +68,8 @@ package struct SchemaChange {
               "the field \(key), whose type is \(newType), was moved to a superclass",
               needsStepFor: isRead ? nil : key))
         } else if names.subclassKeys.contains(key) {
-          // This change does not require a step of this class, because such a step would remove the value before the subclass could read it.
+          // This change requires no step of this class, because such a step would remove the value before the subclass could read
+          // it.
           changes.append(.init("the field \(key) was moved to a subclass"))
         } else {
           changes.append(.init("the field \(key) was removed", needsStepFor: field.isArchived ? key : nil))
@@ -89,8 +90,8 @@ package struct SchemaChange {
     return changes
   }
 
-  /// Returns the name in `names` of the field or the case that had an older name: the same name, or a name with the same current name.
-  /// Only former names that are still declared are considered, because data of every version is read with these names.
+  /// Returns the entry of `names` for the field or case that had an older name: the older name itself, or a name whose current name
+  /// is the same. Only former names that are still declared are considered, because data of every version is read with these names.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }

@@ -25,8 +25,8 @@ public struct SchemaLock: Sendable {
   ///   - models: the models that the program archives. Nested models do not have to be listed.
   ///   - folder: the folder of the recorded shapes; by default `Schemas`, next to the file that creates the lock.
   ///   - records: whether to record new versions. By default, they are recorded if the environment contains `STRATA_RECORD=1`.
-  ///   - values: values for fields of generated records, by model and key. For example, a text that a migration step converts to
-  ///     a number needs `["Issue.stars": ["0", "17"]]`. All other fields get generated values of their type.
+  ///   - values: values for fields of generated records, by model and key. For example, a string that a migration step converts to a
+  ///     number needs `["Issue.stars": ["0", "17"]]`. All other fields get generated values of their type.
   public init(
     _ models: any VersionedModel.Type..., folder: URL? = nil, records: Bool? = nil,
     values: [String: [ArchiveValue]] = [:], file: String = #filePath
@@ -41,14 +41,15 @@ public struct SchemaLock: Sendable {
     (self.models, self.folder, self.records, values) = (models, folder, records, [:])
   }
 
-  /// Compares the models with their recorded shapes, and opens the golden archive of each recorded version.
+  /// Compares the models with their recorded shapes and opens the golden archive of each recorded version.
   ///
   /// Upgrading the golden archives of older versions must produce the same values as when the later versions were recorded.
   ///
   /// - Throws: ``SchemaLockError`` with all problems, or a Foundation error if the folder cannot be read or written.
   public func check() throws {
     let (locked, problems) = try locked(allowsMissing: records)
-    // Archives are opened only if there is no other problem, because another problem would already explain why an archive cannot be opened.
+    // Archives are opened only if there is no other problem, because any other problem can also be the reason why an archive cannot
+    // be opened.
     try fail(problems.isEmpty ? locked.flatMap { try $0.archiveProblems() } : problems)
     // Nothing is recorded if any model has a problem, because the golden archive of a model may contain records of other
     // models.

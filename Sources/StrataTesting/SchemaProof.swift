@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Opens random records of each recorded version of a model in several ways, and compares the results.
+/// Opens random records of each recorded version of a model in several ways and compares the results.
 struct SchemaProof<M: VersionedModel> {
   /// The recorded versions of the model, oldest first. The last one is the current version.
   private let versions: [RecordedSchema]
@@ -85,8 +85,8 @@ struct SchemaProof<M: VersionedModel> {
     case .success(let record): upgraded = record
     }
     let expected: ModelRecord
-    // Only values that are equal after opening the record twice are compared, because some defaults, such as a new UUID, differ
-    // each time.
+    // Compares only the values that are the same when the record is opened twice. Some defaults, such as a new UUID, differ each
+    // time.
     var compared: [String]
     do {
       if place < versions.count - 1, let key = try strangeKey(in: record) {
@@ -130,12 +130,12 @@ struct SchemaProof<M: VersionedModel> {
 
   private struct Loss: Error { let text: String }
 
-  /// Applies the migration steps one by one, and checks whether they lose values.
+  /// Applies the migration steps one by one and checks whether they lose values.
   private func lossOrUpgrade(of record: ModelRecord, _ place: Int) -> Result<ModelRecord, Loss> {
     var record = record
     var version = versions[place].version
-    // The keys that closures change are not checked for models with a hook, and not for enums, because a lost case is always an error.
-    // Inherited keys are ignored, because superclasses have their own steps.
+    // Lost keys, and keys that a closure changes, are not checked for models with a hook. They are not checked for enums either,
+    // because losing a case is always an error. Lost inherited keys are ignored, because superclasses have their own steps.
     let isChecked = !schema.isEnumeration && schema.hook == nil
     for step in steps where step.fromVersion >= version {
       for operation in step.operations {
@@ -198,8 +198,7 @@ struct SchemaProof<M: VersionedModel> {
     for (key, field) in version.fields { read.formUnion((field.formerly ?? []).filter { _ in read.contains(key) }) }
     read.formUnion(keys.keys)
     read.formUnion((version.inherited ?? [:]).keys)
-    // Ignores inherited keys, because the steps of the superclass handle them, and keys that a later step uses, because that step may
-    // remove them.
+    // Ignores inherited keys, which the superclass's steps handle, and keys that a later step uses, which that step may remove.
     let inherited = Set((old.inherited ?? [:]).keys)
     let removed = steps.filter { $0.fromVersion >= version.version }.flatMap(\.operations)
     let later = Set(removed.flatMap { $0.effect?.sources ?? [] }.compactMap(\.firstKey))
@@ -269,7 +268,7 @@ struct SchemaProof<M: VersionedModel> {
     case row = "as a row of a store"
   }
 
-  /// Opens a record in one of the ways, and returns the decoded model as a record.
+  /// Opens a record in the given way and returns the decoded model as a record.
   ///
   /// - Throws: any error that decoding throws.
   private func open(_ record: ModelRecord, _ opening: Opening) throws -> ModelRecord {

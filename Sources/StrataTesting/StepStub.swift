@@ -65,7 +65,7 @@ struct StepStub {
     text = ".step(from: \(version - 1), to: \(version)" + (lines.isEmpty ? ")" : "," + operations + "\n  )")
   }
 
-  /// Returns a new field with a nested model that has a field with the given key and type; `nil` if there is none.
+  /// Returns a new field whose nested model has a field with the given key and type; `nil` if there is none.
   private static func owner(
     of key: String, _ type: RecordedType, among free: Set<String>, _ new: RecordedSchema, _ names: SchemaChange.Names,
     _ nested: (String) -> ModelSchema?
@@ -96,7 +96,7 @@ struct StepStub {
   /// Returns the source text of a path literal for a key.
   private static func path(_ key: String) -> String { ValuePath(key: key).description.debugDescription }
 
-  /// Returns the source text of a default; `nil` if the default is not an integer, a double, a boolean or a text.
+  /// Returns the source text of a default; `nil` if the default is not an integer, a double, a Boolean or a string.
   private static func literal(_ field: RecordedSchema.Field) -> String? {
     guard let text = field.initial else { return nil }
     switch field.type {

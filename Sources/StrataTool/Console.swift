@@ -3,7 +3,7 @@ package import Foundation
 /// The error that is thrown when the reader of standard output has closed the pipe.
 struct BrokenPipe: Error {}
 
-/// The input and output of a command, which are the standard streams, or replacements in tests.
+/// The input and output of a command: the standard streams, or replacements in tests.
 package struct Console {
   package var read: () throws -> Data
   /// Returns the next bytes of standard input as soon as some are available; empty at the end of the input.

@@ -5,11 +5,11 @@ internal import StrataCore
 struct FileResult {
   enum Outcome: String {
     case intact
-    /// The file had an older version, and was upgraded to the current version.
+    /// The file had an older version and was upgraded to the current version.
     case upgraded
     /// The file is already in the current version.
     case current
-    /// The file begins like an archive, a keyed archive or a property list, but is invalid.
+    /// The file starts like an archive, a keyed archive or a property list but is invalid.
     case damaged
     /// The archive is intact, but its model rejects it.
     case refused
@@ -20,9 +20,9 @@ struct FileResult {
     case unsupported
     /// No model of the program is registered for the archive.
     case unknown
-    /// The output file already exists, and was not replaced.
+    /// The output file already exists and was not replaced.
     case exists
-    /// The file is in a folder, and is skipped because it has a different format.
+    /// The file was found in a folder and is skipped because it has a different format.
     case other
 
     var style: TextStyle {
@@ -61,7 +61,7 @@ struct FileResult {
       return model.map { $0 == name ? "\(name) decoded" : "\(name) → \($0)" } ?? name
     }
 
-    /// Adds the type of the decoded values, and the report of decoding them.
+    /// Adds the type of the decoded values, and their decoding report.
     mutating func add(_ type: ArchivedType, _ report: DecodingReport) {
       currentVersion = type.type._rootSchema?.modelVersion
       model = currentVersion.map { "\(type.name)@\($0)" } ?? type.name

@@ -78,12 +78,12 @@ struct Inspection {
     var lines = rows.map { row($0.0, $0.1) }
     if let types {
       let marks = types.map(\.mark.onOneLine)
-      // The column is at most 42 columns wide. A longer name moves only the count in its own line.
+      // The names are padded to at most 42 terminal columns. A longer name shifts only the count in its own line.
       let column = min(marks.map(\.terminalWidth).max() ?? 0, 40) + 2
       lines += types.isEmpty ? [row("types", "none")] : []
       for (place, type) in types.enumerated() {
         let count = type.count.counted("record")
-        // A long name is cut, so that the count remains visible.
+        // A long name is cut so that the count remains visible.
         let mark = width < .max ? marks[place].cut(to: max(width - 17 - count.count, 1)) : marks[place]
         let room = width < .max ? min(column, max(width - 15 - count.count, 0)) : column
         lines.append(row(place == 0 ? "types" : "", mark.padded(to: max(room, mark.terminalWidth + 2)) + count))

@@ -15,7 +15,7 @@ struct JSONText {
     append(try JSONWriter(isPretty: isPretty).write(value, nullingCycles: &cycleCount), inArray)
   }
 
-  /// Appends a model in the form of its JSON mapping.
+  /// Appends a model as JSON, as its JSON mapping specifies.
   mutating func append(model: some Archivable, inArray: Bool) throws {
     append(try JSONWriter(isPretty: isPretty).write(model), inArray)
   }

@@ -24,8 +24,8 @@ struct LimitOptions: ParsableArguments {
     }
   }
 
-  /// The default limits, changed by the given options. If any option is given, there is no limit on the work for each
-  /// byte of the file.
+  /// The default limits, with the changes from the options. If any option is given, the default limit on the work per
+  /// byte of the file is removed.
   var limits: ArchiveLimits {
     var limits = ArchiveLimits()
     if let maxValues { limits.values = maxValues }

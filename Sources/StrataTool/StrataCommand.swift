@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The root command `strata`.
+/// The root command, `strata`.
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",

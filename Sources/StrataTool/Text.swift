@@ -2,7 +2,7 @@ extension String {
   /// Returns the text, cut to `width` columns with an ellipsis at the end if it is wider.
   func cut(to width: Int) -> String {
     guard width > 0 else { return "" }
-    // A character is never wider than its number of bytes, so a text with at most `width` bytes need not be cut.
+    // A character is never wider than its number of bytes, so text with at most `width` bytes need not be cut.
     if utf8.count <= width { return self }
     var (columns, end) = (0, startIndex)
     var place = startIndex

@@ -2,7 +2,7 @@ internal import Foundation
 public import StrataCore
 
 extension Tool {
-  /// Runs the tool with the arguments of this process, and ends the process.
+  /// Runs the tool with the arguments of this process and ends the process.
   ///
   ///     import StrataTool
   ///
@@ -19,10 +19,10 @@ extension Tool {
   /// - Returns: the exit code of ``run(_:on:)``, or 64 if an argument or the path of the current folder is not UTF-8.
   private static func runProcess(_ models: ToolModels) -> Int32 {
     openStandardStreams()
-    // Exceeding the system's file size limit must cause an error (EFBIG), like a full disk. The signal would end the
-    // process and leave partial files behind.
+    // Exceeding the system's file size limit must cause an error (EFBIG), like a full disk. Otherwise the signal would
+    // end the process and leave partial files behind.
     signal(SIGXFSZ, SIG_IGN)
-    // Writing to a closed pipe must cause an error for the same reason. After cleaning up, the process ends with this
+    // Writing to a closed pipe must cause an error (EPIPE), so that the tool can clean up first. It then ends with this
     // signal and without a message, like other programs.
     signal(SIGPIPE, SIG_IGN)
     var console = Console.standard
@@ -33,8 +33,8 @@ extension Tool {
     }
     var arguments: [String] = []
     for place in 1..<max(Int(CommandLine.argc), 1) {
-      // `CommandLine.arguments` replaces all invalid UTF-8 by the same character, so two different file names could
-      // become equal.
+      // `CommandLine.arguments` replaces all invalid UTF-8 with the same character, so two different file names could
+      // become the same.
       guard let argument = CommandLine.unsafeArgv[place].flatMap({ String(validatingCString: $0) })
       else {
         console.errorLine("argument \(place) is not valid UTF-8; if it is the name of a file, rename the file")
@@ -50,8 +50,8 @@ extension Tool {
     return code
   }
 
-  /// Whether the path of the current folder is UTF-8. If it is not, Foundation would resolve relative paths in a
-  /// different folder.
+  /// Whether the path of the current folder is UTF-8. If it is not, Foundation resolves relative paths in a different
+  /// folder.
   private static var isCurrentFolderText: Bool {
     // If the current folder no longer exists, the error is thrown when a file in it is opened.
     guard let path = getcwd(nil, 0) else { return true }

@@ -44,7 +44,7 @@ struct ToolError: Error {
     return (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
   }
 
-  /// Runs `body`, and adds the path of the file to the errors that `body` throws.
+  /// Runs `body` and adds the path of the file to the errors that `body` throws.
   static func at<R>(_ path: String, _ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as BrokenPipe { throw error } catch {
       throw ToolError(path == "-" ? "standard input" : path, error)

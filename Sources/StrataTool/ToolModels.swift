@@ -86,10 +86,10 @@ package struct ToolModels: Sendable {
     }
   }
 
-  /// Upgrades the models of an archive to their current versions, and replaces the file `output` with the result. A
+  /// Upgrades the models of an archive to their current versions, and replaces the `output` file with the result. A
   /// stream is read and written model by model.
   ///
-  /// - Returns: the number of values, the report of decoding them, and whether the archive was in an older version.
+  /// - Returns: the number of values, the decoding report, and whether the archive had an older version.
   func upgrade(
     _ file: InputFile, as type: ArchivedType, to output: DataFile, limits: ArchiveLimits
   ) throws -> (count: UInt64, report: DecodingReport, wasOlder: Bool) {
@@ -103,7 +103,8 @@ package struct ToolModels: Sendable {
           count += 1
         }
         try writer.finish()
-        // A stream is older only if a model was upgraded or had no version. Keys that no field reads are allowed.
+        // A stream counts as older only if a model was upgraded or had no version, not because of keys that no field
+        // reads.
         let report = models.report
         return (count, report, !report.upgrades.isEmpty || !report.typesWithoutVersion.isEmpty)
       }

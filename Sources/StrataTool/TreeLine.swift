@@ -12,7 +12,7 @@ struct TreeLine {
   func text(width: Int, isColoured: Bool) -> String {
     let whole = (String(repeating: " ", count: margin) + label + value).cut(to: width)
     guard isColoured else { return whole }
-    // Color codes occupy no columns, so they are added after cutting.
+    // Color codes occupy no columns, so they are added after the text has been cut.
     let head = margin + label.count
     return String(whole.prefix(head)).painted(.cyan, true) + String(whole.dropFirst(head)).painted(style, true)
   }

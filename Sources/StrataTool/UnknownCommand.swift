@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// An argument that is in the position of a command but is not the name of a command.
+/// An argument that should be the name of a command but is not.
 struct UnknownCommand {
   let message: String
 
@@ -18,7 +18,7 @@ struct UnknownCommand {
         continue
       }
       let names = commands.compactMap { $0.configuration.commandName }
-      // A word of several letters that is the beginning of a name has the distance 0, so that this name is suggested
+      // If the word is a prefix of a name and has several letters, the distance is 0, so that this name is suggested
       // before any other.
       let near = names.map { (name: $0, distance: word.count > 1 && $0.hasPrefix(word) ? 0 : Self.distance(word, $0)) }
         .min { $0.distance < $1.distance }

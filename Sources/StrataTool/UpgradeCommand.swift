@@ -64,8 +64,8 @@ struct UpgradeCommand: ToolCommand {
     let output: String
     /// Creates the parent folders of the output.
     var prepare: () throws -> Void = {}
-    /// Whether the user specified this file and not only its folder. A file that is not an archive is a failure only in
-    /// this case.
+    /// Whether the user specified the file itself, not only its folder. A file that is not an archive is a failure only
+    /// in this case.
     var isNamed = true
     /// The result for an item of a folder that cannot be upgraded, for example a symbolic link; `nil` for any other
     /// file.

@@ -1,9 +1,9 @@
-/// Shortens the `USAGE:` line of a help text. The argument parser lists every option in that line, although the options
-/// are also listed below.
+/// Shortens the `USAGE:` line of a help text. The argument parser lists every option in that line, although the help
+/// text also lists the options below it.
 struct UsageLine {
   private static let start = "USAGE: "
 
-  /// Returns the help with a shorter usage line, which has the arguments, the required options, and `[<options>]` for
+  /// Returns the help with a shorter usage line, which lists the arguments, the required options, and `[<options>]` for
   /// all other options.
   static func shortened(in help: String) -> String {
     help.split(separator: "\n", omittingEmptySubsequences: false).map { line in

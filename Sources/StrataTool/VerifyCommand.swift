@@ -66,8 +66,8 @@ struct VerifyCommand: ToolCommand {
     }
   }
 
-  /// - Parameter isNamed: whether the user specified this file and not only its folder. A file in an unknown format is
-  ///   a failure only in this case.
+  /// - Parameter isNamed: whether the user specified the file itself, not only its folder. A file in an unknown format
+  ///   is a failure only in this case.
   private func result(_ path: String, _ progress: String, isNamed: Bool, _ console: Console) -> FileResult {
     console.progress("\(progress) \(path.onOneLine)")
     do {

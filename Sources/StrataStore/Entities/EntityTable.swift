@@ -1,7 +1,7 @@
 package import GRDB
 internal import StrataCore
 
-/// The structure of a table. Each column that a mapping uses is identified by its index in `columns`, which is called its slot.
+/// The structure of a table. A column that a mapping uses is identified by its slot, which is its index in `columns`.
 package struct EntityTable: Sendable {
   package struct Column: Sendable {
     /// The name of the column, as spelled in the table's declaration.
@@ -31,19 +31,20 @@ package struct EntityTable: Sendable {
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The unique indexes. The dictionary key is the sorted list of the lowercased names of the index's columns. The dictionary
-  /// value contains the collation of each column, by lowercased column name. Partial indexes are not included.
+  /// The unique indexes, except partial ones. Each key is the sorted list of an index's lowercased column names. The value maps
+  /// each of these names to the column's collation.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The indices of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {
     Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
   }
   private var uniqueNames: Set<String> = []
-  /// The SQL list of all columns in `columns`, in the same order. Each column is qualified with the table alias `t`.
+  /// The SQL column list for selecting all columns in `columns`, in the same order. Each name is qualified with the table alias
+  /// `t`.
   package private(set) var selection = ""
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
-  /// Whether the table has a foreign key to itself.
+  /// Whether a foreign key of the table references the table itself.
   package let refersToItself: Bool
   /// The table and column that each single-column foreign key references, by the lowercased name of the foreign key column.
   private let references: [String: (table: String, column: String)]
@@ -105,7 +106,7 @@ package struct EntityTable: Sendable {
     rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
   }
 
-  /// Returns the index of a column in `columns` (its slot), and adds the column to `columns` if necessary.
+  /// Returns the slot of a column (its index in `columns`). Adds the column to `columns` if necessary.
   ///
   /// - Throws: ``EntityError`` with the code `invalidMapping` if the table has no such column.
   mutating func slot(of name: String) throws -> Int {
@@ -156,7 +157,7 @@ package struct EntityTable: Sendable {
     columns.indices.map { row.value(start + $0) }
   }
 
-  /// Returns a normalized form of a value. Values that are equal under the collation have equal normalized forms.
+  /// Returns a normalized form of a value, which is the same for all values that are equal under the collation.
   static func folded(_ value: DatabaseValue, _ collation: String?) -> DatabaseValue {
     guard case .string(let text) = value.storage else { return value }
     switch collation?.uppercased() {

@@ -1,14 +1,13 @@
 internal import GRDB
 internal import StrataCore
 
-/// A cache of the rows to which the relations of existing rows refer before a save. Each relation of a row is read from the
-/// database only once.
+/// Caches the rows that the relations of existing rows refer to before a save, so that each relation of a row is read only once.
 final class EntityTargets {
   struct RowRelation: Hashable {
     let row: Int
-    /// The index in the catalog of the entity that declares the relation.
+    /// The catalog index of the entity that declares the relation.
     let type: Int
-    /// The index of the relation among the relations of the entity `type`.
+    /// The index of the relation among this entity's relations.
     let relation: Int
   }
 
@@ -28,7 +27,7 @@ final class EntityTargets {
   /// Returns the join table rows of a loaded relation, in the same order as ``rows(of:)``.
   func pairs(of place: RowRelation) -> [Int] { knownPairs[place] ?? [] }
 
-  /// Loads the given relations unless they are already loaded, with one query per relation of an entity.
+  /// Loads those of the given relations that are not loaded yet, with one query for each relation of an entity.
   func load(_ places: [RowRelation]) throws {
     var groups: [[Int]: [RowRelation]] = [:]
     for place in places where known[place] == nil {

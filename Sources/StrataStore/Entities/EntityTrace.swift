@@ -1,8 +1,8 @@
 public import GRDB
 public import StrataCore
 
-/// A trace of one field from its source, such as a JSON document, to its column. The trace contains values, which may be
-/// private.
+/// A trace of one field from its source, such as a JSON document, to its column. The trace contains the field's values, which may
+/// be private.
 public struct EntityTrace: Sendable {
   /// The registered name of the model.
   public let entity: String

@@ -1,7 +1,7 @@
 package import GRDB
 package import StrataCore
 
-/// An entity with its mapping, in which the names of columns and relations have been replaced by indices.
+/// An entity and its mapping, with the names of columns and relations resolved to indices.
 package struct EntityType: Sendable {
   /// A field that is stored in a column.
   package struct Attribute: Sendable {
@@ -12,15 +12,15 @@ package struct EntityType: Sendable {
     package let isWritten: Bool
     /// Whether an incoming value always replaces the existing value, so that no merge is needed.
     package let isPlain: Bool
-    /// Whether a fetch can replace or skip an enum case in the column that this program does not know.
+    /// Whether a fetch replaces or skips enum cases in the column if this program does not know them.
     var replacesUnknownCases = false
 
-    /// Returns whether two column values are equal after decoding. The decoded values are compared because different column
-    /// values can represent the same value, such as two texts for the same date.
+    /// Returns whether two column values are equal after decoding. The decoded values are compared because different column values
+    /// can represent the same value, such as two strings for the same date.
     func isSame(_ value: DatabaseValue, _ known: DatabaseValue?) throws -> Bool {
       guard !value.isExactly(known) else { return true }
       guard let known, !coding.isExact, !known.isNull, !value.isNull,
-        // A value that cannot be decoded is treated as different, so an existing one is overwritten.
+        // An existing value that cannot be decoded counts as different, so it is overwritten.
         let old = try? coding.value(of: known)
       else { return false }
       return (try? coding.value(of: value)) == old
@@ -52,8 +52,8 @@ package struct EntityType: Sendable {
     }
 
     package enum Order: Sendable {
-      /// The list is ordered by positions. A save writes the positions to the column with this index, in the table that contains
-      /// the foreign key.
+      /// The order of the list is stored. A save writes each element's position to the column with this index, in the table that
+      /// contains the foreign key.
       case kept(Int)
       /// A fetch sorts the list by the column with this index, in the table of the other entity.
       case sorted(Int, isDescending: Bool)
@@ -70,8 +70,8 @@ package struct EntityType: Sendable {
     package let isOptional: Bool
     /// Whether a merge leaves the relation unchanged in existing rows.
     let keepsLocal: Bool
-    /// The index of the column in the entity's own table that identifies the related rows. It is the foreign key of a to-one
-    /// relation, and the column that foreign keys of other tables reference in all other relations.
+    /// The index of the column in the entity's own table that identifies the related rows. For a to-one relation, it is the foreign
+    /// key. For all other relations, it is the column that other tables' foreign keys reference.
     var slot: Int {
       switch cardinality {
       case .toOne(let slot, _): slot
@@ -86,7 +86,7 @@ package struct EntityType: Sendable {
       case .toMany(_, _, _, let removed), .through(_, _, let removed): removed
       }
     }
-    /// The same relation with the rule `.keep` for elements that are not in a list.
+    /// The same relation, except that elements removed from a list are kept (`.keep`).
     var keeping: Relation {
       var result = self
       result.cardinality =
@@ -117,8 +117,8 @@ package struct EntityType: Sendable {
   package internal(set) var keys: [Key] = []
   /// The index of the ``RowBase`` field in the model's schema, or `nil` if there is none.
   var rowBase: Int?
-  /// The objects that merge fields by their merge policies. `whole` is used if the source contains complete models, and `part` if
-  /// fields may be missing in the source.
+  /// The objects that apply the fields' merge policies. `whole` is used if the source contains complete models, and `part` if the
+  /// source may lack fields.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
   /// Whether the entity's objects have validation rules or hooks, which run after the rows have been written.
@@ -126,7 +126,7 @@ package struct EntityType: Sendable {
   /// The keys of a record that contains only the attributes.
   var shape: RecordShape
   /// The keys of a record that contains the attributes, the relations and the ``RowBase`` field, in schema order. `recordPlaces`
-  /// has the index of each value in such a record.
+  /// contains the index of each value in such a record.
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
@@ -153,7 +153,7 @@ package struct EntityType: Sendable {
 
   /// Returns the keys of a record that contains only the fields with the given indices.
   ///
-  /// - Parameter incomplete: the keys of the fields whose lists lack invalid elements.
+  /// - Parameter incomplete: the keys of the fields whose lists lack elements because these were invalid.
   package func shape(of places: [Int], incomplete: Set<String> = []) -> RecordShape {
     guard incomplete.isEmpty else {
       let gaps = Dictionary(uniqueKeysWithValues: incomplete.map { (ExactKey($0), RecordShape.Gap.invalidElements) })
@@ -186,12 +186,12 @@ package struct EntityType: Sendable {
     located(error, .notReadable, "the column's value cannot be decoded as the property's type", attribute, table)
   }
 
-  /// Whether a column has an enum case that this program does not know, and a fetch replaces the column's value by the given value. If an
-  /// object still has this value, the object was not edited, and a save must keep the column.
+  /// Returns whether the given value is the one with which a fetch replaces an unknown enum case in the column. An object that
+  /// still has this value was not edited, so a save must keep the column.
   func isReplacedCase(_ stored: DatabaseValue?, _ value: ArchiveValue, _ attribute: Attribute) -> Bool {
     guard attribute.replacesUnknownCases, let stored, !stored.isNull else { return false }
     let field = schema.fields[attribute.place]
-    // `try?`, because a column that cannot be read has no value that an unedited object could have.
+    // `try?`, because a column that cannot be read cannot have been fetched, so no object can have its value.
     if let read = try? attribute.coding.value(of: stored) {
       return (try? field.replacingUnknownCases(in: read)) == value
     }

@@ -2,8 +2,8 @@ internal import Foundation
 public import GRDB
 internal import StrataCore
 
-/// A sequence of the entities of a request. It yields their current state, then a new array after each change of their rows or
-/// of related rows.
+/// A sequence of the entities that a request fetches. It yields their current state, then a new array after each change of their
+/// rows or of related rows.
 ///
 /// Observes only changes made through the same GRDB database object, not changes made by other processes. A slow reader may
 /// skip intermediate values, but always receives the latest value.
@@ -32,8 +32,8 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 }
 
 extension EntityStore {
-  /// Observes the entities of a request. The sequence yields their current state, then a new array after each change of their
-  /// rows or of related rows.
+  /// Observes the entities that a request fetches. The sequence yields their current state, then a new array after each change of
+  /// their rows or of related rows.
   ///
   ///     for try await blogs in entities.values(of: Blog.order(Column("pubDate"))) { … }
   ///

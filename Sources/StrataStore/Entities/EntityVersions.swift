@@ -65,7 +65,8 @@ enum EntityVersions {
 final class EntityVersionCheck: Sendable {
   /// The schemas of each table's classes, by lowercased table name.
   private let schemas: [String: [ModelSchema]]
-  /// A cache of whether the version table exists. Valid as long as `schema` equals SQLite's schema version of the database.
+  /// A cache of whether the version table exists. Valid as long as `schema` is the database's current schema version, which SQLite
+  /// increments with each schema change.
   private let known = Mutex<(schema: Int32, isRecorded: Bool)?>(nil)
 
   init(_ tables: [EntityTable], _ types: [EntityType]) {

@@ -35,9 +35,9 @@ extension EntityWriter {
 
   // MARK: Deleted rows
 
-  /// Handles objects whose rows were deleted after the objects were fetched. An unchanged object is not saved. For a changed
-  /// object or a root, the conflict handling decides whether the row is inserted again, the object is not saved, or `conflict`
-  /// is thrown.
+  /// Handles objects whose rows were deleted after the objects were fetched. For a root object or a changed object, the conflict
+  /// handling decides whether the row is inserted again, the object is skipped, or `conflict` is thrown. All other objects are
+  /// skipped.
   func dropDeleted() throws {
     guard !nodes.merges, !bases.isEmpty else { return }
     for number in nodes.nodes.indices {
@@ -93,8 +93,8 @@ extension EntityWriter {
           && type.isReplacedCase(now, type.fetchedValue(of: attribute, known, in: table), attribute)
       }
       if try attribute.isSame(known, now) || attribute.isSame(local, now) || hasReplacedCase() {
-        // If the row still has its original value, no other object that represents the row has changed it, so the new value is
-        // not a contradiction.
+        // If the column still has its original value, no other object for the same row has changed it, so the new value does not
+        // contradict another object.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
@@ -164,7 +164,7 @@ extension EntityWriter {
 
   // MARK: After the commit
 
-  /// After the transaction has been committed, makes the saved values the new base of the saved class instances.
+  /// Makes the saved values the new base of the saved class instances once the transaction has been committed.
   func moveBases() throws {
     guard !nodes.merges,
       zip(nodes.nodes, rowOfNode).contains(where: {

@@ -5,14 +5,14 @@ internal import StrataCore
 ///
 ///     nodes → rows found by key → attributes merged → relations linked → rows written → rules of models
 ///
-/// The new state of every row is determined before the first write.
+/// The new state of every row is computed before the first write.
 package final class EntityWriter {
   let db: Database
   let catalog: EntityCatalog
   private(set) var nodes: EntityNodes
   /// The names of the keys that may be used to find existing rows, or `nil` for all keys.
   let matching: Set<String>?
-  /// The states in which complete objects were fetched. They are the bases for merging the objects with their rows.
+  /// The fetched states of complete objects. They are the bases for merging the objects with their rows.
   let bases: EntityBases
   var rows: [EntityRowState] = []
   /// The index in `rows` of each node's row, or `nil` for a node without a row.
@@ -59,7 +59,7 @@ package final class EntityWriter {
     rowOfNode = [Int?](repeating: nil, count: nodes.nodes.count)
   }
 
-  /// Runs all steps, and returns a report of the changes.
+  /// Runs all steps and returns a report of the changes.
   ///
   /// - Throws: ``EntityError``, in which case the caller must roll back the transaction.
   package func run() throws -> EntityReport {
@@ -152,7 +152,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the local and incoming values cannot be merged", entity: name, path: path)
   }
 
-  /// Excludes objects from the save if only relations that the merge leaves unchanged refer to them.
+  /// Excludes objects that can be reached only through relations that the merge leaves unchanged.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -194,12 +194,12 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Records the columns that an object other than the row's first object sets, so that contradictory values can be reported.
+    // If this is not the row's first object, records the columns that it sets, so that contradictory values can be reported.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
       // In a new row, each column that no earlier node has set gets the incoming value.
       for (attribute, value) in stated where rows[row].values[attribute.slot] == nil {
-        // A primary key that is nil is not set, so that the database generates the key.
+        // A nil primary key is left unset, so that the database generates the key.
         if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
@@ -219,8 +219,8 @@ package final class EntityWriter {
     }
     let known = type.attributes.filter { rows[row].values[$0.slot] != nil }
     let statedSlots = Set(stated.map(\.attribute.slot))
-    // Unknown enum cases are replaced only in columns that the source does not contain. These columns stay unchanged, unless a hook sets
-    // them.
+    // Unknown enum cases are replaced only in fields that the source lacks. The columns of these fields stay unchanged unless a
+    // hook sets them.
     let local = ModelRecord(
       shape: type.shape(of: known.map(\.place)),
       values: try known.map {
@@ -245,7 +245,7 @@ package final class EntityWriter {
     let known = rows[row].values[attribute.slot]
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
-    // The object does not contain the primary key that the database has generated, so the existing key is kept.
+    // The object has no value for a primary key that the database generated, so the existing key is kept.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     if try attribute.isSame(value, known) { return }
     let key = type.schema.fields[attribute.place].key
@@ -260,8 +260,8 @@ package final class EntityWriter {
           + "their values equal")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
-      // A value that equals the existing value under the collation of a unique index is the same key, so the existing value is
-      // kept.
+      // A value that is equal to the existing one under the collation of a unique index counts as the same key, so the existing
+      // value is kept.
       for key in type.keys {
         guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
         let collation = key.collations[place]

@@ -37,7 +37,7 @@ extension DatabaseValue {
   /// Returns whether two values have the same storage class and bytes.
   package func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
 
-  /// The value converted to an `ArchiveValue`, without a change of its type.
+  /// The value as an `ArchiveValue` of the corresponding type.
   package var archiveValue: ArchiveValue {
     switch storage {
     case .null: .null

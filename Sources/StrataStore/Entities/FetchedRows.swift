@@ -25,7 +25,8 @@ final class FetchedRows: Sendable {
   }
 
   let rows: [Row]
-  /// Whether the values come from an object instead of the database. A fetch has then already replaced unknown enum cases.
+  /// Whether the values come from an object instead of the database. If so, unknown enum cases were already replaced when the
+  /// object was fetched.
   let isOfObject: Bool
 
   init(_ rows: [Row]) { (self.rows, isOfObject) = (rows, false) }

@@ -8,9 +8,9 @@ struct RowUpgrader {
     let key: String
     let slot: Int
     var coding: ColumnCoding
-    /// Whether the column stores the value in the form of the current mapping.
+    /// Whether the column stores its value in the format of the current mapping.
     var isCurrent = false
-    /// The field of the column; `nil` if the record contains the value as it is stored.
+    /// The current field whose type is used to decode the column; `nil` if a different type or no type is used.
     var field: FieldInfo?
     /// Whether null in the column means that the key is absent. This is the case if the property cannot be nil.
     var nullIsAbsent = false
@@ -24,10 +24,10 @@ struct RowUpgrader {
   /// The fields that have a column: first the attributes, then the to-one relations.
   private let columns: [EntityType.Attribute]
   private let sources: [Source]
-  /// The indices of the columns whose values are stored in the form of the current mapping.
+  /// The indices of the columns whose values are stored in the format of the current mapping.
   private let current: Set<Int>
-  /// The columns for keys that migration steps create, each with the default value of the column. A row cannot be migrated if
-  /// such a column contains a value other than null and the default.
+  /// The columns for keys that migration steps create, each with its default value. A row cannot be migrated if such a column
+  /// contains a value other than null and the default.
   private let created: [Change]
   private let shape: RecordShape
 
@@ -38,7 +38,7 @@ struct RowUpgrader {
   ///   - unused: the columns that are not part of any mapping.
   ///   - part: the model versions of the rows.
   ///   - former: the columns that the app has registered for older versions, by the field's key in the old version.
-  /// - Throws: ``EntityError`` with the code `invalidMapping` if it cannot be determined which column has the value of a key.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` if it is unclear which column has the value of a key.
   init(
     _ type: EntityType, _ table: inout EntityTable, unused: [EntityTable.Column], _ part: EntityVersions.Part,
     _ former: [String: FormerColumn], _ db: Database
@@ -110,7 +110,7 @@ struct RowUpgrader {
     (self.type, self.table, self.columns, self.sources, self.created) = (type, table, columns, sources, created)
   }
 
-  /// Upgrades a row, and returns the columns that change, with their new values.
+  /// Upgrades a row and returns the new values of the columns that change.
   ///
   /// - Parameter row: the values of the row, by column index.
   /// - Throws: ``EntityError`` with the primary key of the row.
@@ -190,7 +190,7 @@ struct RowUpgrader {
     for (place, source) in sources.enumerated() {
       do {
         do { values[place] = try source.coding.value(of: row[source.slot]) } catch let error as ArchiveError {
-          // Migration steps receive a value with unknown enum cases as it is stored.
+          // A value with unknown enum cases is passed to the migration steps as it is stored.
           guard let field = source.field, field.acceptsUnknownCase(error),
             let raw = try source.coding.raw(row[source.slot])
           else { throw error }
@@ -221,7 +221,7 @@ struct RowUpgrader {
       do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
         as ArchiveError where field.acceptsUnknownCase(error)
       {
-        // A column that stores JSON or an archive keeps its unknown enum cases. When the model is read, they are replaced or skipped.
+        // A column that stores JSON or an archive keeps unknown enum cases. They are replaced or skipped when the model is read.
         if let raw = try column.coding.raw(old) {
           guard raw == value else {
             throw EntityError(
@@ -241,8 +241,8 @@ struct RowUpgrader {
       return (value, nil)
     }
     let stored = try column.coding.stored(value)
-    // After decoding, an archive of an older version equals its upgraded form, so a comparison of decoded values would not find
-    // a change. Values that are not in the current form are therefore compared exactly.
+    // An older archive and its upgraded form are equal after decoding, so comparing the decoded values would not find a change.
+    // Values that are not in the current format are therefore compared exactly.
     let isSame = try current.contains(column.slot) ? column.isSame(stored, old) : stored.isExactly(old)
     return (value, isSame ? nil : stored)
   }

@@ -8,7 +8,7 @@ struct TableMigration {
 
   private let registered: [String: EntityMigrator.Registration]
   private let catalog: EntityCatalog
-  /// The index of the root entity in the catalog. The mapping of the root entity determines the class of each row.
+  /// The index of the root entity in the catalog. The root entity's mapping selects the class of each row.
   private let root: Int
   /// The schemas of the classes of all rows, including superclasses.
   private let schemas: [ModelSchema]
@@ -17,9 +17,9 @@ struct TableMigration {
   private let unused: [EntityTable.Column]
   /// The ranges of rows with the same model versions, as read when this `TableMigration` was created.
   private var parts: [Part] = []
-  /// Whether the database contains a record that all rows have the current model versions.
+  /// Whether the database records the current model versions for all rows.
   private(set) var isRecorded = false
-  /// The upgraders, by the index of the entity in the catalog. They upgrade rows from the model versions in `versions`.
+  /// The upgraders for rows with the model versions in `versions`, by the entity's index in the catalog.
   private var upgraders: [Int: RowUpgrader] = [:]
   private var versions: [String: Int] = [:]
 
@@ -61,7 +61,7 @@ struct TableMigration {
 
   var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
-  /// Whether an earlier migration stopped after only some of the rows.
+  /// Whether an earlier migration stopped before it had migrated all rows.
   var isInterrupted: Bool { isOld && parts.count > 1 }
 
   /// An empty report for this table.
@@ -71,9 +71,9 @@ struct TableMigration {
     return .init(name: table.name, entity: schema.name, fromVersion: version, toVersion: schema.modelVersion)
   }
 
-  /// Returns the parts of the table, which are ranges of rows with the same model versions. If the version of a model is not
-  /// recorded in the database, the version that the app has registered is used, or the current version if the model has no
-  /// migration steps.
+  /// Returns the parts of the table, which are ranges of rows with the same model versions. If the database does not record the
+  /// version of a model, uses the version that the app has registered. If there is none and the model has no migration steps, uses
+  /// the current version.
   private func parts(_ db: Database) throws -> [Part] {
     var parts = try EntityVersions.parts(of: table.name, db)
     if parts.isEmpty {
@@ -130,7 +130,7 @@ struct TableMigration {
     }
   }
 
-  /// Upgrades the next rows of a part, and adds them to the preceding part, which contains the migrated rows.
+  /// Upgrades the next rows of a part and moves them to the preceding part, which contains the migrated rows.
   ///
   /// - Parameter writes: whether to update the rows and throw the first failure. If false, the rows are not written and failures
   ///   are added to the report.

@@ -2,8 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes the revisions of a store that no retention rule keeps, except the last revision of each key and revisions with labels.
-/// Each transaction prunes one page of keys. A key with a long history is pruned in several transactions.
+/// Removes the revisions of a store that no retention rule keeps. The last revision of each key and revisions with labels are
+/// always kept. Each transaction prunes one page of keys. A key with a long history is pruned in several transactions.
 struct StorePruner {
   /// `keys` is the maximum number of keys in a transaction. `revisions` is the number of removed revisions after which a
   /// transaction ends. A key with more than `revisions` revisions is pruned in transactions of its own.
@@ -54,7 +54,7 @@ struct StorePruner {
     return report
   }
 
-  /// Throws if there are keys with the prefix, but the rules do not keep any of their revisions.
+  /// Throws if the rules do not keep any revision of the keys with the prefix. If there are no such keys, does not throw.
   private func checkRules() throws {
     var last: Data? = Data()
     var isEmpty = true
@@ -87,7 +87,7 @@ struct StorePruner {
     case long(Removal)
   }
 
-  /// A key with the revisions to remove and the total number of its revisions.
+  /// A key to prune, with the revisions to remove and the total number of its revisions.
   private struct Removal {
     var key: StoredKey
     var entries: [(id: Int64, seq: Int64)]
@@ -150,7 +150,7 @@ struct StorePruner {
     return final.map { .upTo($0) } ?? .end
   }
 
-  /// Returns whether an error concerns only one key, so that the prune can skip the key.
+  /// Returns whether an error affects only one key, so that the prune can skip this key.
   private static func isUnreadable(_ error: any Error) -> Bool {
     error is ArchiveError || (error as? StoreError)?.code == .damaged
   }

@@ -79,7 +79,7 @@ extension SnapshotStore {
 
 extension StoreStatus {
   init(of store: SnapshotStore) throws {
-    // Determines the readers first, so that this call's own transaction is not among them.
+    // Looks up the readers first, so that they do not include this call's own transaction.
     let size = store.journal?.size, readers = store.journal?.readers
     self = try store.read { transaction in
       let db = transaction.db

@@ -16,8 +16,8 @@ extension StoreTransaction {
 
   func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
-  /// Prepares a prune of a key. If a revision to keep is stored as a delta of a revision to remove, or would exceed the limits on
-  /// deltas and inflations, stores it again. Examines the revisions in ascending order of their numbers.
+  /// Prepares a prune of a key. Rewrites each kept revision that is stored as a delta of a revision to remove, or that would exceed
+  /// the limits on deltas and inflations. Examines the revisions in ascending order of their numbers.
   ///
   /// - Parameters:
   ///   - removed: the identifiers of the revisions to remove.
@@ -37,8 +37,8 @@ extension StoreTransaction {
       // Reads all revisions, even those to remove, because a key with a damaged revision is not pruned.
       guard var row = try revision(entry.id) else { throw missingRow(entry.seq) }
       guard !removed.contains(entry.id) else { continue }
-      // Throws if this revision to keep is damaged. In that case, the revisions to remove may be the only readable revisions, so
-      // they must not be removed.
+      // Throws if this kept revision is damaged. The revisions to remove may then be the only readable ones, so they must not be
+      // removed.
       _ = try content(of: row)
       if !chain.holds(row) {
         row = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == key.head)
@@ -51,9 +51,9 @@ extension StoreTransaction {
     return outline.last?.seq
   }
 
-  /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base.
-  /// After the call of ``rewriteKept(_:without:after:_:limit:bytes:)``, a concurrent save may have stored a revision as a delta
-  /// of a revision to remove. Such a revision is first stored again with its complete content.
+  /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base. A
+  /// save that ran after ``rewriteKept(_:without:after:_:limit:bytes:)`` may have stored a revision as a delta of a revision to
+  /// remove. Such a revision is first rewritten with its complete content.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {

@@ -48,7 +48,7 @@ public struct StoreUpgradeReport: Sendable {
   public var failures: [StoreFinding] { findings.all }
   /// The number of failures beyond the first 10,000.
   public var omittedFailures: Int { findings.omitted }
-  /// The number of revisions to upgrade, determined when the upgrade started.
+  /// The number of revisions to upgrade, counted when the upgrade started.
   public internal(set) var total = 0
   var findings = StoreFindings()
 }
@@ -100,11 +100,10 @@ extension SnapshotStore {
   /// Rewrites the revisions of a store in the current versions of their models.
   ///
   /// An upgrade is optional, because old revisions are upgraded whenever they are read. After an upgrade, the program no longer
-  /// needs old migration steps and hooks. Revisions are decoded on all cores, and rewritten in transactions of up to 512
-  /// revisions. Other tasks and processes can save between the transactions. The number, time, author, note and labels of a
-  /// revision are kept. If a revision cannot be upgraded, it stays unchanged and is recorded with its error. If an upgrade is
-  /// killed or cancelled, the next upgrade continues with the remaining revisions. If there is nothing to upgrade, the method
-  /// does not write.
+  /// needs old migration steps and hooks. Revisions are decoded on all cores and rewritten in transactions of up to 512 revisions.
+  /// Other tasks and processes can save between the transactions. The number, time, author, note and labels of a revision are kept.
+  /// If a revision cannot be upgraded, it stays unchanged and is recorded with its error. If an upgrade is killed or cancelled, the
+  /// next upgrade continues with the remaining revisions. If there is nothing to upgrade, the method does not write.
   ///
   /// - Parameters:
   ///   - types: the types of the current program. As in `upgradePlan(_:)`, a model type also covers optionals and collections of

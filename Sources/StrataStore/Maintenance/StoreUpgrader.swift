@@ -90,7 +90,7 @@ struct StoreUpgrader {
     while report.total > 0 {
       try work.check()
       let after = last
-      // Determines the old definitions again for each batch, because other tasks or processes may have saved in the meantime.
+      // Looks up the old definitions again for each batch, because other tasks or processes may have saved in the meantime.
       let (batch, shapes) = try store.read { (try self.batch(after: after, retryFailed, $0), try self.shapes($0)) }
       guard let final = batch.last else { break }
       let upgraded = self.upgraded(batch, shapes)
@@ -143,8 +143,8 @@ struct StoreUpgrader {
     return batch
   }
 
-  /// Returns a function that returns the record shapes for a stamp (type and version). The shapes are those of the newest
-  /// definition with this stamp that contains only current model versions.
+  /// Returns a function that looks up the record shapes for a stamp (type and version). The shapes come from the newest definition
+  /// with this stamp that contains only current model versions.
   private func shapes(_ transaction: StoreTransaction) throws -> @Sendable (Stamp) -> [RecordShape] {
     var known: [DefinitionCache.StampKey: [RecordShape]] = [:]
     for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(store.tables.definitions) ORDER BY id") {
@@ -172,8 +172,8 @@ struct StoreUpgrader {
   private func write(
     _ old: Old, _ upgraded: Upgraded, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
-    // Skips a revision that was pruned or upgraded in the meantime. A revision that a prune has only stored again still has the
-    // same definition, so it is not skipped.
+    // Skips a revision that was pruned or upgraded in the meantime. A revision that a prune has only rewritten still has the same
+    // definition, so it is not skipped.
     let current = try Int64.fetchOne(
       transaction.statement("SELECT definition FROM \(transaction.tables.revisions) WHERE id = ?"), arguments: [old.id])
     guard current == old.definition else { return }
@@ -189,7 +189,7 @@ struct StoreUpgrader {
     transaction.inflations = 0
     do {
       if !deltas.isEmpty { base = try transaction.plainBytes(of: row) }
-      // Reads all deltas before any change, to be sure that they are undamaged. The deltas are read again when they are
+      // Reads all deltas before changing anything, to make sure that they are undamaged. They are read again when they are
       // rewritten, so that only one delta is in memory at a time.
       for id in deltas { _ = try transaction.delta(id, of: before, base) }
     } catch  where StoreError.isDamage(error, transaction.db) {
@@ -198,8 +198,8 @@ struct StoreUpgrader {
     }
     try transaction.execute("DELETE FROM \(transaction.tables.failures) WHERE revision = ?", [row.id])
     guard isChanged else { return report.unchanged += 1 }
-    // Reading this revision, or a revision that is stored as its delta, must not require more inflations (DEFLATE decompressions)
-    // than before. Deltas of those deltas are not rewritten, so they could otherwise exceed the limit on inflations.
+    // Reading this revision or one of its deltas must not require more inflations (DEFLATE decompressions) than before. Deltas of
+    // those deltas are not rewritten, so they could otherwise exceed the limit on inflations.
     let inflations = transaction.inflations
     let unused = Set(try transaction.removePieces(of: row.id) + (row.blob.map { [$0] } ?? []))
     try transaction.addPieces(encoded.parts.contents, to: row.id)

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import StrataCore
 
-/// A long operation on a whole store, such as a check or a backup. It can be cancelled, and does not block the threads of Swift
+/// A long operation on a whole store, such as a check or a backup. It can be cancelled and does not block the threads of Swift
 /// tasks.
 final class StoreWork: Sendable {
   private let isCancelled = Mutex(false)

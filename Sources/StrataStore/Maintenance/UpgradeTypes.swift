@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Determines which rows contain older model versions than those of the current program, and upgrades these rows.
+/// Finds out which rows have older model versions than the current program, and upgrades these rows.
 struct UpgradeTypes: Sendable {
   private let roots: [any (Archivable & SendableMetatype).Type]
   private let options: StoreOptions
@@ -15,7 +15,7 @@ struct UpgradeTypes: Sendable {
     ArchivedType.index(of: name, in: roots).map { roots[$0] }
   }
 
-  /// Returns the effect of an upgrade on rows that refer to a definition with the given content.
+  /// Returns how an upgrade affects the rows that refer to a definition with the given content.
   func state(of content: Definition.Content) -> StoreUpgradePlan.State {
     guard let root = root(content.typeName) else { return .unknown }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)
@@ -36,7 +36,7 @@ struct UpgradeTypes: Sendable {
     return isOld ? .old : .current
   }
 
-  /// Decodes the content of a row, and encodes the value in the current versions of its models.
+  /// Decodes a row's content and encodes its value in the current versions of the models.
   ///
   /// - Parameter shapes: a closure that returns the existing record shapes to reuse for a stamp (type and version).
   func upgraded(_ content: StoredContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {

@@ -50,7 +50,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
       self.last = last
     }
 
-    /// Waits for the next revision, and returns it. Returns `nil` if the task was cancelled.
+    /// Waits for the next revision and returns it. Returns `nil` if the task was cancelled.
     ///
     /// If a revision is damaged, the next call continues with the following revision. If the database fails, the next call waits
     /// for at most ``StoreOptions/pollInterval`` and tries again. If `changes(since:)` could not read the store's last sequence,

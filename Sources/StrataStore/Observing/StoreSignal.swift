@@ -41,7 +41,7 @@ final class StoreSignal: Sendable {
         let isOver = state.withLock { state in
           guard state.saves == seen, !Task.isCancelled else { return true }
           let timer = Task {
-            // The sleep is cancelled if a save has already woken the task, in which case `wake` does nothing.
+            // If a save wakes the task first, the sleep is cancelled, and the call of `wake` has no effect.
             try? await Task.sleep(for: .seconds(time))
             self.wake(number)
           }

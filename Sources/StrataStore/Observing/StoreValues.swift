@@ -45,8 +45,7 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
       self.key = key
     }
 
-    /// Waits for the next value, and returns it. Returns `nil` if the task was cancelled, and `.some(nil)` if the key has no
-    /// value.
+    /// Waits for the next value and returns it. Returns `nil` if the task was cancelled, and `.some(nil)` if the key has no value.
     ///
     /// If the value cannot be decoded, the next call waits for the next change. If the store cannot be read, the next call
     /// waits for at most ``StoreOptions/pollInterval`` and tries again.

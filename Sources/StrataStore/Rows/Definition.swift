@@ -1,8 +1,9 @@
 internal import Foundation
 internal import StrataCore
 
-/// The data that all rows with the same type, version and record shapes share, so that it is stored only once: the stamp (type
-/// and version), and the shapes (the field names of the records). Definitions are immutable, so a cached definition stays valid.
+/// The data shared by all rows with the same type, version and record shapes. It is stored only once, and consists of the stamp
+/// (type and version) and the shapes (the field names of the records). Definitions are immutable, so a cached definition stays
+/// valid.
 struct Definition: Sendable {
   let id: Int64
   let content: Content

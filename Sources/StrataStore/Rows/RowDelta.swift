@@ -51,7 +51,7 @@ package enum RowDelta {
     return input.number() != 0
   }
 
-  /// Applies a delta to its base, and returns the target.
+  /// Applies a delta to its base and returns the target.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, or `ArchiveError` if the compressed data is damaged.
   package static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
@@ -187,8 +187,8 @@ private struct BaseWords {
     }
   }
 
-  /// Finds the eight-byte word at `position` of the target in the base, and returns its offset there. Returns `nil` if the word
-  /// is not found. Tries the expected offset first.
+  /// Finds the eight-byte word at `position` of the target in the base and returns its offset in the base. Returns `nil` if the
+  /// word is not found. Tries the expected offset first.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }

@@ -84,8 +84,8 @@ extension StoreTransaction {
     guard let base, let delta = try delta(of: bytes, row, from: base, inflations: most) else {
       return try storing(bytes, in: row, inflations: most)
     }
-    // For content that would be stored as a blob, a delta of at most an eighth of the content's size is always used, without
-    // creating the blob and comparing the sizes.
+    // If the content would be stored as a blob, a delta of at most an eighth of its size is always used. This avoids creating the
+    // blob only to compare sizes.
     if bytes.count > RowParts.longestInPlace, delta.count <= bytes.count / 8 { return row.with(delta, of: base) }
     let whole = try storing(bytes, in: row, inflations: most)
     guard try saves(delta, whole, bytes) else { return whole }

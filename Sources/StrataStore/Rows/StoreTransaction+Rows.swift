@@ -155,7 +155,7 @@ extension StoreTransaction {
     }
     var deltas: [Data] = []
     var row = row
-    // The loop ends, because each base must be an earlier revision of the same key.
+    // The loop terminates because each base must be an earlier revision of the same key.
     while row.form == .delta {
       guard let content = row.content, let id = row.base, let base = try revision(id), base.key == row.key,
         base.seq < row.seq
@@ -230,7 +230,7 @@ extension StoreTransaction {
     return nil
   }
 
-  /// Inserts a key, or updates the identifier of an existing key's last revision.
+  /// Inserts a key or updates the identifier of an existing key's last revision.
   func put(_ name: String, id: Int64, head: Int64, isNew: Bool) throws {
     let crc = Int64(StoredKey.checksum(name, id: id, head: head))
     if isNew {
@@ -311,8 +311,8 @@ extension StoreTransaction {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// Returns the identifier of the blob with the given content, and creates the blob if it does not exist. Restores the bytes
-  /// of a damaged blob, which repairs all rows that refer to the blob.
+  /// Returns the identifier of the blob with the given content. Creates the blob if it does not exist. Restores the bytes of a
+  /// damaged blob, which repairs all rows that refer to the blob.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
     let known = try StatementRow.first(
@@ -342,7 +342,7 @@ extension StoreTransaction {
     } catch let error as StoreError where error.code == .damaged { return false }
   }
 
-  /// Stores strings and data as blobs, and adds references from a revision to the blobs.
+  /// Stores strings and data as blobs and adds references from a revision to the blobs.
   func addPieces(_ contents: [[UInt8]: Data], to revision: Int64) throws {
     for (digest, content) in contents {
       try execute(

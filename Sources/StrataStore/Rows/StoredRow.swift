@@ -37,7 +37,7 @@ struct StoredRow {
 
   static let qualifiedColumns = columns.split(separator: ", ").map { "r." + $0 }.joined(separator: ", ")
 
-  /// The value of the column `kind`, which combines the form and the action in one number.
+  /// The value of the `kind` column, which combines the form and the action in one number.
   var kind: Int { form.rawValue * 8 + action.rawValue }
 
   /// The checksum of all other columns of the row.

@@ -4,12 +4,11 @@ internal import StrataCore
 
 /// Upgrades the tables of a store to the format that this program writes.
 ///
-/// All steps run in one transaction, so the store still has the old format after a failure or a crash. Before the steps, the
-/// file is copied to a safety copy, `NAME.before-schema-N`. After the commit, a new connection checks the file. Until the check
-/// has finished, a row of the table `meta` marks the change as unfinished, and no program can save
-/// (``StoreVersions/checkWritable()``). If the process ends before the check, the next program that opens the store finds this
-/// row and checks the file. If the check fails, the safety copy is restored. This loses no saves, because no program could save
-/// in the meantime.
+/// All steps run in one transaction, so the store still has the old format after a failure or a crash. Before the steps, the file
+/// is copied to a safety copy, `NAME.before-schema-N`. After the commit, a new connection checks the file. Until the check has
+/// finished, a row in the `meta` table marks the change as unfinished, and no program can save (``StoreVersions/checkWritable()``).
+/// If the process ends before the check, the next program that opens the store finds this row and checks the file. If the check
+/// fails, the safety copy is restored. This loses no saves, because no program could save in the meantime.
 struct SchemaChange {
   let tables: StoreTables
   /// The path of the store's file, or `nil` for a store in memory or in the app's own database. Without a path, no safety copy
@@ -23,7 +22,7 @@ struct SchemaChange {
 
   /// Finishes an interrupted change, then upgrades the tables if they have an older format.
   ///
-  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, in which case the store has its old state again unless the
+  /// - Throws: ``StoreError`` with the code `schemaChangeFailed`, in which case the store is back in its old state unless the
   ///   safety copy was lost. Errors of the database are also thrown.
   func run(in writer: any DatabaseWriter) throws {
     // First finishes a change that was interrupted after its commit.
@@ -84,7 +83,7 @@ struct SchemaChange {
     let names = try String.fetchAll(
       db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
-    // A store in its own file is checked as a whole, because the free list of the file does not belong to any table.
+    // A store in its own file is checked as a whole, because the file's free list is not part of any table.
     for name in tables.prefix.isEmpty ? ["1"] : names.map(\.quotedDatabaseIdentifier) {
       if let problem = try db.pageProblems("quick_check(\(name))").first { return problem }
     }
@@ -117,7 +116,7 @@ struct SchemaChange {
     } catch { throw StoreError.ofFile(error, "the safety copy could not be written, so the store is unchanged") }
   }
 
-  /// Checks a store whose format was changed, and restores the safety copy if the store is damaged.
+  /// Checks a store after a format change. Restores the safety copy if the store is damaged.
   private func finish(in writer: any DatabaseWriter) throws {
     // Reads the format from the file, because the interrupted change may have been made by a program with a different format.
     guard let path, let versions = try versions(writer), versions.isChanging else { return }

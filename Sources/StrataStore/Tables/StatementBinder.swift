@@ -41,7 +41,7 @@ struct StatementBinder {
   mutating func bind(_ text: String?) {
     guard var text else { return next { sqlite3_bind_null($0, $1) } }
     text.withUTF8 { bytes in
-      // The buffer of an empty text may have no address, in which case SQLite would bind null.
+      // The buffer of an empty string may have no address, in which case SQLite would bind null.
       next { statement, index in
         guard let start = bytes.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, Self.copies) }
         return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {

@@ -36,7 +36,7 @@ struct StatementRow: StatementColumnConvertible, DatabaseValueConvertible {
   /// Returns the value of a column without conversion.
   func value(_ index: Int) -> DatabaseValue { DatabaseValue(sqliteStatement: statement, index: CInt(index)) }
 
-  /// Returns the value of a column, and adds the size of a text or blob to `bytes`. Returns `nil` for text that contains a NUL or
+  /// Returns the value of a column and adds the size of a text or blob to `bytes`. Returns `nil` for text that contains a NUL or
   /// invalid UTF-8, because the conversion to `String` would change the text.
   func exactValue(_ index: Int, _ bytes: inout Int) -> DatabaseValue? {
     let value = value(index)

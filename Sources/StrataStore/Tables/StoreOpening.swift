@@ -94,10 +94,10 @@ struct StoreOpening {
       throw StoreError(.damaged, "the file lacks some of the store's tables: \(missing.joined(separator: ", "))")
     }
     do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-      // The table `meta` is damaged, so the format is unknown. Assumes the first format, because every store is created in this
+      // The `meta` table is damaged, so the format is unknown. Assumes the first format, because every store is created in this
       // format.
     } catch let error as DatabaseError where StoreError.isDamage(error, db) {
-      // SQLite cannot read the table `meta`, so the format is unknown, and the first format is assumed.
+      // SQLite cannot read the `meta` table, so the format is unknown. The first format is assumed.
     }
   }
 

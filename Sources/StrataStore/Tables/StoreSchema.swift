@@ -7,8 +7,8 @@ package struct StoreSchema: Sendable {
     let minimumReader, minimumWriter: Int
     private let change: @Sendable (_ prefix: String, _ execute: (String) throws -> Void) throws -> Void
 
-    /// - Parameter change: a closure that is called with the prefix of the table names and a function that runs an SQL
-    ///   statement. The closure must preserve everything that older programs need if they may still read the store, and must
+    /// - Parameter change: a closure that changes the tables. It receives the prefix of the table names and a function that runs an
+    ///   SQL statement. The closure must preserve everything that older programs need if they may still read the store, and must
     ///   throw if the change fails.
     package init(
       minimumReader: Int, minimumWriter: Int,

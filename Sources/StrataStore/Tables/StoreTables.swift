@@ -6,7 +6,7 @@ struct StoreTables: Sendable {
   /// The `PRAGMA application_id` of a store's file: "Stra" in ASCII.
   static let applicationID = 0x5374_7261
 
-  /// The name of the row in the table `meta` that exists while a change of the format is unfinished.
+  /// The name of the row that the `meta` table contains while a format change is unfinished.
   private static let change = "schemaChange"
 
   let schema: StoreSchema
@@ -58,7 +58,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Creates the tables in the first format, and then upgrades them to the current format.
+  /// Creates the tables in the first format, then upgrades them to the current format.
   func create(in db: Database) throws {
     try db.execute(
       sql: """
@@ -125,7 +125,7 @@ struct StoreTables: Sendable {
     }
   }
 
-  /// Records in the table `meta` that a change of the format is unfinished, or removes this record.
+  /// Records in the `meta` table that a format change is unfinished, or removes this record.
   func setChanging(_ isChanging: Bool, in db: Database) throws {
     try db.execute(
       sql: isChanging
@@ -172,8 +172,7 @@ struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
   var minimumWriter: Int
-  /// Whether a change of the format is unfinished. If so, a program has changed the tables, but the store has not been checked
-  /// yet.
+  /// Whether a format change is unfinished. If so, a program has changed the tables, but the store has not been checked yet.
   var isChanging = false
   /// The highest format that this program supports.
   var known: Int

@@ -20,7 +20,7 @@ final class ConversionJournal {
 
   static let name = ".strata-convert.jsonl"
 
-  /// The last entry for each file, by its path.
+  /// The last entry for each file, by the file's path.
   let entries: [String: Entry]
   private let path: String
   /// The open journal file, or `nil` in a dry run.

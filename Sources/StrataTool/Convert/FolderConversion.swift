@@ -30,7 +30,7 @@ struct FolderConversion: Sendable {
     let running = DispatchGroup()
   }
 
-  /// Converts the files, and returns their outcomes in the order of the files.
+  /// Converts the files and returns their outcomes in the order of the files.
   func run(jobs: Int, _ console: Console) throws -> [ConversionResult] {
     let items = try FileTree(folders.input).items
     if !isDry {

@@ -6,7 +6,7 @@ struct FolderPair: Sendable {
   let input: String
   let output: String
 
-  /// - Throws: `ToolError` if the output is a file, or if the folders are equal or nested, because an archive could
+  /// - Throws: `ToolError` if the output is a file, or if the folders are the same or nested, because an archive could
   ///   then replace an original.
   init(input: String, output: String) throws {
     self.input = Self.trimmed(input)

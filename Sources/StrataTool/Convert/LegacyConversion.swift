@@ -10,20 +10,20 @@ struct LegacyConversion: Sendable {
   var modelVersion: Int?
   /// The top-level key whose value becomes the root.
   var key: String?
-  /// The new names of classes, by the old name.
+  /// The new class names, by old name.
   var newNames: [String: String] = [:]
   /// The limits on the work for a single file.
   var limits = ArchiveLimits()
 
-  /// The encoder, which pads archives so that readers with the default limits can open them, even if this conversion
-  /// has other limits.
+  /// The encoder. It pads archives so that readers with the default limits can open them, even if this conversion has
+  /// other limits.
   private var encoder: ArchiveEncoder {
     var limits = limits
     limits.maxWorkPerByte = ArchiveLimits().maxWorkPerByte
     return ArchiveEncoder(limits: limits)
   }
 
-  /// The options as one line of text, without the limits. The text is equal for conversions with the same result.
+  /// The options as one line of text, without the limits. Conversions with the same result have the same text.
   var text: String {
     get throws {
       let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }

@@ -12,7 +12,7 @@ struct ClassCensus {
     var count: Int
   }
 
-  /// The maximum number of names in a class chain, which is the same as in `KeyedArchive`.
+  /// The maximum number of names in a class chain, the same limit as in `KeyedArchive`.
   private static let mostNames = 64
 
   /// The classes, sorted by the bytes of their names.
@@ -67,7 +67,7 @@ struct ClassCensus {
     return entries.first { object($0.key, in: list) == .string(key) }?.value
   }
 
-  /// Returns the object to which a UID refers. Returns any other object unchanged.
+  /// Returns the index of the object that a UID refers to. Returns the index of any other object unchanged.
   private static func target(_ number: Int?, in list: PropertyList, _ objects: [Int]) -> Int? {
     guard case .uid(let uid)? = object(number, in: list) else { return number }
     return uid < UInt64(objects.count) ? objects[Int(uid)] : nil

@@ -11,7 +11,7 @@ struct GraphJSON {
     /// Whether `values` contains the keys and values of a map, alternating.
     let isPairs: Bool
     let end: String
-    /// Whether a member precedes the first value, so that a comma is needed between them.
+    /// Whether a member precedes the first value, in which case a comma is needed between the two.
     let hasHead: Bool
     var next = 0
   }

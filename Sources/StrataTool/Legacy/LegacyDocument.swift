@@ -142,7 +142,7 @@ struct LegacyDocument {
     }
   }
 
-  /// Returns a line of the header.
+  /// Returns a header line with a name and a text.
   static func row(_ name: String, _ text: String, _ width: Int, _ isColoured: Bool) -> String {
     name.padded(to: 15).painted(.bold, isColoured) + text.cut(to: width < .max ? width - 15 : width)
   }

@@ -45,7 +45,7 @@ enum ScalarText {
     }
     while digits.last == "0" { digits.removeLast() }
     guard number < 0 else { return digits }
-    // Computes 1 - 0.digits as the nines' complement, plus one in the last place.
+    // Subtracts the fraction from 1: takes the nines' complement of its digits, and adds one in the last place.
     let complement = digits.utf8.map { 9 - ($0 - UInt8(ascii: "0")) }
     var result = complement
     if let last = result.indices.last { result[last] += 1 }

@@ -17,8 +17,8 @@ struct Comparison {
   }
 
   /// Returns both values in a form that can be compared. If only one document is JSON, its values are converted to the
-  /// types of the values at the same paths in the other document. Otherwise a date and the equal date in JSON would
-  /// differ.
+  /// types of the values at the same paths in the other document. Otherwise a date would differ from the same date in
+  /// JSON.
   static func aligned(
     _ old: (document: Document, value: ArchiveValue), _ new: (document: Document, value: ArchiveValue)
   ) throws -> (old: ArchiveValue, new: ArchiveValue) {

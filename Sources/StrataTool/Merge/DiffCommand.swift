@@ -54,8 +54,8 @@ struct DiffCommand: ToolCommand {
     return lines.isEmpty ? 0 : 1
   }
 
-  /// Prints the difference as a patch, and returns the exit code. Patches apply to JSON documents,
-  /// so the patch is computed from the JSON form of both files.
+  /// Prints the difference as a patch and returns the exit code. Patches apply to JSON documents, so the patch is
+  /// computed from the JSON form of both files.
   private func printPatch(_ old: Document, _ new: Document, _ console: Console) throws -> Int32 {
     func tree(_ document: Document) throws -> ArchiveValue {
       var objects = ObjectTree()

@@ -17,7 +17,7 @@ struct DifferenceOptions: ParsableArguments {
 
   @OptionGroup var page: PageOption
 
-  /// Compares two documents, and writes the HTML page if one was requested.
+  /// Compares two documents and writes the HTML page if one was requested.
   ///
   /// - Parameter title: the title of the page.
   /// - Returns: the differences as members of a JSON document, and as lines of text. There are no lines if the

@@ -170,8 +170,8 @@ struct MergeCommand: ToolCommand {
       values: [input.localValue, input.server, input.base ?? .null], report: report, data: document.data)
   }
 
-  /// Returns the model of the local document, or `nil` for lists, streams and all other documents that are merged by
-  /// values.
+  /// Returns the model of the local document, or `nil` for lists, streams and all other documents that are merged value
+  /// by value.
   private func model(of file: InputFile, _ models: ToolModels) throws -> (any VersionedModel.Type)? {
     if let type {
       guard let model = try models.type(ofOption: type).type as? any VersionedModel.Type else {
@@ -184,7 +184,7 @@ struct MergeCommand: ToolCommand {
     return stamp.kind == .single ? models.type(of: stamp)?.type as? any VersionedModel.Type : nil
   }
 
-  /// Writes the merged document and the report, and prints the table. Both files are first written to temporary files.
+  /// Writes the merged document and the report and prints the table. Both files are first written to temporary files.
   /// Then the table is printed, and finally the files are replaced, the document last. If an earlier step fails, the
   /// old document is kept.
   private func write(

@@ -20,8 +20,8 @@ struct MergeInput {
   let localValue: ArchiveValue
   let base: ArchiveValue?
   let server: ArchiveValue
-  /// Converts the object graphs of the documents to trees, and remembers the types of the objects, so that the merged
-  /// tree can be converted back to a graph.
+  /// Converts the documents' object graphs to trees. Remembers the types of the objects, so that the merged tree can be
+  /// converted back to a graph.
   let objects: ObjectTree
 
   init(local localFile: InputFile, base basePath: String?, server source: Source, _ console: Console) throws {

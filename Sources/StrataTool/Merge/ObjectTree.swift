@@ -26,7 +26,8 @@ struct ObjectTree {
     return objects.isEmpty ? value : .graph(ObjectGraph(objects: objects, root: root))
   }
 
-  /// Replaces the objects in a value by references. Objects are numbered from the inside out, as in archives of models.
+  /// Replaces the objects in a value with references. Objects are numbered from the inside out, as in archives of
+  /// models.
   private func moved(_ value: ArchiveValue, _ objects: inout [ArchiveValue]) -> ArchiveValue {
     let result = value.mapInside { moved($0, &objects) }
     guard case .record(let record) = result, types.contains(record.typeName) else { return result }
@@ -38,7 +39,7 @@ struct ObjectTree {
 extension ObjectGraph {
   fileprivate func asTree() throws -> ArchiveValue { try ArchiveValue.graph(self).asTree() }
 
-  /// Returns the graph as a tree that can be compared. A repeated object is replaced by the path of its first
+  /// Returns the graph as a tree that can be compared. A repeated object is replaced with the path of its first
   /// occurrence.
   func unfolded() throws -> ArchiveValue {
     var places: [Int: ValuePath] = [:]

@@ -1,7 +1,7 @@
 internal import StrataCore
 
-/// The keys that every record of a type has in the local archive. A merge without a model must not add a record that lacks
-/// one of these keys, because the model would then use the default of the field, or could not decode the record.
+/// The keys that every record of a type has in the local archive. A merge without a model must not add a record that
+/// lacks one of these keys, because the model would then use the field's default or fail to decode the record.
 struct RecordKeys {
   private var keys: [String: Set<String>] = [:]
 

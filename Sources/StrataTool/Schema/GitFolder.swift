@@ -51,8 +51,8 @@ struct GitFolder {
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments = ["git", "--no-optional-locks", "-C", folder] + arguments
       let output = Pipe()
-      // Messages are written to a file. If there were a second pipe, it could fill up while the first pipe is read, and
-      // Git would wait forever.
+      // Git's messages are written to a file. A second pipe could fill up while the first pipe is read, and Git would
+      // then wait forever.
       return try TemporaryFiles.withFolder(beside: FileManager.default.temporaryDirectory.appending(path: "git")) {
         temporary in
         let messages = temporary.appending(path: "messages")

@@ -119,7 +119,7 @@ struct LockFolder {
     return problems
   }
 
-  /// Returns whether a path in the folder belongs to a recorded schema or a golden archive.
+  /// Returns whether a path in the folder is the path of a recorded schema or a golden archive.
   private static func isRecord(_ path: String) -> Bool { path.wholeMatch(of: /[^\/]+\/[0-9]+\.(json|strata)/) != nil }
 
   private func archiveProblem(_ schema: RecordedSchema) throws -> SchemaAnnotation? {
@@ -134,8 +134,8 @@ struct LockFolder {
         : "the golden archive was changed; restore it from version control")
   }
 
-  /// Returns a description of the changes with keys that no operation of the recorded step names, although they need
-  /// one. Returns `nil` if there are no such changes.
+  /// Returns a description of the changes that need a migration operation but have none in the recorded step. Returns
+  /// `nil` if there are no such changes.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
     // `nil` means that the step contains a closure that may change any key. No change is reported as missing in this

@@ -114,7 +114,7 @@ struct SchemaRecordCommand: ToolCommand {
 }
 
 extension ToolModels {
-  /// Runs `body` with a schema lock of the models, and returns the problems that the lock finds.
+  /// Runs `body` with a schema lock of the models and returns the problems that the lock finds.
   fileprivate func problems(
     in folder: String, records: Bool = false, _ body: (SchemaLock) throws -> Void
   ) throws -> [SchemaAnnotation] {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import StrataCore
 
-/// The command `strata schema`, which groups the commands for recorded schemas.
+/// The `strata schema` command, which groups the commands for recorded schemas.
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
@@ -39,12 +39,12 @@ struct SchemaFormat: ParsableArguments {
   }
 }
 
-/// A message about a file of recorded schemas, or about no particular file.
+/// A message about recorded schemas, with the path of the file that it is about, if any.
 struct SchemaAnnotation {
   enum Level: String { case notice, error }
 
   var level = Level.error
-  /// The path of the file, or `nil` if the message does not concern a single file.
+  /// The path of the file, or `nil` if the message is not about a single file.
   let file: String?
   let message: String
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The command `strata store`, which groups the commands for stores.
+/// The `strata store` command, which groups the commands for stores.
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",

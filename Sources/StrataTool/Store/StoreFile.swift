@@ -9,7 +9,7 @@ struct StoreFile: ParsableArguments {
     /// The command only reads, and the store is opened read-only.
     case reads
     case writes
-    /// The command writes, and creates the store if the file does not exist.
+    /// The command writes and creates the store if the file does not exist.
     case makes
   }
 
@@ -56,7 +56,7 @@ struct StoreFile: ParsableArguments {
     }
   }
 
-  /// Checks the path, and then runs `body` with the URL and options for opening the store.
+  /// Checks the path, then runs `body` with the URL and options for opening the store.
   func atFile<R>(_ access: Access, _ body: (URL, StoreOptions) throws -> R) throws -> R {
     // Only `makes` creates a store, because a new empty store at a wrong path would go unnoticed.
     guard try access == .makes || exists else {
@@ -110,7 +110,7 @@ struct StoreChange: ParsableArguments {
 
   @OptionGroup var attribution: StoreNote
 
-  /// Runs `make` in a transaction, and prints the new revision.
+  /// Runs `make` in a transaction and prints the new revision.
   func run(on console: Console, _ make: (StoreTransaction) throws -> StoreRevision) throws -> Int32 {
     let revision = try store.use(.writes) { try $0.write(make) }
     try store.show(revision.json, [revision.line], console)

@@ -2,8 +2,7 @@ internal import Foundation
 internal import StrataCore
 internal import StrataStore
 
-/// A batch of files that are saved in a single transaction, so that the import waits for the disk only once for each
-/// batch.
+/// A batch of files to save in a single transaction, so that the import waits for the disk only once per batch.
 struct StoreImportBatch {
   private static let mostFiles = 256
   private static let mostBytes = 16 << 20
@@ -15,7 +14,7 @@ struct StoreImportBatch {
 
   private var items: [Item] = []
 
-  /// Reads the next files up to the limits of a batch, and at least one file.
+  /// Reads the next files, at least one, until the batch reaches its limits.
   init(_ rest: inout ArraySlice<(path: String, item: FileTree.Item)>, root: String, prefix: String, _ console: Console)
   {
     var size = 0

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import StrataCore
 
-/// A file, converted to an archive for a store. An archive is kept unchanged, and a JSON document is archived in the
-/// same way as by the command `encode`.
+/// A file that was converted to an archive for a store. An archive is kept unchanged, and a JSON document is archived
+/// in the same way as by the `encode` command.
 struct StoredDocument {
   let archive: Data
 
@@ -38,7 +38,7 @@ struct StoredDocument {
     case .archive: break
     case .propertyList: return (nil, "a property list; convert it to an archive with strata convert")
     case .other(let found):
-      // Any text may be JSON. If the first character does not decide, the file extension does.
+      // Any text may be JSON. If the format is uncertain, the file extension decides.
       guard found == "JSON" || InputFile.mayBeJSON(found) && path.hasSuffix(".json") else { return (nil, found) }
     }
     return (try StoredDocument(DataFile(path), nil, console), "")

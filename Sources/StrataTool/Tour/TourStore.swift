@@ -33,7 +33,7 @@ struct TourStore {
       var lines = ["\(sizes.counted("save")) under the key \(key), each as a new revision:"]
       lines += try history(store, key)
 
-      // Revision 1 was saved by version 1 of the model, and is opened with the current version.
+      // Revision 1 was saved by version 1 of the model and is opened with the current version.
       let first = try store.read { try $0.value(Issue.self, for: key, at: .revision(1)) }
       guard let first, first == stages.first?.issue else {
         throw ToolError("\(path): revision 1 does not contain the saved value")

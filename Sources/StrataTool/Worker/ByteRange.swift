@@ -11,7 +11,7 @@ struct ByteRange {
 
   var isWhole: Bool { offset == 0 && length == 0 }
 
-  /// Parses a part of a request, which consists of the offset and the length (8 bytes each) and the location in UTF-8.
+  /// Parses a request part that consists of the offset and the length (8 bytes each) and the location in UTF-8.
   init?(_ bytes: ArraySlice<UInt8>) {
     var rest = Cursor(rest: bytes)
     guard let offset = rest.integer(UInt64.self).flatMap({ Int(exactly: $0) }),

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// Answers the requests of another program, using the models of this program (Docs/Worker.md).
+/// Answers requests from another program, using the models of this program (Docs/Worker.md).
 struct Worker {
   static let protocolVersion = 1
   /// The number of buffered bytes at which the answers are written to the output.
@@ -236,8 +236,8 @@ struct Worker {
     (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
   }
 
-  /// Returns the answer for an operation on an archive that failed with an error. If the archive can be read to its
-  /// end, the outcome is "refused" instead of "damaged".
+  /// Returns the answer for a failed operation on an archive. If the archive can be read to its end, the outcome is
+  /// "refused" instead of "damaged".
   private func failure(_ number: UInt64, _ error: any Error, _ file: InputFile) -> WorkerAnswer {
     let result = FileResult(file.path, error)
     var outcome = WorkerAnswer.Outcome(result.outcome)

@@ -46,7 +46,7 @@ struct WorkerAnswer {
     currentVersion = type?.type._rootSchema?.modelVersion
   }
 
-  /// Adds descriptions of the values in an older archive that no migration step drops and no field reads.
+  /// Adds a description of each key that no field has read after the migration steps.
   mutating func add(_ report: DecodingReport) {
     guard !report.unusedKeys.isEmpty else { return }
     details["losses"] = .array(report.unusedKeys.map { .string("no field reads \($0)") })
