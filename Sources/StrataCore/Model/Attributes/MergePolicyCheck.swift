@@ -15,7 +15,7 @@ enum MergePolicyCheck {
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
       errors.append(ArchiveError(.invalidSchema, reason, path: path, typeName: schema.name))
     }
-    // Fields without a policy are skipped, because they need no check and determining the kind of a type is slow.
+    // Fields without a policy are skipped, because they need no check and finding the kind of a type is slow.
     for field in schema.fields where !field.merge.isAutomatic {
       for policy in field.merge.parts {
         guard let reason = misfit(of: policy, MergeKind(field.type), schema) else { continue }
@@ -142,7 +142,7 @@ private struct MergeKind: CustomStringConvertible {
 
   private init(type: Any.Type, shape: TypeShape.Kind) { (self.type, self.shape) = (type, shape) }
 
-  /// Whether policies cannot be checked, because the type has its own coding or can contain any value.
+  /// Whether policies cannot be checked for this type, because it has its own coding or can contain any value.
   var isUnknown: Bool {
     switch shape {
     case .untyped, .opaque, .rawValue: true
@@ -170,7 +170,7 @@ private struct MergeKind: CustomStringConvertible {
     }
   }
 
-  /// The names of the policies that are made for this kind of value, for error messages; `nil` if there are none.
+  /// The names of the policies to suggest for this kind of value in error messages; `nil` if there are none.
   var fitting: String? {
     switch shape {
     case .scalar(.string): "max, min, append, lines"

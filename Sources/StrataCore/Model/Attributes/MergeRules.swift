@@ -16,7 +16,7 @@ public struct MergeRules: Sendable {
   public let identity: IdentityKey?
 
   /// Creates merge rules. The first use of the model throws an error with the code `invalidSchema` if no field can use the default policy,
-  /// or if the model does not declare a key of the identity. In a class, only the identity is checked, because subclasses may have
+  /// or if the model does not declare one of the identity's keys. In a class, only the identity is checked, because subclasses may have
   /// additional fields.
   ///
   /// - Parameters:

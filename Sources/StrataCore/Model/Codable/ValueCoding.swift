@@ -75,8 +75,8 @@ extension ArchiveWriter {
 extension ArchiveReader {
   /// Reads a value of a type that is `Codable` but not `Archivable`.
   ///
-  /// - Throws: ``ArchiveError``. If the bytes are damaged, this is reported instead of any error of the type. An error thrown by the type's
-  ///   own code is the underlying error.
+  /// - Throws: ``ArchiveError``. If the bytes are damaged, the damage is reported instead of any error that the type throws. An error
+  ///   thrown by the type's own code is the underlying error.
   package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
     try ValueCoding.decode(type, from: readValue(), in: context)
   }
