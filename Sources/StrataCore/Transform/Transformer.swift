@@ -63,8 +63,8 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Returns a transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // A field replaces only `next` by its ``unfinished`` variant. The hooks and rules of models in the intermediate value therefore always
-    // run here. The field itself runs the hooks and rules of models in the final output.
+    // A field uses the ``unfinished`` variant of `next`, but not of this transformer. The hooks and rules of models in the intermediate
+    // value therefore always run here, and the field itself runs those of models in the final output.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 

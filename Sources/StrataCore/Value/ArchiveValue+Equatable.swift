@@ -60,7 +60,7 @@ extension ArchiveValue {
   /// - Parameters:
   ///   - areEqual: compares two values. At least one of them is of a kind that cannot contain other values, such as a string.
   ///   - hasOrder: whether the members of sets that contain references are compared in order.
-  ///   - members: converts each member of a set before the members are compared without regard to order.
+  ///   - members: if `hasOrder` is false, converts each member of such a set before the members are compared.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
     hasOrder: Bool = true,

@@ -8,15 +8,15 @@ package final class ObjectTable {
     case value(ArchiveValue, isPlaced: Bool)
   }
 
-  /// A field of an existing object that refers to an object not yet decoded. The field is set once all objects exist.
+  /// A deferred field of an existing object. The field refers to an object that is not decoded yet, and is set once all objects exist.
   private struct Unfinished {
     let object: any VersionedModel
     let place: Int
     let value: ArchiveValue
   }
 
-  // Swift's exclusive access check is disabled for these variables. Only one decoding uses a table, and the check would cost more than
-  // following a reference.
+  // Swift's exclusive access check is disabled for the variables of this class, because only one decoding uses a table, and the check would
+  // cost more than following a reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
   /// The object number of this graph's first object. It is greater than 0 if the body contains earlier graphs, because objects are numbered
   /// across all graphs of a body.
