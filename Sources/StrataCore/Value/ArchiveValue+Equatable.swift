@@ -1,7 +1,7 @@
 import Foundation
 
 extension ArchiveValue: Hashable {
-  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, because every value must equal
+  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, because every value must be equal to
   /// itself. The order of keys does not matter in objects and records.
   ///
   /// - Complexity: linear in the size of the values. Repeated parts that share storage are compared only once. Does not use

@@ -76,7 +76,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// The field is read from a path with a one-way transformer, and is never written.
+  /// The field is read from a path with a one-way transformer and is never written to JSON.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
@@ -91,7 +91,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.paths(paths), FieldTransform(transformer))
   }
 
-  /// The field combines the values at several paths with a one-way transformer, and is never written.
+  /// The field combines the values at several paths with a one-way transformer and is never written to JSON.
   public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {

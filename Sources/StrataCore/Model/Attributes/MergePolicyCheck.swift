@@ -38,7 +38,7 @@ enum MergePolicyCheck {
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
-    // The default policy of a class is not checked, because subclasses may declare fields to which the policy applies.
+    // The default policy of a class is not checked, because subclasses may declare fields that the policy applies to.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }

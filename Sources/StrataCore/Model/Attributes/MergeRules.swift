@@ -21,7 +21,8 @@ public struct MergeRules: Sendable {
   ///
   /// - Parameters:
   ///   - policy: the default policy, for fields that do not declare a policy.
-  ///   - identity: the key, or combination of keys, that identifies an object; `nil` for `id`, if the model has such a field.
+  ///   - identity: the key, or combination of keys, that identifies an object. If `nil`, objects are identified by `id` if the model has
+  ///     such a field.
   public init(default policy: MergePolicy = .automatic, identity: IdentityKey? = nil) {
     self.policy = policy
     self.identity = identity

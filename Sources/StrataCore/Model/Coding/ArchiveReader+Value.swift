@@ -153,7 +153,7 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key that has just been read, and records whether all keys so far are in canonical order. If they are, scalar keys need not be
+  /// Counts a key that has just been read and records whether all keys so far are in canonical order. If they are, scalar keys need not be
   /// searched for duplicates.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
@@ -161,7 +161,7 @@ extension ArchiveReader {
     map.passed &+= 1
   }
 
-  /// Reads the rest of a map after its first key that is not a string, and returns the whole map as pairs. That key has already been read,
+  /// Reads the rest of a map after its first key that is not a string and returns the whole map as pairs. That key has already been read,
   /// but its value has not.
   ///
   /// - Parameter entries: the entries of the map before this key, all with string keys.
@@ -219,7 +219,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Returns the string or data to which a reference with this number refers.
+  /// Returns the string or data with the given reference number.
   private func readReferenced(_ number: Int) throws -> ArchiveValue {
     guard let data = strings.data(number) else { return .string(try referredText(number)) }
     try context.budget.spend(bytes: data.count)

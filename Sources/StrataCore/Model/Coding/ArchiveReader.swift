@@ -212,7 +212,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return value
   }
 
-  /// Reads a string or a string reference, and returns the string.
+  /// Reads a string or a string reference and returns the string.
   @inline(__always)
   package mutating func readString() throws -> String {
     let byte = try peekByte()
@@ -224,7 +224,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try referredText(try readReference(expected: "a string"))
   }
 
-  /// Returns the string to which a reference with this number refers. Throws if the number refers to data instead of a string.
+  /// Returns the string with the given reference number. Throws if the number refers to data instead.
   package func referredText(_ number: Int) throws -> String {
     guard let text = strings.text(number) else {
       throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
@@ -268,7 +268,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// Reads a string reference (tag 25), and returns the reference number of the string.
+  /// Reads a string reference (tag 25) and returns the reference number of the string.
   package mutating func readReference(expected: String) throws -> Int {
     if isTag(CBOR.Tag.stringReference) {
       position &+= 2
@@ -370,7 +370,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A position in the bytes of a reader, with the state that the reader needs to read again from this position.
+/// A position in a reader's bytes, with the state that the reader needs to read from this position again.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

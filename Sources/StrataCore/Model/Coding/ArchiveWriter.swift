@@ -212,7 +212,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Stores long text or data outside the row's bytes, and writes a reference that contains its digest.
+  /// Stores long text or data outside the row's bytes and writes a reference that contains its digest.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -333,7 +333,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Leaves the nested level that the last call to ``enter()`` entered.
   public mutating func leave() { depth &-= 1 }
 
-  /// Begins a container, and checks the size of the output. If a container repeats shared parts many times, its output could be enormous.
+  /// Begins a container and checks the size of the output. If a container repeats shared parts many times, its output could be enormous.
   /// Each call must be balanced by a call to ``endValue()``.
   ///
   /// - Parameter value: the container; `nil` if a `Codable` type encoded it. Such a container is not checked for repeated parts, because
@@ -394,7 +394,7 @@ public struct ArchiveWriter: ~Copyable {
     try enter()
   }
 
-  /// Starts the first record of a schema, and remembers the number of the definition for later records.
+  /// Starts the first record of a schema and remembers the number of the definition for later records.
   @inline(never)
   private mutating func beginFirst(_ schema: ModelSchema) throws {
     try schema.check()

@@ -186,7 +186,7 @@ public final class DecodingContext {
     return places
   }
 
-  /// Reports the associated values that an enum case does not declare, as keys such as `train.number`.
+  /// Reports associated values that the enum case does not declare, under keys such as `train.number`.
   func reportLabels(of payload: ArchiveObject, _ info: ModelSchema.CaseInfo, _ schema: ModelSchema, age: RecordAge) {
     guard readsCompleteRecords, age != .newer else { return }
     for entry in payload.entries where !info.takes(entry.key) {

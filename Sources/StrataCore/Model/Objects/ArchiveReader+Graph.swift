@@ -212,7 +212,8 @@ extension ArchiveReader {
   /// Returns to the class's own fields after the superclass's fields have been read. `count` is the number of the class's own fields.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
-  /// Reads the current object again as untyped values, up to the field at index `place`, and returns the value of that field.
+  /// Reads the current object's fields again, this time as untyped values, up to the field at index `place`. Returns the value of that
+  /// field.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged(

@@ -3,14 +3,14 @@ package enum ObjectRole {
   /// Each object is written as a reference to its number in the given order. The contents of the objects are written separately, in the
   /// same order.
   case order(ObjectOrder)
-  /// Each object is written as a reference and added to the given list. Used to decompose an object into its own
-  /// fields, without the contents of the objects to which it refers.
+  /// Each object is written as a reference and added to the given list. Used to decompose an object into its own fields, without the
+  /// contents of the objects it refers to.
   case referenced(ReferencedObjects)
   /// Each nested model, including structs and enums, is written as a reference and added to the given list. Used to
   /// visit all nested models.
   case models(ReferencedObjects)
-  /// Each object is written with its contents, including the objects to which it refers, down to the given depth. Used to sort sets. The
-  /// depth is limited, because objects may refer to each other in cycles.
+  /// Each object is written with its contents, including the objects it refers to, down to the given depth. Used to sort sets. The depth is
+  /// limited, because objects may refer to each other in cycles.
   case content(levels: Int)
 }
 

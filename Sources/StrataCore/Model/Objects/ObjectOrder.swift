@@ -1,5 +1,5 @@
-/// The objects of a graph in the order in which they are archived. Except in cycles, each object comes after the objects to which it
-/// refers. A reader therefore usually creates an object before the first reference to the object, and long lists need no recursion.
+/// The objects of a graph in the order in which they are archived. Except in cycles, each object comes after the objects it refers to. A
+/// reader therefore usually creates an object before the first reference to the object, and long lists need no recursion.
 package final class ObjectOrder {
   /// The objects of the graph. The index of an object in this array is its number in the graph.
   package private(set) var objects: [any VersionedModel] = []

@@ -18,7 +18,7 @@ final class ObjectsInPlace {
   /// The objects that have been written since the writer started to count repeated objects; `nil` before that. The objects are retained,
   /// because a new object could otherwise have the same identity as a released one.
   private var seen: [ObjectIdentifier: AnyObject]?
-  /// The number of bytes written for repeated objects since the writer started to detect them. `otherBytes` counts all other bytes, and is
+  /// The number of bytes written for repeated objects since the writer started to detect them. `otherBytes` counts all other bytes; it is
   /// reset to 0 when the detection starts.
   private var repeatedBytes = 0
   private var otherBytes = 0

@@ -109,7 +109,7 @@ public struct TypeShape: Sendable {
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-/// A type of containers, such as arrays, whose shape is known even if its elements are not archivable.
+/// A container type, such as an array, whose shape is known even if its elements are not archivable.
 package protocol ContainerType { static var containerShape: TypeShape { get } }
 
 package protocol OptionalType: ContainerType {

@@ -90,7 +90,7 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
-  /// Calls `make`, and returns the result if no validation rule failed.
+  /// Calls `make` and returns the result if no validation rule failed.
   ///
   /// - Throws: any error that `make` throws, and ``ArchiveError`` with the code `invalid` and all failures if the
   ///   result is invalid.
