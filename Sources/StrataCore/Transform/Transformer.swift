@@ -10,7 +10,7 @@ public struct Transformer<Input, Output>: Sendable {
   /// A variant of `body` that does not run the hooks and validation rules of models in the output; `nil` if `body`
   /// never runs hooks or rules.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// Returns the input that this transformer's errors contain; `nil` if the input is not `Sendable`, or if the errors of `body` already
+  /// Returns the input to include in this transformer's errors; `nil` if the input is not `Sendable`, or if the errors of `body` already
   /// contain an input.
   private let kept: (@Sendable (Input) -> any Sendable)?
 

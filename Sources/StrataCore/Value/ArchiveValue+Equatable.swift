@@ -13,7 +13,7 @@ extension ArchiveValue: Hashable {
   }
 
   /// Fast path for arrays, sets and records without nested collections. Returns `nil` if the result is unknown: if both values have a
-  /// nested collection at the same position, if two records have different shapes, or if the values are any other two collections.
+  /// nested collection at the same position, if two records have different shapes, or if the values are of any other kind.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)

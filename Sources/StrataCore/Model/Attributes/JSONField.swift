@@ -105,7 +105,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     with { $0.transform = FieldTransform(transformer) }
   }
 
-  /// Returns a copy with the same paths and a one-way transformer. The copy is read from JSON but never written to it.
+  /// Returns a copy with the same paths and a one-way transformer. The field is then never written to JSON.
   public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: Transformer<Input, Output>
   ) -> JSONField {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds merge policies that cannot apply to the type of their field.
+/// Finds merge policies that do not suit the type of their field.
 ///
 /// A policy is reported only if it is certain not to apply. Fields whose type has its own coding are not checked,
 /// because their content is unknown.
@@ -124,8 +124,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// The type of a field, reduced to what matters for merge policies. An optional is replaced by its wrapped type. An archivable type with a
-/// raw value is replaced by the type of the raw value.
+/// The type of a field, reduced to what matters for merge policies. An optional is replaced with its wrapped type, and an archivable type
+/// with a raw value is replaced with the type of the raw value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape.Kind

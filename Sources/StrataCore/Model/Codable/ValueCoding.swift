@@ -44,7 +44,7 @@ package enum ValueCoding {
   }
 
   /// Decodes a value as the given type and encodes it again, so that it has the form in which a field of that type is archived. Objects in
-  /// the decoded value are added to `referenced` and replaced by references.
+  /// the decoded value are added to `referenced` and replaced with references.
   package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true

@@ -129,7 +129,7 @@ public struct ArchiveWriter: ~Copyable {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
   }
 
-  /// Clears the writer in order to write a new, independent body. The memory of the buffer is reused.
+  /// Clears the writer in order to write a new, independent body. The buffer's memory is reused.
   package mutating func reset() {
     buffer.removeAll()
     floors = StampFloors()

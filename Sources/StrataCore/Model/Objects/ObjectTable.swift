@@ -4,7 +4,7 @@ package final class ObjectTable {
     case object(any VersionedModel)
     /// A graph entry that is not a class instance, such as a struct. The untyped value is decoded again for each reference to the entry.
     ///
-    /// If `isPlaced` is true, references to the entry are replaced by copies of the value before models are decoded.
+    /// If `isPlaced` is true, references to the entry are replaced with copies of the value before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
@@ -15,8 +15,8 @@ package final class ObjectTable {
     let value: ArchiveValue
   }
 
-  // Swift's exclusive access check is disabled for the variables of this class, because only one decoding uses a table, and the check would
-  // cost more than following a reference.
+  // Swift's exclusive access check is disabled for the table's variables, because only one decoding uses a table, and the check would cost
+  // more than following a reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
   /// The object number of this graph's first object. It is greater than 0 if the body contains earlier graphs, because objects are numbered
   /// across all graphs of a body.
@@ -95,7 +95,7 @@ package final class ObjectTable {
 
   /// Adds an entry that is not a class instance, as an untyped value.
   ///
-  /// - Parameter isPlaced: called with the number of values in `value`. Returns whether references to the entry are replaced by copies of
+  /// - Parameter isPlaced: called with the number of values in `value`. Returns whether references to the entry are replaced with copies of
   ///   the value before models are decoded.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size

@@ -1,7 +1,7 @@
 /// Finds all validation failures in a value, with their paths. Used after decoding has found the first invalid object,
 /// and to validate objects that were created in code.
 ///
-/// Models are queued, and each object is visited once. Cycles therefore terminate, and long lists need no recursion.
+/// Models are queued and each object is visited once, so the search ends even if there are cycles, and long lists need no recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
