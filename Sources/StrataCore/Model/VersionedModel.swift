@@ -7,17 +7,18 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// created only once.
   static var schema: ModelSchema { get }
 
-  /// Creates the model by reading all fields in the order of the schema, with the `field` methods of ``ArchiveReader``.
+  /// Reads all fields in schema order with the `field` methods of ``ArchiveReader``, and creates the model from them.
   init(fields reader: inout ArchiveReader) throws
 
-  /// Writes all fields in the order of the schema, with the `field` methods of ``ArchiveWriter``. An enum writes its
-  /// case with ``ArchiveWriter/beginCase(_:_:count:)``, followed by its associated values.
+  /// Writes all fields in schema order with the `field` methods of ``ArchiveWriter``. An enum writes its case with
+  /// ``ArchiveWriter/beginCase(_:_:count:)``, followed by its associated values.
   func encodeFields(to writer: inout ArchiveWriter) throws
 
-  /// For an enum, returns the case with this name, or `nil` if there is no such case.
+  /// For an enum, creates the case with the given name and associated values. Returns `nil` if there is no such case.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
-  /// The unknown keys that were found when this model was decoded, with their values. Empty unless the model keeps unknown keys.
+  /// The keys that were in the decoded archive but that the model does not declare, with their values. Always empty unless the model keeps
+  /// unknown keys.
   var archivedUnknownFields: UnknownFields { get }
 
   /// Copies all fields of another object into this object. A class must implement this method. For other types, the
@@ -27,9 +28,9 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// The identity of an object; `nil` for a struct or an enum. Conforming types use the default implementation.
   var _objectIdentity: ObjectIdentifier? { get }
 
-  /// Decodes the field with this index again and sets it. Objects in a reference cycle need this method, because the
-  /// first of them is created before the objects to which it refers. `@Model` generates the method for classes. A class
-  /// without the macro must implement the method if its references can form cycles.
+  /// Decodes the field with this index again and sets it. Used for reference cycles, because the first object of a cycle is created before
+  /// the objects it refers to. `@Model` generates the method for classes. A class without the macro must implement the method if its
+  /// references can form cycles.
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
 }
 
@@ -37,7 +38,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
 ///
 /// If the class should not depend on its subclasses, list the subclasses in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
-  /// The subclasses that archives may contain in place of this class.
+  /// The subclasses whose instances archives may contain where this class is declared.
   static var subclasses: [any VersionedModel.Type] { get }
 }
 
@@ -52,8 +53,7 @@ extension VersionedModel {
     var found: [any VersionedModel.Type] = []
     var waiting: [any VersionedModel.Type] = [Self.self]
     while let type = waiting.popLast() {
-      // Each class is visited only once. A subclass inherits the list of its superclass, so the search would otherwise
-      // never end.
+      // A subclass inherits its superclass's list, so the search would never end if classes could be visited more than once.
       for subclass in type.namedSubclasses
       where known.insert(ObjectIdentifier(subclass)).inserted {
         found.append(subclass)
@@ -124,7 +124,8 @@ extension VersionedModel {
     writer.leave()
   }
 
-  /// Writes class instances, enums and models that keep unknown keys. If the writer's `isPlain` is false, also writes all other models.
+  /// The slow path of ``write(to:)``, for class instances, enums and models that keep unknown keys. If the writer's `isPlain` is false, all
+  /// models take this path.
   @inline(never)
   private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {
@@ -136,7 +137,7 @@ extension VersionedModel {
     try writer.writeInPlace(self)
   }
 
-  /// Writes the model as a record, even if it is a class instance for which a reference could be written.
+  /// Writes the model as a record, even if it is a class instance that would otherwise be written as a reference.
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
@@ -144,10 +145,10 @@ extension VersionedModel {
     var newer: UnknownFields.NewerVersion?
     if schema.keepsUnknownFields {
       let kept = archivedUnknownFields
-      // A record of a newer version keeps that version when it is written again. If it were written with the model's own version, migration
-      // steps would later set defaults for absent keys (``ModelSchema/floors``). The model's own version is used in two cases: if excluded
-      // fields are written, as for a merge, which only works with records of the model's version, and in a stream whose header does not
-      // list the floors of the newer version.
+      // A record of a newer version keeps that version when it is written again. With the model's own version, migration steps would later
+      // set defaults for its absent keys (``ModelSchema/floors``). The model's own version is still used in two cases: when excluded fields
+      // are written, because merges need records of that version, and in a stream whose header does not list the version floors of the
+      // newer version.
       newer = kept.newer.flatMap { newer in
         let isKnown = writer.knownFloors.map { $0[schema.name, newer.version] != nil } ?? true
         return writer.includesExcluded || !isKnown ? nil : newer
@@ -178,8 +179,8 @@ extension VersionedModel {
 
   /// Returns the schema of the object's own class.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class only inherits a schema. A reader would create
-  ///   an object of the superclass, and the properties of the object's own class would be lost.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the class has no schema of its own but inherits one. A reader would then
+  ///   create an object of the superclass, and the properties of the object's own class would be lost.
   private func ownSchema() throws -> ModelSchema {
     let type = Swift.type(of: self)
     let schema = type.schema
@@ -213,7 +214,7 @@ extension VersionedModel {
     return try read(reader.beginRecord(schema), schema, from: &reader)
   }
 
-  /// Reads the rest of a record, whose head has already been read, and creates the model.
+  /// Reads the rest of a record whose head has already been read, and creates the model.
   @inline(__always)
   package static func read(
     _ start: ArchiveReader.RecordStart, _ schema: ModelSchema, from reader: inout ArchiveReader
@@ -234,7 +235,7 @@ extension VersionedModel {
     }
   }
 
-  /// Creates a model from a record. A record of an older version is upgraded.
+  /// Creates a model from a record. A record of an older version is upgraded first.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)

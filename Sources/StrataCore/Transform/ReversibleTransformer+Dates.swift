@@ -1,8 +1,8 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Date {
-  /// Converts between strings and dates in the format of RFC 3339, such as `2011-01-26T19:01:12Z`, optionally with fractional seconds or a
-  /// time zone offset. Dates are written in UTC.
+  /// Converts between dates and strings in RFC 3339 format, such as `2011-01-26T19:01:12Z`, optionally with fractional seconds or a time
+  /// zone offset. Dates are written in UTC.
   public static var iso8601: Self {
     text("the text is not a date in the form 2011-01-26T19:01:12Z", { ISO8601.date(from: $0) }) { date in
       guard let text = ISO8601.string(from: date) else {
@@ -12,7 +12,7 @@ extension ReversibleTransformer where Input == String, Output == Date {
     }
   }
 
-  /// Converts between strings and dates in a Unicode date format (UTS #35), such as `yyyy-MM-dd`.
+  /// Converts between dates and strings in a Unicode date format (UTS #35), such as `yyyy-MM-dd`.
   ///
   /// The locale, time zone and calendar are fixed, because a string must have the same meaning on every machine. A string is accepted only
   /// if formatting the parsed date gives the same string, apart from capitalization and the spelling of time zones. For example, this rule

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Double {
-  /// Converts between strings and numbers in a given style and locale, such as `12,345.678`. A number with more digits than a double can
+  /// Converts between numbers and strings in a given style and locale, such as `12,345.678`. A number with more digits than a double can
   /// hold is rounded to the nearest double.
   ///
   /// - Parameters:
@@ -59,7 +59,7 @@ extension ReversibleTransformer where Input == String, Output: Sendable {
 }
 
 extension Transformer where Input == any Sendable {
-  /// A transformer that returns values of the given type unchanged, and rejects all other values.
+  /// A transformer that returns values of the given type unchanged and rejects all other values.
   public static func validating(_ type: Output.Type = Output.self) -> Self {
     Self { input in
       guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {

@@ -69,7 +69,7 @@ extension ReversibleTransformer
 where
   Output: RawRepresentable & CaseIterable & Hashable & Sendable, Input == Output.RawValue, Input: Hashable & Sendable
 {
-  /// Converts between raw values and the cases of an enum. Raw values in `aliases` are read, but never written.
+  /// Converts between raw values and the cases of an enum. Raw values in `aliases` are read but never written.
   ///
   ///     .cases(State.self, aliases: ["opened": .open], unknown: .use(.open))
   public static func cases(

@@ -10,7 +10,7 @@ public struct Transformer<Input, Output>: Sendable {
   /// A variant of `body` that does not run the hooks and validation rules of models in the output; `nil` if `body`
   /// never runs hooks or rules.
   private let unfinishedBody: (@Sendable (Input) throws -> Output)?
-  /// Returns the input that this transformer's errors contain; `nil` if the input is not `Sendable`, or if the errors of `body` already
+  /// Returns the input to include in this transformer's errors; `nil` if the input is not `Sendable`, or if the errors of `body` already
   /// contain an input.
   private let kept: (@Sendable (Input) -> any Sendable)?
 
@@ -63,8 +63,8 @@ public struct Transformer<Input, Output>: Sendable {
 
   /// Returns a transformer that applies this transformer and then `next`.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    // A field replaces only `next` by its ``unfinished`` variant. The hooks and rules of models in the intermediate value therefore always
-    // run here. The field itself runs the hooks and rules of models in the final output.
+    // A field uses the ``unfinished`` variant of `next`, but not of this transformer. The hooks and rules of models in the intermediate
+    // value therefore always run here, and the field itself runs those of models in the final output.
     next.lifted { next, input in try next.transform(transform(input)) }
   }
 

@@ -14,7 +14,7 @@ public struct ValidationCheck<Value>: Sendable {
 }
 
 extension ValidationCheck where Value: Collection & SendableMetatype {
-  /// Checks that a collection has at least one element, or a string at least one character.
+  /// Checks that a collection or a string is not empty.
   @inlinable
   public static var nonEmpty: Self {
     Self { if $0.isEmpty { throw InvalidValue("must not be empty", code: .nonEmpty) } }

@@ -16,7 +16,7 @@ public struct ArchiveObject: Sendable {
     }
   }
 
-  /// The entries in the order in which they were written. All keys differ.
+  /// The entries in the order in which they were written. All keys are different.
   public private(set) var entries: [Entry]
 
   /// Creates an object without entries.

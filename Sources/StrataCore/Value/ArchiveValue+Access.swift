@@ -78,7 +78,7 @@ extension ArchiveValue {
     set { self[ValuePath(key: key)] = newValue }
   }
 
-  /// The kind of this value as a noun, for messages. The text never contains users' data.
+  /// The kind of this value as a noun, for messages. The text never contains user data.
   public var kind: String {
     switch self {
     case .null: "null"

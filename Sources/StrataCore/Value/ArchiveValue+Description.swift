@@ -80,9 +80,8 @@ private struct ValueText {
 }
 
 extension ArchiveValue: CustomStringConvertible {
-  /// The value as text for debugging, such as `Issue@3(title: "Crash", labels: ["bug"])`. The text contains users'
-  /// data. Do not write the text to logs that must not contain such data. The text is truncated with `…` after 10,000
-  /// values, 64 levels or one mebibyte.
+  /// The value as text for debugging, such as `Issue@3(title: "Crash", labels: ["bug"])`. The text contains user data, so do not write it
+  /// to logs that must not contain such data. The text is truncated with `…` after 10,000 values, 64 levels or one mebibyte.
   public var description: String {
     var text = ValueText()
     text.add(self)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ArchiveValue: Hashable {
-  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, because every value must equal
+  /// Whether two values have the same kind and equal contents. NaN equals NaN of the same kind, because every value must be equal to
   /// itself. The order of keys does not matter in objects and records.
   ///
   /// - Complexity: linear in the size of the values. Repeated parts that share storage are compared only once. Does not use
@@ -13,7 +13,7 @@ extension ArchiveValue: Hashable {
   }
 
   /// Fast path for arrays, sets and records without nested collections. Returns `nil` if the result is unknown: if both values have a
-  /// nested collection at the same position, if two records have different shapes, or if the values are any other two collections.
+  /// nested collection at the same position, if two records have different shapes, or if the values are of any other kind.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -60,7 +60,7 @@ extension ArchiveValue {
   /// - Parameters:
   ///   - areEqual: compares two values. At least one of them is of a kind that cannot contain other values, such as a string.
   ///   - hasOrder: whether the members of sets that contain references are compared in order.
-  ///   - members: converts each member of a set before the members are compared without regard to order.
+  ///   - members: if `hasOrder` is false, converts each member of such a set before the members are compared.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
     hasOrder: Bool = true,

@@ -34,8 +34,8 @@ private struct ValueHashing {
   /// costs more than it saves.
   private static let remembers = 256
 
-  /// The depth from which only the number of elements of a collection is hashed. Hashing is recursive, and a greater
-  /// depth could overflow the stack. Equal to the default limit on the depth of archives.
+  /// From this depth on, only the number of elements of a collection is hashed, because hashing is recursive and a greater depth could
+  /// overflow the stack. The value is also the default depth limit of archives.
   private static let deepest = 512
 
   /// Identifies a collection whose hash is cached: its storage and, for a record, the shape that contains the keys.

@@ -4,8 +4,8 @@ package import Foundation
 
 extension ArchiveValue {
   /// The text of a scalar, from which the same scalar can be parsed: numbers as digits, booleans as `true` and `false`, dates in ISO 8601
-  /// in UTC, and URLs and UUIDs in their usual form. `nil` for null, data, references and collections, and for a date outside the years 0
-  /// to 9999.
+  /// format in UTC, and URLs and UUIDs in their usual form. `nil` for null, data, references and collections, and for a date outside the
+  /// years 0 to 9999.
   package var scalarText: String? {
     switch self {
     case .string(let text): text
@@ -45,7 +45,7 @@ extension ArchiveValue {
     }
   }
 
-  /// The value as a boolean; `nil` unless the value is a boolean, the integer 0 or 1, or the text `true` or `false`.
+  /// The value as a boolean; `nil` unless it is a boolean, the integer 0 or 1, or the text `true` or `false`.
   package var lenientBool: Bool? {
     switch self {
     case .bool(let flag): flag
@@ -88,7 +88,7 @@ extension Double {
 }
 
 extension URL {
-  /// Parses a URL without changing its text. Returns `nil` for a text with invalid characters, which Foundation would accept and escape.
+  /// Parses a URL without changing its text. Returns `nil` if the text has invalid characters, which Foundation would escape instead.
   package init?(exactly text: String) {
     self.init(string: text)
     if relativeString != text { return nil }

@@ -20,8 +20,8 @@ public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
 }
 
 extension JSONCoercion {
-  /// Returns whether the coercion applies to fields of a type. An optional is treated like its wrapped type. A type with
-  /// a raw value is treated like the type of the raw value.
+  /// Returns whether the coercion applies to fields of the given type. An optional is treated like its wrapped type. A type with a raw
+  /// value is treated like the type of the raw value.
   func isFor(_ type: Any.Type) -> Bool {
     switch (self, TypeShape(of: type).kind) {
     case (.emptyStringAsNull, _): true

@@ -76,7 +76,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
-  /// The field is read from a path with a one-way transformer, and is never written.
+  /// The field is read from a path with a one-way transformer and is never written to JSON.
   public static func path<Input: SendableMetatype, Output: SendableMetatype>(
     _ path: ValuePath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
@@ -91,21 +91,21 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.paths(paths), FieldTransform(transformer))
   }
 
-  /// The field combines the values at several paths with a one-way transformer, and is never written.
+  /// The field combines the values at several paths with a one-way transformer and is never written to JSON.
   public static func paths<Output: SendableMetatype>(
     _ paths: ValuePath..., by transformer: Transformer<[ValuePath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.paths(paths), FieldTransform(transformer))
   }
 
-  /// Returns a copy with the same paths and a transformer between the JSON value and the field.
+  /// Returns a copy with the same paths and a transformer that converts between the JSON value and the field.
   public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
-  /// Returns a copy with the same paths and a one-way transformer. The field is never written.
+  /// Returns a copy with the same paths and a one-way transformer. The field is then never written to JSON.
   public func transformed<Input: SendableMetatype, Output: SendableMetatype>(
     by transformer: Transformer<Input, Output>
   ) -> JSONField {
@@ -114,10 +114,10 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   // MARK: Direction
 
-  /// The field is read and never written. Use this form for fields that only the server sets.
+  /// The field is read from JSON but never written to it. Use this form for fields that only the server sets.
   public static func readOnly(_ field: JSONField) -> JSONField { field.with { $0.isWritten = false } }
 
-  /// The field is written and never read.
+  /// The field is written to JSON but never read from it.
   public static func writeOnly(_ field: JSONField) -> JSONField { field.with { $0.isRead = false } }
 
   // MARK: Null, absent and invalid values
@@ -135,8 +135,8 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// Skips invalid elements of an array instead of failing. An element is invalid if it has the wrong type, if a hook rejects it, or,
   /// unless validation is turned off, if it breaks a rule.
   ///
-  /// In a merge, or if a transformer creates the field's value, each element is first decoded on trial, and its hooks and rules run on this
-  /// copy. An exceeded limit or a mistake in a model's declaration is still thrown as an error.
+  /// In a merge, or if a transformer creates the field's value, each element is first decoded into a temporary copy, and its hooks and
+  /// rules run on that copy. If a limit is exceeded or a model's declaration has a mistake, an error is still thrown.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
   /// Sets whether nil is written as null, overriding the adapter's setting.

@@ -1,6 +1,6 @@
 extension MergePolicy {
-  /// The algebraic laws that a merge policy satisfies. The laws are stated for a single value and a base that does not change. Arrays are
-  /// compared without regard to the order of their elements.
+  /// The algebraic laws that a merge policy satisfies. The laws apply to merges of a single value with a base that does not change. They
+  /// ignore the order of array elements.
   public struct Claims: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 

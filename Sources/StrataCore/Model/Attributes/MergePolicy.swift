@@ -10,8 +10,8 @@
 /// policy satisfies.
 ///
 /// Declaring a policy that cannot apply to the field's type, such as ``lines`` for a number, is a mistake: the first encoding, decoding or
-/// merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type ``ArchiveValue``, and of types with their
-/// own coding, may have any policy. Policies that are passed to a merge call are not checked.
+/// merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of type ``ArchiveValue`` and of types with their own
+/// coding may have any policy. Policies that are passed to a merge call are not checked.
 ///
 /// The names follow the literature: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in Shapiro et al., "A
 /// comprehensive study of convergent and commutative replicated data types", 2011.

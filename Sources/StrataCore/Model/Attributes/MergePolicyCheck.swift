@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds merge policies that cannot apply to the type of their field.
+/// Finds merge policies that do not suit the type of their field.
 ///
 /// A policy is reported only if it is certain not to apply. Fields whose type has its own coding are not checked,
 /// because their content is unknown.
@@ -15,7 +15,7 @@ enum MergePolicyCheck {
     func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
       errors.append(ArchiveError(.invalidSchema, reason, path: path, typeName: schema.name))
     }
-    // Fields without a policy are skipped, because they need no check and determining the kind of a type is slow.
+    // Fields without a policy are skipped, because they need no check and finding the kind of a type is slow.
     for field in schema.fields where !field.merge.isAutomatic {
       for policy in field.merge.parts {
         guard let reason = misfit(of: policy, MergeKind(field.type), schema) else { continue }
@@ -38,7 +38,7 @@ enum MergePolicyCheck {
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
     if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
-    // The default policy of a class is not checked, because subclasses may declare fields to which the policy applies.
+    // The default policy of a class is not checked, because subclasses may declare fields that the policy applies to.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
       return nil
     }
@@ -124,8 +124,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// The type of a field, reduced to what matters for merge policies. An optional is replaced by its wrapped type. An archivable type with a
-/// raw value is replaced by the type of the raw value.
+/// The type of a field, reduced to what matters for merge policies. An optional is replaced with its wrapped type, and an archivable type
+/// with a raw value is replaced with the type of the raw value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape.Kind
@@ -142,7 +142,7 @@ private struct MergeKind: CustomStringConvertible {
 
   private init(type: Any.Type, shape: TypeShape.Kind) { (self.type, self.shape) = (type, shape) }
 
-  /// Whether policies cannot be checked, because the type has its own coding or can contain any value.
+  /// Whether policies cannot be checked for this type, because it has its own coding or can contain any value.
   var isUnknown: Bool {
     switch shape {
     case .untyped, .opaque, .rawValue: true
@@ -170,7 +170,7 @@ private struct MergeKind: CustomStringConvertible {
     }
   }
 
-  /// The names of the policies that are made for this kind of value, for error messages; `nil` if there are none.
+  /// The names of the policies to suggest for this kind of value in error messages; `nil` if there are none.
   var fitting: String? {
     switch shape {
     case .scalar(.string): "max, min, append, lines"

@@ -16,12 +16,13 @@ public struct MergeRules: Sendable {
   public let identity: IdentityKey?
 
   /// Creates merge rules. The first use of the model throws an error with the code `invalidSchema` if no field can use the default policy,
-  /// or if the model does not declare a key of the identity. In a class, only the identity is checked, because subclasses may have
+  /// or if the model does not declare one of the identity's keys. In a class, only the identity is checked, because subclasses may have
   /// additional fields.
   ///
   /// - Parameters:
   ///   - policy: the default policy, for fields that do not declare a policy.
-  ///   - identity: the key, or combination of keys, that identifies an object; `nil` for `id`, if the model has such a field.
+  ///   - identity: the key, or combination of keys, that identifies an object. If `nil`, objects are identified by `id` if the model has
+  ///     such a field.
   public init(default policy: MergePolicy = .automatic, identity: IdentityKey? = nil) {
     self.policy = policy
     self.identity = identity

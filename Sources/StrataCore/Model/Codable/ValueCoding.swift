@@ -1,5 +1,4 @@
-/// The bridge to `Codable`. Encodes any `Encodable` value as an archive value, and decodes an archive value as any
-/// `Decodable` type.
+/// The bridge to `Codable`. Encodes any `Encodable` value as an archive value and decodes an archive value as any `Decodable` type.
 package enum ValueCoding {
   /// Converts an archivable or `Encodable` value to an archive value, including the excluded fields of nested models.
   ///
@@ -44,8 +43,8 @@ package enum ValueCoding {
     return try (type as? any Decodable.Type).map { try decodeCodable($0, from: value, in: context) }
   }
 
-  /// Converts a value to the form in which a field of the given type is archived, by decoding and encoding it. Objects in the decoded value
-  /// are added to `referenced` and replaced by references.
+  /// Decodes a value as the given type and encodes it again, so that it has the form in which a field of that type is archived. Objects in
+  /// the decoded value are added to `referenced` and replaced with references.
   package static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext,
     includingExcluded: Bool = true
@@ -75,8 +74,8 @@ extension ArchiveWriter {
 extension ArchiveReader {
   /// Reads a value of a type that is `Codable` but not `Archivable`.
   ///
-  /// - Throws: ``ArchiveError``. If the bytes are damaged, this is reported instead of any error of the type. An error thrown by the type's
-  ///   own code is the underlying error.
+  /// - Throws: ``ArchiveError``. If the bytes are damaged, the damage is reported instead of any error that the type throws. An error
+  ///   thrown by the type's own code is the underlying error.
   package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
     try ValueCoding.decode(type, from: readValue(), in: context)
   }

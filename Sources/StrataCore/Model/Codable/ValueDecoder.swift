@@ -5,8 +5,7 @@ final class ValueDecoder: Decoder {
   private let parent: ValueDecoder?
   private let types: CodableTypes
   private let context: DecodingContext
-  /// The entries of the object or record that this decoder decodes. Empty until the decoded type requests a keyed
-  /// container.
+  /// The entries of the object or record being decoded. Empty until the decoded type requests a keyed container.
   @exclusivity(unchecked) private var entries: [ArchiveObject.Entry] = []
   @exclusivity(unchecked) private var isKeyed = false
   /// Whether all keys of the object are ASCII. If not, keys are looked up in a dictionary, because canonically equivalent strings are equal
@@ -38,7 +37,7 @@ final class ValueDecoder: Decoder {
     do { return try T(from: self) } catch DecodingError.dataCorrupted(let problem)
       where type is any RawRepresentable.Type && problem.codingPath.count == codingPath.count
     {
-      // The standard library throws this error if no case of an enum has the raw value. A more specific error replaces it.
+      // The standard library throws `dataCorrupted` if no case of an enum has the raw value. It is replaced with a more specific error.
       context.report.addUnknownCase(of: "\(T.self)")
       throw ArchiveError.unknownCase(of: T.self).prefixed(by: ArchiveError.path(codingPath))
     }

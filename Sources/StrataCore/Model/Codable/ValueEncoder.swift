@@ -1,4 +1,4 @@
-/// Builds the archive value that a `Codable` type encodes. Archivable types (dates, URLs, models) are not converted to text or numbers.
+/// Builds an archive value from what a `Codable` type encodes. Archivable types (dates, URLs, models) are not converted to text or numbers.
 ///
 /// Each encoder builds the value at one position of the result. A type may request several containers from one encoder. All of them add to
 /// the same list of entries.
@@ -144,7 +144,7 @@ final class ValueEncoder: Encoder {
     }
   }
 
-  /// Encodes a value as the entire content of this encoder, instead of an entry.
+  /// Encodes a value as the entire content of this encoder instead of as an entry.
   private func encode<T: Encodable>(_ value: T) throws {
     try checkDepth(depth)
     let type = types[Swift.type(of: value)]

@@ -42,8 +42,8 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field, or returns its default if the key is absent. The policy determines how enum cases unknown to this
-  /// program are read.
+  /// Reads a field, or returns its default if the key is absent. The policy specifies how to read enum cases that this program does not
+  /// know.
   @inlinable
   @inline(never)
   public mutating func field<T: Archivable>(
@@ -63,8 +63,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads a field that archives normally do not contain. Returns the default unless a hook or an old archive supplies
-  /// a value.
+  /// Reads an excluded field, which archives normally do not contain. Returns the default unless a hook or an old archive supplies a value.
   @inlinable
   public mutating func excludedField<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
@@ -114,7 +113,7 @@ extension ArchiveReader {
     isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
   }
 
-  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -123,7 +122,7 @@ extension ArchiveReader {
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
 
-  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -134,7 +133,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T { try makeDefault() }
 
-  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -145,7 +144,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T { try makeDefault() }
 
-  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary that cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -156,7 +155,7 @@ extension ArchiveReader {
     _ place: Int, _ type: [Key: Value].Type = [Key: Value].self
   ) throws -> [Key: Value] { try Self.absent() }
 
-  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary that cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -167,7 +166,7 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> [Key: Value], unknown: UnknownCasePolicy = .fail
   ) throws -> [Key: Value] { try makeDefault() }
 
-  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary that cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -184,8 +183,8 @@ extension ArchiveReader {
   @usableFromInline
   var readsExcludedFields: Bool { context.includesExcluded }
 
-  /// Handles an error that reading a field has thrown. If the field refers to an object that is not decoded yet,
-  /// returns a placeholder. Otherwise, throws the error again.
+  /// Handles an error thrown while reading a field. If the field refers to an object that is not decoded yet, returns a placeholder;
+  /// otherwise rethrows the error.
   @usableFromInline
   @inline(never)
   mutating func recovered<T>(_ place: Int, _ error: any Error, _ makeDefault: () throws -> T) throws -> T {

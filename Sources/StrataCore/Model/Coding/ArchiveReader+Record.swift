@@ -174,7 +174,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Reads tag 256, which starts every body. The tag means that the body can contain references to strings.
+  /// Reads tag 256, which starts every body and allows the body to contain references to strings.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)

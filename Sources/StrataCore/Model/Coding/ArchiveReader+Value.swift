@@ -60,8 +60,8 @@ extension ArchiveReader {
   ) throws -> [ArchiveValue] {
     try enter()
     var elements: [ArchiveValue] = []
-    // The reserved capacity is limited. A damaged body may contain a wrong count, and an element takes far more memory
-    // than the single byte that an element needs in the body.
+    // The reserved capacity is limited, because a damaged body may contain a wrong count. An element may use only one byte of the body, but
+    // it takes far more memory.
     elements.reserveCapacity(min(count, 4096))
     for index in 0..<count {
       let start = position
@@ -153,16 +153,16 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key that has just been read, and records whether all keys so far are in canonical order. If they are, scalar
-  /// keys need no further search for duplicates.
+  /// Counts a key that has just been read and records whether all keys so far are in canonical order. If they are, scalar keys need not be
+  /// searched for duplicates.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
     map.order.add(start..<position, in: bytes)
     map.passed &+= 1
   }
 
-  /// Reads the rest of a map after its first key that is not a string, and returns the whole map as pairs. This key has already been read,
-  /// but not its value.
+  /// Reads the rest of a map after its first key that is not a string and returns the whole map as pairs. That key has already been read,
+  /// but its value has not.
   ///
   /// - Parameter entries: the entries of the map before this key, all with string keys.
   mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
@@ -179,8 +179,7 @@ extension ArchiveReader {
     return .map(pairs)
   }
 
-  /// Whether the next key of a map can be a collection, judging by its first byte. Such keys need additional work to
-  /// find duplicates.
+  /// Whether the next key of a map can be a collection, judging by its first byte. Checking such keys for duplicates takes additional work.
   private func keyIsCollection() throws -> Bool {
     let major = try peekByte() >> 5
     return major == CBOR.Major.array || major == CBOR.Major.map
@@ -220,7 +219,7 @@ extension ArchiveReader {
     }
   }
 
-  /// Returns the string or data to which a reference with this number refers.
+  /// Returns the string or data with the given reference number.
   private func readReferenced(_ number: Int) throws -> ArchiveValue {
     guard let data = strings.data(number) else { return .string(try referredText(number)) }
     try context.budget.spend(bytes: data.count)
@@ -382,8 +381,8 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // If the UUID has a reference number, its bytes were already charged to the budget as data, and later references
-    // share the same data. Otherwise, equal UUIDs share memory through a cache.
+    // A UUID with a reference number needs no cache: its bytes were charged to the budget as data, and later references share the data.
+    // Equal UUIDs without a number share memory through a cache.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 

@@ -19,8 +19,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  // Data that only graphs need is stored in the context. A larger reader would slow down the decoding of every archive.
-  /// Whether the reader is reading an object of a graph. The object's fields may refer to objects that have not been decoded yet.
+  /// Whether the reader is reading an object of a graph, whose fields may refer to objects that have not been decoded yet. All other data
+  /// about graphs is stored in the context, because a larger reader would slow down the decoding of every archive.
   @usableFromInline package var isObjectFrame = false
   /// The index in the schema of the first field of the superclass being read; 0 if no superclass is being read. It is
   /// added to the field indices that the superclass uses.
@@ -36,7 +36,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     var objectType: (any VersionedModel.Type)?
   }
 
-  /// Creates a reader of a CBOR body.
+  /// Creates a reader for a CBOR body.
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan, context: DecodingContext) {
     self.bytes = bytes
@@ -45,7 +45,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     position = 0
   }
 
-  /// Creates a reader of the fields of a record.
+  /// Creates a reader for the fields of a record.
   @_lifetime(immortal)
   package init(_ values: FieldValues, unknownFields: UnknownFields, context: DecodingContext) {
     bytes = RawSpan()
@@ -56,7 +56,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     self.unknownFields = unknownFields
   }
 
-  /// Creates a reader of the members of a JSON object.
+  /// Creates a reader for the members of a JSON object.
   @_lifetime(copy element)
   init(json element: JSONElement, places: [Int], context: DecodingContext) {
     bytes = element.bytes
@@ -85,7 +85,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   /// Returns to an earlier position to read the value at that position again.
   mutating func goBack(to place: ReadingPlace) {
     (position, depth) = (place.position, place.depth)
-    // Removes the strings and objects that were read after this position. Reading them again assigns their numbers again.
+    // Removes the strings and objects that were read after this position. They get the same numbers when they are read again.
     strings.removeAll(from: place.stringCount)
     context.graph.sharedCount = place.sharedCount
   }
@@ -212,7 +212,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return value
   }
 
-  /// Reads a string or a string reference, and returns the string.
+  /// Reads a string or a string reference and returns the string.
   @inline(__always)
   package mutating func readString() throws -> String {
     let byte = try peekByte()
@@ -224,7 +224,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try referredText(try readReference(expected: "a string"))
   }
 
-  /// Returns the string to which a reference with this number refers. Throws if the number belongs to data.
+  /// Returns the string with the given reference number. Throws if the number refers to data instead.
   package func referredText(_ number: Int) throws -> String {
     guard let text = strings.text(number) else {
       throw ArchiveError.mismatch(expected: "a string", found: "data", at: position)
@@ -268,7 +268,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// Reads a string reference (tag 25), and returns the reference number of the string.
+  /// Reads a string reference (tag 25) and returns the reference number of the string.
   package mutating func readReference(expected: String) throws -> Int {
     if isTag(CBOR.Tag.stringReference) {
       position &+= 2
@@ -362,7 +362,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   package mutating func leave() { depth &-= 1 }
 
-  /// Returns the error to throw if the next value is not of the expected kind. Reads the head of the value to determine its actual kind.
+  /// Returns the error to throw if the next value is not of the expected kind. Reads the head of the value to find out its actual kind.
   package mutating func mismatch(_ expected: String) throws -> ArchiveError {
     let start = position
     let found = try readKind()
@@ -370,7 +370,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   }
 }
 
-/// A position in the bytes of a reader, with the state that the reader needs to read again from this position.
+/// A position in a reader's bytes, with the state that the reader needs to read from this position again.
 @usableFromInline
 struct ReadingPlace {
   let position, stringCount, depth, sharedCount: Int

@@ -30,7 +30,7 @@ extension ArchiveWriter {
     if writesExcludedFields { try field(place, value) }
   }
 
-  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -39,7 +39,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Produces a compile-time error with a suggested fix for a property whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a property whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -48,7 +48,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary that cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -57,7 +57,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
 
-  /// Produces a compile-time error with a suggested fix for a dictionary whose keys or values archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for a dictionary that cannot be archived.
   @available(
     *, unavailable,
     message:

@@ -113,8 +113,7 @@ public struct ArchiveWriter: ~Copyable {
     longestInPlace = RowParts.longestInPlace
   }
 
-  /// Whether the bytes that a separate writer has encoded for an element can be appended unchanged, because this writer would write the
-  /// same bytes.
+  /// Whether an element that a separate writer has encoded can be appended unchanged, because this writer would produce the same bytes.
   package var sharesNothing: Bool {
     !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
   }
@@ -130,7 +129,7 @@ public struct ArchiveWriter: ~Copyable {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
   }
 
-  /// Clears the writer in order to write a new, independent body. The memory of the buffer is reused.
+  /// Clears the writer in order to write a new, independent body. The buffer's memory is reused.
   package mutating func reset() {
     buffer.removeAll()
     floors = StampFloors()
@@ -175,7 +174,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Writes a 64-bit floating-point number.
   public mutating func write(_ value: Double) { buffer.append(CBOR.doubleByte, value.bitPattern) }
 
-  /// Writes a string, or a reference to an equal string that was already written.
+  /// Writes a string, or a reference if the same string has already been written.
   public mutating func write(_ value: String) {
     let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable { utf8 in
       writeUnique(UnsafeRawBufferPointer(utf8), major: CBOR.Major.text)
@@ -190,7 +189,7 @@ public struct ArchiveWriter: ~Copyable {
     value.withUTF8 { writeUnique(UnsafeRawBufferPointer($0), major: CBOR.Major.text) }
   }
 
-  /// Writes data, or a reference to equal data that was already written.
+  /// Writes data, or a reference if the same data has already been written.
   public mutating func write(_ value: Data) {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
@@ -213,7 +212,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Stores long text or data outside the row's bytes, and writes a reference that contains its digest.
+  /// Stores long text or data outside the row's bytes and writes a reference that contains its digest.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -258,7 +257,7 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
-  /// Writes the 16 bytes of a UUID, or a reference to an equal UUID that was already written.
+  /// Writes the 16 bytes of a UUID, or a reference if the same UUID has already been written.
   public mutating func write(_ value: UUID) {
     buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.uuid))
     withUnsafeBytes(of: value.uuid) { writeUnique($0, major: CBOR.Major.bytes) }
@@ -334,7 +333,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Leaves the nested level that the last call to ``enter()`` entered.
   public mutating func leave() { depth &-= 1 }
 
-  /// Begins a container, and checks the size of the output. If a container repeats shared parts many times, its output could be enormous.
+  /// Begins a container and checks the size of the output. If a container repeats shared parts many times, its output could be enormous.
   /// Each call must be balanced by a call to ``endValue()``.
   ///
   /// - Parameter value: the container; `nil` if a `Codable` type encoded it. Such a container is not checked for repeated parts, because
@@ -395,7 +394,7 @@ public struct ArchiveWriter: ~Copyable {
     try enter()
   }
 
-  /// Starts the first record of a schema, and remembers the number of the definition for further records.
+  /// Starts the first record of a schema and remembers the number of the definition for later records.
   @inline(never)
   private mutating func beginFirst(_ schema: ModelSchema) throws {
     try schema.check()
@@ -408,7 +407,7 @@ public struct ArchiveWriter: ~Copyable {
     if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
-  /// Stores which schema a record shape belongs to, if this writer collects schemas.
+  /// Notes that records of this schema have the given shape, if this writer collects schemas.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
     guard schemasOfShapes != nil else { return }
     schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }
@@ -433,7 +432,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Starts a record with a definition of its shape, or with a reference if the definition has already been written.
   ///
   /// - Returns: the number of the definition, or `nil` if all numbers are in use. There are 256 numbers. Once 255 shapes have been defined,
-  ///   each record of a further shape gets its own definition, always with the last number.
+  ///   each record of any other shape gets its own definition, always with the last number.
   private mutating func begin(_ shape: RecordShape, leading definition: LeadingDefinition? = nil) throws -> Int? {
     if shape.floors != nil { floors.add(shape) }
     if let definition, numbers.isEmpty, strings.isEmpty, refersToStrings {
@@ -491,7 +490,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
-  /// A schema whose record definition is already in the body, so that further records only refer to the definition.
+  /// A schema whose record definition is already in the body, so that later records only refer to it.
   private struct KnownSchema {
     let schema: ObjectIdentifier
     let number: Int

@@ -1,7 +1,7 @@
 /// The canonical order of set elements and map keys. Each element or key is encoded separately, and the encoded bytes are compared (RFC
 /// 8949 §4.2.1).
 package enum CanonicalOrder {
-  /// Returns the elements in canonical order. The closure encodes the part of an element that determines the order.
+  /// Returns the elements in canonical order. The closure encodes the part of an element by which the elements are sorted.
   package static func sorted<T>(
     _ elements: some Collection<T>, by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
@@ -10,7 +10,7 @@ package enum CanonicalOrder {
 
   /// Throws if two elements in canonical order have the same encoding, because a reader would decode them as equal.
   ///
-  /// Elements that do not equal themselves, like NaN, are allowed.
+  /// Elements that are not equal to themselves, such as NaN, are allowed.
   static func checkDifferent<T, Key: Equatable>(
     _ items: [(bytes: [UInt8], element: T)], _ reason: String, by key: (T) -> Key
   ) throws {
@@ -41,7 +41,7 @@ package enum CanonicalOrder {
   /// Returns the elements in canonical order, with the encoded bytes used for sorting.
   ///
   /// - Parameters:
-  ///   - objects: how the writer of the whole collection writes objects. For sorting, objects are written as their content, two levels
+  ///   - objects: how the writer of the whole collection writes objects. For sorting, objects are written with their contents, two levels
   ///     deep.
   ///   - inPlace: the objects that the writer of the collection is writing in place.
   ///   - graph: the state of the untyped graph that contains the collection; `nil` outside such a graph. The graph's objects are sorted by

@@ -2,8 +2,8 @@ import Foundation
 
 /// The state shared by the readers of one decoding: options, limits, caches, and the report of upgrades.
 public final class DecodingContext {
-  // The exclusivity of access to the variables of this class is not checked, because only one reader at a time uses the
-  // context, and the checks would cost more than reading a small body.
+  // Swift's exclusive access check is disabled for the variables of this class. Only one reader at a time uses the context, and the checks
+  // would cost more than reading a small body.
   package let limits: ArchiveLimits
   /// The remaining work budget, shared by all readers of the file.
   package let budget: WorkBudget
@@ -68,8 +68,7 @@ public final class DecodingContext {
     self.finishing = finishing
   }
 
-  /// A new context for decoding a model on trial, to find out whether it can be decoded. A failure on trial does not affect the original
-  /// context.
+  /// A new context for finding out whether a model can be decoded. A failure in this context does not affect the original one.
   var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
 
   private func sharing(_ finishing: Finishing) -> DecodingContext {
@@ -102,7 +101,7 @@ public final class DecodingContext {
   /// Converts a UUID to an ``ArchiveValue``. Equal UUIDs share memory.
   func shared(_ uuid: UUID) -> ArchiveValue { shared(.uuid(uuid)) { .uuid(uuid) } }
 
-  /// Returns the URL for a text, and calls the closure only if no equal text has been parsed before.
+  /// Returns the cached URL for a text. If there is none, calls the closure to create the URL.
   func sharedURL(_ text: String, _ base: String? = nil, _ make: () throws -> URL) throws -> URL {
     guard case .url(let url) = try shared(.url(ExactKey(text), base: base.map { ExactKey($0) }), { .url(try make()) })
     else { return try make() }
@@ -153,7 +152,7 @@ public final class DecodingContext {
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 
   /// Returns, for each field of a schema, its index in records of the given shape; -1 if the records lack the field. The result is cached
-  /// for further records.
+  /// for later records.
   ///
   /// - Parameter age: the version of the records, compared with the version of the model. For older records, the report lists the keys that
   ///   no field uses and the fields that get their defaults. Records of the same version should have no undeclared keys, so the report
@@ -187,7 +186,7 @@ public final class DecodingContext {
     return places
   }
 
-  /// Reports the associated values that an enum case does not declare, as keys such as `train.number`.
+  /// Reports associated values that the enum case does not declare, under keys such as `train.number`.
   func reportLabels(of payload: ArchiveObject, _ info: ModelSchema.CaseInfo, _ schema: ModelSchema, age: RecordAge) {
     guard readsCompleteRecords, age != .newer else { return }
     for entry in payload.entries where !info.takes(entry.key) {
@@ -314,13 +313,13 @@ public struct DecodingReport: Sendable, Hashable {
     var typesWithUnknownCases: [String] = []
   }
 
-  /// The parts of the report that are usually empty, in an array of at most one element. A report without them is
-  /// therefore small.
+  /// The parts of the report that are usually empty. They are stored in an array of at most one element, so that a report without them
+  /// stays small.
   private var details: [Details] = []
 
-  /// Keys that no field used after the migration steps, in the order of their first occurrence: keys of older records,
-  /// and keys of records whose model was changed without a new version. The key of an associated value contains the case,
-  /// as in `train.number`. A model without ``UnknownFields`` drops the values of these keys.
+  /// Keys that no field used after the migration steps, in the order of their first occurrence: keys of older records, and keys of records
+  /// whose model was changed without a new version. The key of an associated value includes the case, as in `train.number`. A model without
+  /// ``UnknownFields`` drops the values of these keys.
   public var unusedKeys: [Key] { details.first?.unusedKeys ?? [] }
   /// Fields that were set to their defaults, because older records lacked them after the migration steps.
   public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
@@ -330,8 +329,8 @@ public struct DecodingReport: Sendable, Hashable {
   /// raising the version. The root type is also listed if its fields are only in a different order. A nested type is listed if its records
   /// have a key that no field reads.
   public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
-  /// Enums of which the data contained a case that this program does not know. The value became the enum's `unknownCase`, or
-  /// the field got its default, or the element was skipped. If the model is saved, the unknown case is lost.
+  /// Enums for which the data contained a case that this program does not know. The value became the enum's `unknownCase`, or the field got
+  /// its default, or the element was skipped. If the model is saved, the unknown case is lost.
   public var typesWithUnknownCases: [String] { details.first?.typesWithUnknownCases ?? [] }
 
   /// Creates an empty report, to be passed to a decoder.
@@ -381,8 +380,8 @@ public struct DecodingReport: Sendable, Hashable {
     add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", \.idleOperations)
   }
 
-  /// Adds an element unless the list contains it. The list is limited to 1,000 elements, because hostile data could
-  /// otherwise make the report grow without bound.
+  /// Adds an element unless the list already contains it. The list is limited to 1,000 elements, because hostile data could otherwise make
+  /// the report grow without bound.
   private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
     if details.isEmpty { details.append(Details()) }
     let known = details[0][keyPath: list]

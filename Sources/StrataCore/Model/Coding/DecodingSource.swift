@@ -1,6 +1,6 @@
-/// The source of the values of a decoded model.
+/// Where the values of a decoded model came from.
 ///
-/// New sources may be added. A `switch` therefore needs a `default` case.
+/// New sources may be added later, so a `switch` needs a `default` case.
 public enum DecodingSource: String, Sendable, Hashable {
   /// An archive of the current version or of an older version.
   case archive

@@ -5,8 +5,7 @@ package enum FieldValues {
   /// Like `slots`, but with some fields already decoded. The dictionary contains the decoded fields by index, and their
   /// slots are `nil`.
   case partlyMade([ArchiveValue?], [Int: Any])
-  /// The values of a record, and for each field of the schema the index of its value among them; -1 if the record lacks
-  /// the field.
+  /// The values of a record and, for each field of the schema, the index of its value; -1 if the record lacks the field.
   case record([ArchiveValue], indices: [Int])
 
   /// The value of the field with this index in the schema; `nil` if the field is absent, or if there is no such field.

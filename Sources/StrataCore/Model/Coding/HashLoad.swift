@@ -4,8 +4,8 @@
 /// with equal hashes, all of which a set would have to compare with each other. Decoding then throws an error long
 /// before the comparisons would finish.
 struct HashLoad<T: Hashable> {
-  /// The number of elements up to which hashes are not checked. Even if all hashes are equal, comparing this number of
-  /// elements costs no more than reading a larger collection.
+  /// The largest number of elements for which hashes are not checked. Even if all hashes are equal, comparing so few elements costs no more
+  /// than reading a larger collection.
   private static var smallest: Int { 64 }
 
   private let budget: WorkBudget
@@ -46,8 +46,8 @@ struct HashLoad<T: Hashable> {
     hashes.append(element.hashValue)
     guard hashes.count == nextCheck else { return }
     nextCheck *= 2
-    // Equal hashes are found by sorting. Sorting all hashes again is cheap, because the next check is only at twice the
-    // number of elements.
+    // Equal hashes are found by sorting. Sorting all hashes again is cheap, because the next check happens only after the number of
+    // elements has doubled.
     hashes.sort()
     var pairs = 0
     var start = 0
@@ -56,8 +56,8 @@ struct HashLoad<T: Hashable> {
       pairs += count * other / 2
       start = place
     }
-    // The number of elements can double before the next check, and with it the number of equal pairs can quadruple. The
-    // steps are therefore multiplied by four.
+    // The number of elements can double before the next check, so the number of pairs with equal hashes can quadruple. The steps are
+    // therefore multiplied by four.
     let (steps, overflows) = (4 * (pairs - counted)).multipliedReportingOverflow(by: self.weight)
     try budget.spend(steps: overflows ? .max / 2 : steps)
     counted = pairs

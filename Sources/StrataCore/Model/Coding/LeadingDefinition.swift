@@ -16,11 +16,11 @@ package final class LeadingDefinition: Sendable {
   let texts: [String]
   /// The keys and the mark that get a reference number if the definition is the first in its body. Short texts get no number.
   let numbered: [String]
-  /// The strings of the definition to which a writer can refer later in the body.
+  /// The strings in the definition, to which later parts of the body can refer.
   let strings: StringIndex.Contents
   /// The numbers of values and bytes that a reader of the definition compares with its limits.
   let counts: ReadingCounts
-  /// The reader's list of definitions after it has read this definition as the first in a body.
+  /// The reader's list of definitions once it has read this definition at the start of a body.
   let definitions: [ArchiveReader.Definition]
 
   /// Encodes the definition of a shape. Returns `nil` if a writer rejects the shape, or if the mark (type name and version) is equal to one
@@ -51,7 +51,7 @@ package final class LeadingDefinition: Sendable {
 
   func write(to buffer: inout ByteBuffer) { bytes.withUnsafeBytes { buffer.append(contentsOf: $0) } }
 
-  /// Returns whether a range of the definition's bytes, by default all of them, occurs at the given position of a body.
+  /// Returns whether a range of the definition's bytes, by default all of them, occurs at the given position in a body.
   @inline(__always)
   func matches(from start: Int = 0, to end: Int? = nil, at position: Int, of body: RawSpan) -> Bool {
     bytes.withUnsafeBytes { bytes in

@@ -13,7 +13,8 @@ package struct NumberedStrings {
   /// The numbered data and URLs of a body. A separate class keeps the reader small, because few bodies contain data or
   /// URLs.
   private final class Others {
-    // The exclusivity of access is not checked, because only the reader uses these properties, and a check would cost more than the access.
+    // Swift's exclusive access check is disabled, because only the reader uses these properties, and the check would cost more than the
+    // access.
     @exclusivity(unchecked) var data: [Int: Data] = [:]
     @exclusivity(unchecked) var urls: [URL?] = []
   }
@@ -30,7 +31,7 @@ package struct NumberedStrings {
 
   var count: Int { countAlone < 0 ? texts.count : countAlone }
 
-  /// Returns the text with the given number, which must be valid; `nil` if the number belongs to data.
+  /// Returns the text with the given number, which must be valid; `nil` if the number refers to data.
   @inline(__always)
   func text(_ number: Int) -> String? { data(number) == nil ? texts[number] : nil }
 
@@ -107,7 +108,7 @@ package struct NumberedStrings {
 
 extension RawSpan {
   /// Whether a body may contain a string reference. Searches for the tag number 25 after the head of a tag, in any encoding, eight bytes at
-  /// a time. Text or data can contain the same bytes, so the result can be true although there is no reference.
+  /// a time. Text or data can contain the same bytes, so the result can be true even if there is no reference.
   package var mayHoldReference: Bool {
     let tag = UInt8(truncatingIfNeeded: CBOR.Tag.stringReference)
     let pattern = UInt64(tag) &* 0x0101_0101_0101_0101

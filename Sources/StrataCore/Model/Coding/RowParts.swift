@@ -62,7 +62,7 @@ extension ArchiveReader {
     context.graph = GraphReading()
   }
 
-  /// Reads a reference to content outside the row, whose tag has already been read.
+  /// Reads a reference to content outside the row. The tag of the reference has already been read.
   ///
   /// - Returns: the reference number of the content, which is added to the strings of the row. The caller charges the bytes of the content
   ///   to the work budget, as for a string reference.

@@ -19,7 +19,7 @@ struct ShapeNumbers {
     return first == shape ? 0 : others.isEmpty ? nil : others[shape]
   }
 
-  /// Assigns the next number to a new shape, and returns the number.
+  /// Assigns the next number to a new shape and returns the number.
   mutating func add(_ shape: RecordShape) -> Int {
     let number = count
     if number == 0 { first = shape } else { others[shape] = number }

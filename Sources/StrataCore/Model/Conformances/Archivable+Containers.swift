@@ -9,7 +9,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   @inlinable
   public static var _mayBeNull: Bool { true }
 
-  /// Throws if the wrapped value is a nil optional, because it would be encoded like the nil of the outer optional.
+  /// Throws if the wrapped value is a nil optional, because it would be encoded in the same way as a nil outer optional.
   @usableFromInline
   static func checkNull(_ wrapped: Wrapped) throws {
     guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
@@ -38,8 +38,8 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    // A span is used because it borrows each element, whereas a loop over the array would copy all fields of the element. `Array.span`
-    // would require macOS 26.
+    // The buffer's span borrows each element, whereas a loop over the array would copy all fields of the element. `Array.span` would
+    // require macOS 26.
     try withUnsafeBufferPointer { buffer in
       let elements = buffer.span
       var index = 0
@@ -59,8 +59,8 @@ extension Array: Archivable where Element: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> [Element] {
     let count = try reader.beginArray()
     var elements: [Element] = []
-    // The reserved capacity is limited. A damaged body may contain a wrong count, and an element takes far more memory than the single byte
-    // that an element needs in the body.
+    // The reserved capacity is limited, because a damaged body may contain a wrong count. An element may use only one byte of the body, but
+    // it takes far more memory.
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
       while elements.count < count { elements.append(try Element.read(from: &reader)) }
@@ -176,7 +176,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    // Sorts key-value pairs instead of keys. A key that does not equal itself, such as NaN, could not be used to look up its value
+    // Sorts key-value pairs instead of keys, because a key that is not equal to itself, such as NaN, could not be used to look up its value
     // afterwards.
     let items = try CanonicalOrder.encoded(
       self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
@@ -188,7 +188,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      // Errors normally contain no users' data. The error for a value nevertheless contains the value's key, because the value could not be
+      // Errors normally contain no user data. The error for a value nevertheless contains the value's key, because the value could not be
       // located without it.
       do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
@@ -268,7 +268,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   }
 
   /// Decodes a key of a dictionary. In JSON, even integer keys are strings. If such a string cannot be decoded as the key type, the integer
-  /// in the string is decoded.
+  /// in the string is decoded instead.
   package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)
@@ -295,7 +295,7 @@ extension ArchiveValue {
 }
 
 extension ArchiveWriter {
-  /// Returns the error with an index of an array prepended to the error's path.
+  /// Returns the error with the given array index prepended to its path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }
 
@@ -310,6 +310,6 @@ extension ArchiveReader {
   /// Ends reading an array, after all of its elements have been read.
   public mutating func endArray() { leave() }
 
-  /// Returns the error with an index of an array prepended to the error's path.
+  /// Returns the error with the given array index prepended to its path.
   public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
 }

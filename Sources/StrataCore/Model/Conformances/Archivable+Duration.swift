@@ -1,6 +1,6 @@
 import Foundation
 
-/// A duration is archived as a decimal number of seconds, and written to JSON as a number of seconds.
+/// A duration is archived as a decimal number of seconds and written to JSON as a number of seconds.
 extension Duration: Archivable {
   public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
 

@@ -1,5 +1,5 @@
 extension Archivable where Self: RawRepresentable, RawValue: Archivable {
-  /// Writes the raw value, a name or a number chosen by the program, instead of the position of the case in the enum.
+  /// Writes the raw value (a name or a number chosen by the program) instead of the position of the case in the enum.
   @inlinable
   public func write(to writer: inout ArchiveWriter) throws { try rawValue.write(to: &writer) }
 

@@ -26,7 +26,7 @@ extension Archivable where Self: FixedWidthInteger {
     return value
   }
 
-  /// Creates an integer from an untyped number. Throws `typeMismatch` if the number is not an integer of the type's range.
+  /// Creates an integer from an untyped number. Throws `typeMismatch` if the number is not an integer in the type's range.
   public static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     switch value {
     case .int, .uint, .wideInteger:
@@ -125,7 +125,7 @@ extension Float: Archivable {
   ///
   /// - Parameters:
   ///   - wide: the double nearest to the number.
-  ///   - text: returns the digits. Called only if the double alone does not determine the nearest float.
+  ///   - text: returns the digits. Called only if the double alone is not enough to find the nearest float.
   static func rounded(_ wide: Double, _ text: () -> String) throws -> Float {
     var nearest = Float(wide)
     if !nearest.isFinite || wide.isMidway(besides: nearest) { nearest = Float(text()) ?? nearest }

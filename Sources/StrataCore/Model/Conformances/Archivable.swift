@@ -22,11 +22,11 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the untyped value is of a different kind.
   static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Self
 
-  /// Creates a value from an element of a JSON text. A type that parses the text itself avoids creating an
-  /// ``ArchiveValue``, which is faster.
+  /// Creates a value from an element of a JSON text. A type can implement this method to parse the text itself, which is faster than first
+  /// creating an ``ArchiveValue``.
   ///
-  /// The result must equal the result of `decode(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default
-  /// implementation calls that function.
+  /// The result must equal the result of `decode(from:in:)` for ``JSONElement/value(duplicateKeys:)``. The default implementation calls
+  /// `decode(from:in:)`.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` if the element is a value of a different kind.
   static func decode(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
@@ -56,7 +56,7 @@ public protocol Archivable {
 }
 
 extension Archivable {
-  /// Produces a compile-time error with a suggested fix for a type that declares the conformance without the methods.
+  /// Produces a compile-time error with a suggested fix for a type that declares the conformance but lacks the methods.
   @available(
     *, unavailable,
     message:
@@ -64,7 +64,7 @@ extension Archivable {
   )
   public func write(to writer: inout ArchiveWriter) throws {}
 
-  /// Produces a compile-time error with a suggested fix for a type that declares the conformance without the methods.
+  /// Produces a compile-time error with a suggested fix for a type that declares the conformance but lacks the methods.
   @available(
     *, unavailable,
     message:
@@ -111,7 +111,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// Reads back the bytes that have been written, and returns the untyped value that they contain.
+  /// Reads back the bytes that have been written and returns the untyped value that they contain.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
@@ -153,7 +153,7 @@ public struct SchemaCatalog: Sendable {
     for subclass in subclasses { subclass._collectSchemas(into: &self) }
   }
 
-  /// Records that archives may contain values that the current types would write differently.
+  /// Notes that archives may contain values that the current types would write differently.
   public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and its former names.

@@ -34,7 +34,7 @@ public struct CasePayload {
     try value(label) { try ValueCoding.decode(T.self, from: $0, in: context) }
   }
 
-  /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for an associated value whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -68,7 +68,7 @@ extension VersionedModel {
     defer { objects?.leaveRecord() }
     var record: ModelRecord
     var age = RecordAge.newer
-    // The path of the associated values in the JSON document, for the paths of errors; `nil` if the source is not JSON.
+    // The path of the associated values in the JSON document, for error paths; `nil` if the source is not JSON.
     var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
     case .record(let found):
@@ -145,7 +145,7 @@ extension ArchiveWriter {
     do { try write(codable: value) } catch { throw ArchiveError.at(.key(label), error) }
   }
 
-  /// Produces a compile-time error with a suggested fix for an associated value whose type archives cannot contain.
+  /// Produces a compile-time error with a suggested fix for an associated value whose type cannot be archived.
   @available(
     *, unavailable,
     message:
@@ -154,7 +154,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}
 
-  /// Ends a case that ``beginCase(_:_:count:)`` has started.
+  /// Ends a case that was started with ``beginCase(_:_:count:)``.
   public mutating func endCase() {
     leave()
     leave()

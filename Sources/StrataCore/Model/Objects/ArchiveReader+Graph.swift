@@ -212,7 +212,8 @@ extension ArchiveReader {
   /// Returns to the class's own fields after the superclass's fields have been read. `count` is the number of the class's own fields.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
-  /// Reads the current object's fields again as untyped values, up to the field at index `place`, and returns the value of that field.
+  /// Reads the current object's fields again, this time as untyped values, up to the field at index `place`. Returns the value of that
+  /// field.
   private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged(
@@ -243,14 +244,14 @@ package struct GraphReading {
   var passed: Int?
   /// The object numbers of the untyped graph being read, counted from the start of the body; `nil` outside untyped graphs.
   var untyped: Range<Int>?
-  /// The valid object numbers if references refer to objects outside the body. For example, a record that was decomposed from an object
-  /// refers to existing objects. `nil` if there are no such objects.
+  /// The valid object numbers when references refer to existing objects instead of objects in the body, as in a record that was decomposed
+  /// from an object; otherwise `nil`.
   var elsewhere: Range<Int>?
   /// The schema of the object being read, and the position of the object's first field. Used to read a field again.
   var record: (schema: ModelSchema, place: ReadingPlace)?
 }
 
-/// A type with an empty value. A deferred field has this value until the objects that the field refers to exist.
+/// A type with an empty value, which a deferred field has until the objects that it refers to have been created.
 private protocol EmptyMaking { static var emptyValue: Self { get } }
 extension Optional: EmptyMaking { fileprivate static var emptyValue: Wrapped? { nil } }
 extension Array: EmptyMaking { fileprivate static var emptyValue: [Element] { [] } }

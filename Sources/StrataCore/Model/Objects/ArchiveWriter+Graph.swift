@@ -1,16 +1,16 @@
 /// How a writer encodes the class instances inside a value: as references or with their contents.
 package enum ObjectRole {
-  /// Each object is written as a reference by number. The given order assigns the numbers. The contents of the objects are written
-  /// separately, in the same order.
+  /// Each object is written as a reference to its number in the given order. The contents of the objects are written separately, in the
+  /// same order.
   case order(ObjectOrder)
-  /// Each object is written as a reference and added to the given list. Used to decompose an object into its own
-  /// fields, without the contents of the objects to which it refers.
+  /// Each object is written as a reference and added to the given list. Used to decompose an object into its own fields, without the
+  /// contents of the objects it refers to.
   case referenced(ReferencedObjects)
   /// Each nested model, including structs and enums, is written as a reference and added to the given list. Used to
   /// visit all nested models.
   case models(ReferencedObjects)
-  /// Each object is written with its contents, including the objects to which it refers, down to the given depth. Used to sort sets. The
-  /// depth is limited, because objects may refer to each other in cycles.
+  /// Each object is written with its contents, including the objects it refers to, down to the given depth. Used to sort sets. The depth is
+  /// limited, because objects may refer to each other in cycles.
   case content(levels: Int)
 }
 
@@ -152,7 +152,7 @@ extension ArchiveWriter {
     }
   }
 
-  /// Writes an object in place, like a struct, instead of a reference. Used if the identity of objects does not matter.
+  /// Writes an object in place, like a struct, instead of writing a reference. Used if the identity of objects does not matter.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` if the object contains itself, and `limitExceeded` if
   ///   repeated objects make the output too large.
@@ -162,7 +162,7 @@ extension ArchiveWriter {
     try object.writeRecord(to: &self)
   }
 
-  /// Begins writing an object in place, like a struct, instead of a reference. The caller must write the object's record next.
+  /// Begins writing an object in place, like a struct, instead of as a reference. The caller must write the object's record next.
   @discardableResult
   mutating func beginInPlace(_ object: some VersionedModel) throws(ArchiveError) -> ObjectsInPlace {
     let inPlace = objectsInPlace ?? ObjectsInPlace()

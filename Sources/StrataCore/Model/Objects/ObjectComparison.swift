@@ -4,7 +4,8 @@ enum ObjectComparison {
   /// Returns whether two objects and all objects reachable from them are equal. Two objects are equal if their permanent fields are equal
   /// and if their references at the same positions refer to equal objects.
   ///
-  /// Pairs of objects are queued, and each pair is compared once. Cycles therefore terminate, and long lists need no recursion.
+  /// Pairs of objects are queued and each pair is compared once, so the comparison ends even if there are cycles, and long lists need no
+  /// recursion.
   static func areEqual(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
     var seen = Set<Pair>()
     var waiting = [(left, right)]

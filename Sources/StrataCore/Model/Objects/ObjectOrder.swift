@@ -1,5 +1,5 @@
-/// The objects of a graph in the order in which they are archived. Except in cycles, each object comes after the objects to which it
-/// refers. A reader therefore usually creates an object before the first reference to the object, and long lists need no recursion.
+/// The objects of a graph in the order in which they are archived. Except in cycles, each object comes after the objects it refers to. A
+/// reader therefore usually creates an object before the first reference to the object, and long lists need no recursion.
 package final class ObjectOrder {
   /// The objects of the graph. The index of an object in this array is its number in the graph.
   package private(set) var objects: [any VersionedModel] = []
@@ -16,7 +16,7 @@ package final class ObjectOrder {
 
   private static let isOpen = -1
 
-  /// A step of the depth-first search. It visits an object. If `isLeaving` is true, all objects to which the object refers have been
+  /// A step of the depth-first search, which visits an object. If `isLeaving` is true, all objects that this object refers to have been
   /// visited, and the step assigns the object's number.
   private struct Step {
     let object: any VersionedModel
@@ -46,7 +46,7 @@ package final class ObjectOrder {
       scratch.buffer.removeAll()
       do { try step.object.writeRecord(to: &scratch) } catch {
         // Objects are not written where they are referenced, so the error's path begins at the failing object. The path from the root to
-        // this object is found by a search, and is prepended.
+        // that object must be searched for and prepended.
         throw ObjectPath.find(step.object, from: value).reversed().reduce(ArchiveError.wrap(error)) {
           ArchiveError.at($1, $0)
         }

@@ -1,4 +1,4 @@
-/// Finds the path from a value to an object, to report it in errors. The path must be searched, because objects are archived separately
+/// Finds the path from a value to an object, to report it in errors. The path must be searched for, because objects are archived separately
 /// from the references to them.
 package struct ObjectPath {
   /// Returns the shortest path of keys and indices from `root` to an object. Returns an empty path if the object is the root itself, or if

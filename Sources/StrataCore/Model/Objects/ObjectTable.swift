@@ -4,19 +4,19 @@ package final class ObjectTable {
     case object(any VersionedModel)
     /// A graph entry that is not a class instance, such as a struct. The untyped value is decoded again for each reference to the entry.
     ///
-    /// If `isPlaced` is true, references to the entry are replaced by copies of the value before models are decoded.
+    /// If `isPlaced` is true, references to the entry are replaced with copies of the value before models are decoded.
     case value(ArchiveValue, isPlaced: Bool)
   }
 
-  /// A field of an existing object that refers to an object not yet decoded. The field is set once all objects exist.
+  /// A deferred field of an existing object. The field refers to an object that is not decoded yet. It is set once all objects exist.
   private struct Unfinished {
     let object: any VersionedModel
     let place: Int
     let value: ArchiveValue
   }
 
-  // Swift's exclusive access check is disabled for these variables. Only one decoding uses a table, and the check would cost more than
-  // following a reference.
+  // Swift's exclusive access check is disabled for the table's variables, because only one decoding uses a table, and the check would cost
+  // more than following a reference.
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
   /// The object number of this graph's first object. It is greater than 0 if the body contains earlier graphs, because objects are numbered
   /// across all graphs of a body.
@@ -95,7 +95,7 @@ package final class ObjectTable {
 
   /// Adds an entry that is not a class instance, as an untyped value.
   ///
-  /// - Parameter isPlaced: called with the number of values in `value`. Returns whether references to the entry are replaced by copies of
+  /// - Parameter isPlaced: called with the number of values in `value`. Returns whether references to the entry are replaced with copies of
   ///   the value before models are decoded.
   package func append(_ value: ArchiveValue, isPlaced: (Int) -> Bool = { _ in false }) {
     let size = value.size
@@ -145,8 +145,8 @@ package final class ObjectTable {
 
   func leaveRecord() { if placing != nil { openRecords -= 1 } }
 
-  /// Calls `body` with a copy of `value` in which references are replaced, and returns the result of `body`. A reference is replaced by the
-  /// value of its entry if the entry's `isPlaced` is true.
+  /// Calls `body` with a copy of `value` in which references are replaced and returns the result of `body`. A reference is replaced with
+  /// the value of its entry if the entry's `isPlaced` is true.
   ///
   /// - Parameter bound: the object number of `value`. References to this or a higher number are not replaced, because they may be part of a
   ///   cycle.
@@ -215,7 +215,7 @@ package final class ObjectTable {
     }
   }
 
-  /// Returns a copy of an untyped property's value in which each reference is replaced by the contents of its object.
+  /// Returns a copy of an untyped property's value in which each reference is replaced with the contents of its object.
   ///
   /// A reference becomes null if it refers to an enclosing object or to an object that does not exist yet, or if references are nested more
   /// than 64 levels deep.
@@ -241,7 +241,7 @@ package final class ObjectTable {
   /// space, so the depth must be bounded.
   private static let deepestInPlace = 512
 
-  /// Returns the record of an object. Each reference in it is replaced by the record of the referenced object.
+  /// Returns the record of an object. Each reference in it is replaced with the record of the referenced object.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws
     -> ArchiveValue
   {
@@ -264,7 +264,7 @@ package final class ObjectTable {
     unfinished.removeAll()
   }
 
-  /// Runs the hooks and the validation rules of all objects. Except in cycles, each object comes after the objects to which it refers.
+  /// Runs the hooks and the validation rules of all objects. Except in cycles, each object comes after the objects it refers to.
   ///
   /// - Parameter path: returns the path to an object, for errors.
   package func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
@@ -296,7 +296,7 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// Returns a copy in which each reference is replaced by the result of `replace`. A set that contains references becomes an array,
+  /// Returns a copy in which each reference is replaced with the result of `replace`. A set that contains references becomes an array,
   /// because two references may get equal replacements, and a set must not contain duplicates.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {

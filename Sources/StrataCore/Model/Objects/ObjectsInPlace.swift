@@ -4,8 +4,8 @@
 /// The elements of a set are first encoded by separate writers, in order to sort them. These writers share one tracker with the writer of
 /// the set.
 final class ObjectsInPlace {
-  /// The number of bytes that are written before the writer starts to count repeated objects. The repeated objects may always have up to
-  /// the same number of bytes.
+  /// The number of bytes after which the writer starts to count repeated objects. Repeated objects may always use up to this number of
+  /// bytes.
   private static let free = 1 << 18
   /// The maximum ratio of the bytes of repeated objects to all other bytes in the output.
   private static let ratio = 64
@@ -16,9 +16,9 @@ final class ObjectsInPlace {
   /// this object count as repeated.
   private var repeated: Int?
   /// The objects that have been written since the writer started to count repeated objects; `nil` before that. The objects are retained,
-  /// because a new object could otherwise get the identity of a released one.
+  /// because a new object could otherwise have the same identity as a released one.
   private var seen: [ObjectIdentifier: AnyObject]?
-  /// The number of bytes written for repeated objects since the writer started to detect them. `otherBytes` counts all other bytes, and is
+  /// The number of bytes written for repeated objects since the writer started to detect them. `otherBytes` counts all other bytes; it is
   /// reset to 0 when the detection starts.
   private var repeatedBytes = 0
   private var otherBytes = 0

@@ -27,7 +27,7 @@ extension DescribedModel {
 
 /// The interface of ``Fields`` that ``DescribedModel`` uses.
 public protocol FieldDescription<Root>: Sendable {
-  /// The type of the model that is described.
+  /// The type of the described model.
   associatedtype Root
   /// The schema, with the name, version and fields of the model.
   var schema: ModelSchema { get }

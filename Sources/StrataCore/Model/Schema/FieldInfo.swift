@@ -124,16 +124,17 @@ public struct FieldInfo: Sendable {
   /// Returns `nil` if the key is required.
   package func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 
-  /// Whether new objects get different defaults, such as `UUID()`. Random defaults can be equal by chance, so several are compared.
+  /// Whether new objects get different defaults, such as `UUID()`. Random defaults can be equal by chance, so several defaults are
+  /// compared.
   package var hasChangingDefault: Bool {
-    // `try?`, because the same error is thrown when an object is created.
+    // Errors are ignored here, because creating an object throws the same error.
     guard let makeDefault, let first = try? makeDefault() else { return false }
     return (0..<4).contains { _ in (try? makeDefault()).map { $0 != first } ?? false }
   }
 }
 
-/// A closure that creates the initial value of a property. The `Sendable` conformance is unchecked. It is safe, because
-/// the closure captures only types.
+/// A closure that creates the initial value of a property. The unchecked `Sendable` conformance is safe, because the closure captures only
+/// types.
 private struct InitialValue<T>: @unchecked Sendable {
   let make: () -> T
 }

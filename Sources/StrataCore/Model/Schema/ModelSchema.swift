@@ -25,9 +25,8 @@ public final class ModelSchema: Sendable {
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
-  // The following two properties are set at the end of the initializer, because they refer to the schema itself.
   /// The encoded record definition of ``archivedShape``, with which most archive bodies begin; `nil` if the definition cannot be encoded in
-  /// advance.
+  /// advance. A variable, like ``fullDefinition``, because it refers to the schema and can only be set at the end of the initializer.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
   /// The encoded record definition of ``fullShape``, which merges use; `nil` if the definition cannot be encoded in advance.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?
@@ -56,7 +55,7 @@ public final class ModelSchema: Sendable {
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = AtomicWord()
-  /// Nonzero after the declaration has been checked and found correct. It is then not checked again.
+  /// Nonzero once the declaration has been checked and found correct. It is not checked again after that.
   private let isChecked = AtomicWord()
 
   /// A case of an enum with associated values.

@@ -11,7 +11,7 @@ package enum SchemaNotesSlot: Sendable { case json, merging }
 
 /// Storage for the data that higher layers keep about one schema (``SchemaNotes``).
 ///
-/// The `Sendable` conformance is unchecked, because the data is stored as untyped addresses. It is safe, because all `SchemaNotes` are
+/// The `Sendable` conformance is unchecked, because the data is stored as untyped addresses. This is safe, because all `SchemaNotes` are
 /// `Sendable`.
 struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
   /// The addresses of the ``SchemaNotes`` objects of the JSON and merging layers. An address is zero until its object is created; this
@@ -41,7 +41,7 @@ struct SchemaNoteStore: ~Copyable, @unchecked Sendable {
     _ type: Notes.Type, of schema: ModelSchema, in slot: borrowing AtomicWord
   ) -> Notes {
     let known = reference(slot.load()) ?? createNotes(Notes.self, of: schema, in: slot)
-    // The cast is unchecked, because a checked cast would cost more than most uses of the object. It is safe, because each slot contains
+    // The cast is unchecked, because a checked cast would cost more than most uses of the object. This is safe, because each slot contains
     // objects of only one type.
     return unsafeDowncast(known.takeUnretainedValue(), to: type)
   }

@@ -14,9 +14,9 @@ extension ModelSchema {
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
 
-  /// Returns the name of a model that is declared in an extension. The name is determined at run time, because the
-  /// declaration does not show whether the extended type is generic. If the type is generic, the arguments are part of
-  /// the name, as in `Box<Int>.Item`, or are appended to an explicitly given name.
+  /// Returns the name of a model that is declared in an extension. The name is computed at run time, because the declaration does not show
+  /// whether the extended type is generic. If the type is generic, the arguments are part of the name, as in `Box<Int>.Item`, or are
+  /// appended to an explicitly given name.
   public static func name<T>(_ type: T.Type, _ name: String, isGiven: Bool) -> String {
     var reader = QualifiedName(String(reflecting: type))
     let qualified = reader.withoutModules()

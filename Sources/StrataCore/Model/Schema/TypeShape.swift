@@ -45,7 +45,7 @@ public struct TypeShape: Sendable {
   /// The shape of a type that is archived as a set. In JSON, the set is an array.
   public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
 
-  /// Creates the shape of any type. A type that is not archivable declares no shape, so the shape is determined from the type's protocol
+  /// Creates the shape of any type. A type that is not archivable declares no shape, so its shape is derived from its protocol
   /// conformances.
   package init(of type: Any.Type) {
     if let type = Self.archivable(type) {
@@ -109,7 +109,7 @@ public struct TypeShape: Sendable {
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }
 }
 
-/// A type of containers, such as arrays, whose shape is known even if its elements are not archivable.
+/// A container type, such as an array, whose shape is known even if its elements are not archivable.
 package protocol ContainerType { static var containerShape: TypeShape { get } }
 
 package protocol OptionalType: ContainerType {

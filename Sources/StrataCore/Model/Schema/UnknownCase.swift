@@ -21,8 +21,7 @@ extension TypeShape {
     }
   }
 
-  /// Returns a copy of the value without those elements and dictionary entries that have an enum case unknown to this
-  /// program.
+  /// Returns a copy of the value without the elements and dictionary entries that contain an enum case unknown to this program.
   ///
   /// - Parameter check: tries to decode a value as a type and throws the resulting error.
   static func withoutUnknownCases(
@@ -94,8 +93,8 @@ extension FieldInfo {
 extension ArchiveValue {
   /// Returns a copy of an array, set or dictionary with some of its elements or entries removed or replaced.
   ///
-  /// - Parameter body: receives an element, and a container of the same kind with only that element. Returns the new
-  ///   element, or `nil` to remove the element.
+  /// - Parameter body: receives an element and a container of the same kind that has only this element. Returns the new element, or `nil`
+  ///   to remove the element.
   fileprivate func filterInside(_ body: (ArchiveValue, ArchiveValue) throws -> ArchiveValue?) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.compactMap { try body($0, .array([$0])) })

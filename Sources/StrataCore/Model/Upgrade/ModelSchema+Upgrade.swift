@@ -125,14 +125,14 @@ extension ModelSchema {
     return (.slots(slots), unknown)
   }
 
-  /// Returns the value that the record has under a former key of the field. Returns `nil` if the record has the current key, because the
-  /// model's hook then returned nil to request the default.
+  /// Returns the value that the record has under a former key of the field. Returns `nil` if the record has the current key: in that case,
+  /// the model's hook has returned nil to request the default.
   private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> ArchiveValue? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
-  /// Returns the fields of a record that the model does not declare. References in their values are replaced by the contents of the
+  /// Returns the fields of a record that the model does not declare. References in their values are replaced with the contents of the
   /// objects, because object numbers are valid only within one archive.
   private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)

@@ -1,11 +1,11 @@
-/// Finds migration operations that write a value to a path which no field reads. The path is probably misspelled, and the
-/// value would be lost.
+/// Finds migration operations that write a value to a path that no field reads. The path is probably misspelled, and the value would be
+/// lost.
 ///
 /// Paths into nested models are checked against the schemas of those models. Only certain mistakes are reported. Operations
 /// before a ``MigrationOperation/custom(_:changes:_:)`` that does not declare its keys are not checked, because the closure may
 /// use any key. Models with a hook or unknown fields accept every key.
 enum TargetCheck {
-  /// Returns the error of the last operation with such a path; `nil` if there is none.
+  /// Returns the error for the last operation that writes to such a path; `nil` if there is none.
   ///
   /// The check reads the schemas of other models. Do not call this function while a schema is being created, because
   /// models that contain each other would deadlock.
@@ -42,7 +42,7 @@ enum TargetCheck {
         + (key.contains(".") ? "; to change a key of a nested record, use .move instead of .rename" : "")
     }
     let path = target.components
-    // A later operation moves the value, or removes it together with its record.
+    // The path is temporary if a later operation moves the value or removes it, possibly together with its record.
     let isTemporary = laterSources.contains { source in
       let other = source.components
       return path.starts(with: other) || other.starts(with: path)
@@ -66,7 +66,7 @@ enum TargetCheck {
       let nested = model.schema
       if let created, let reason = problem(of: created, nested, target) { return reason }
       if let next = nested.type(ofKey: key) { return problem(of: rest.dropFirst(), in: next, target, nil) }
-      // Records of subclasses can have other keys.
+      // The keys are checked only if the record cannot be of a subclass, which may have additional keys.
       let isExact = created.map { nested.isNamed($0.typeName) } ?? !nested.isObject
       guard isExact, !nested.isEnumeration else { return nil }
       guard let keys = nested.keys(readFrom: created?.modelVersion ?? 0), !keys.contains(key) else { return nil }
@@ -83,7 +83,7 @@ enum TargetCheck {
     of created: MigrationOperation.NestedRecord, _ nested: ModelSchema, _ target: ValuePath
   ) -> String? {
     guard nested.isNamed(created.typeName) else {
-      // The record of a subclass can have any name.
+      // A field of a class type can also contain a record of a subclass, which can have any name.
       return nested.isObject
         ? nil
         : "creates a record of the type \(created.typeName) for \(target), but the field has the type \(nested.name); "
@@ -122,7 +122,7 @@ extension ModelSchema {
   /// be read.
   fileprivate func keys(readFrom version: Int) -> Set<String>? {
     guard hook == nil, !keepsUnknownFields else { return nil }
-    // The steps of a superclass begin at the version of the superclass, so all of them may run.
+    // Superclasses have versions of their own, independent of `version`, so any of their steps may run.
     let steps =
       superclasses.flatMap { $0.migration?.steps ?? [] } + (migration?.steps ?? []).filter { $0.fromVersion >= version }
     var keys = currentKeys

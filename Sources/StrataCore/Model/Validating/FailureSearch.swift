@@ -1,7 +1,7 @@
 /// Finds all validation failures in a value, with their paths. Used after decoding has found the first invalid object,
 /// and to validate objects that were created in code.
 ///
-/// Models are queued, and each object is visited once. Cycles therefore terminate, and long lists need no recursion.
+/// Models are queued and each object is visited once, so the search ends even if there are cycles, and long lists need no recursion.
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
@@ -90,7 +90,7 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
-  /// Calls `make`, and returns the result if no validation rule failed.
+  /// Calls `make` and returns the result if no validation rule failed.
   ///
   /// - Throws: any error that `make` throws, and ``ArchiveError`` with the code `invalid` and all failures if the
   ///   result is invalid.

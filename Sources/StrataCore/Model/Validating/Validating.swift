@@ -162,7 +162,7 @@ extension Validation.Rule {
   ///
   /// - Parameters:
   ///   - reason: describes the problem if the condition does not hold.
-  ///   - key: the key of the field to which the failure is attributed; by default the whole model.
+  ///   - key: the key of the field to report as invalid; by default, the failure is reported for the whole model.
   ///   - holds: returns whether the model is valid.
   @inlinable
   public static func model(

@@ -4,8 +4,8 @@
 final class ValidationPlan<M: Validating>: Sendable {
   private let rules = Mutex<[Validation<M>.Rule]?>(nil)
 
-  /// Runs all rules, even if one of them fails. If a rule fails, the fields that rules have replaced in a class instance get their original
-  /// values again. A struct or an enum is not restored, so the caller must discard it.
+  /// Runs all rules, even if one of them fails. If a rule fails, the fields that rules have replaced in a class instance are restored to
+  /// their original values. A struct or an enum is not restored, so the caller must discard it.
   ///
   /// - Parameter keepsReplacements: whether the fields keep the values that rules have set if no rule fails. If false, a class instance is
   ///   restored even if no rule fails.
