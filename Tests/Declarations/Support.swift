@@ -1,9 +1,9 @@
 import Foundation
 public import Strata
 
-// Each declaration of the catalogue runs these checks. They are compiled once, as the module Declarations.
+// These checks run for each declaration of the catalogue. They are compiled only once, as the `Declarations` module.
 
-/// A failure of a declaration at run time.
+/// An error that reports a failed check of a declaration.
 public struct Wrong: Error, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }

@@ -89,7 +89,7 @@ extension Peer {
 enum KeyedTrial {
   static let argument = "--trial-keyed"
 
-  /// Decodes the named set of models, and exits with 0 if the result equals the source.
+  /// Decodes the named set of models and exits with 0 if the result equals the source.
   static func run(_ name: String) throws {
     let isRight: Bool
     switch name {
