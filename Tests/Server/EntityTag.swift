@@ -35,7 +35,7 @@ struct EntityTag: Sendable, Hashable {
 }
 
 extension EntityTag.Condition {
-  /// Parses a header value (section 13.1.1). Invalid text up to the next comma matches nothing.
+  /// Parses a header value (section 13.1.1). Invalid items between commas are ignored.
   init(_ field: String) {
     guard field.trimmingCharacters(in: .whitespaces) != "*" else {
       self = .any
