@@ -17,7 +17,7 @@ private struct MixedBag: Equatable {
   var unknownFields = UnknownFields()
 }
 
-/// A model that adds up its counts in a merge.
+/// A model that merges by adding up the counts of both sides.
 @Model(version: 1)
 private struct Tally: Equatable, KeyMerging {
   let name: String

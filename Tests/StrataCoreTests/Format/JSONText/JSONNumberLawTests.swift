@@ -31,7 +31,7 @@ private struct Spelled {
   var decimal: Decimal? {
     if digits.isEmpty { return 0 }
     guard power <= 200 else { return nil }
-    // Foundation accepts exponents up to 127, so the remaining zeros become digits.
+    // Foundation accepts exponents only up to 127. For a larger exponent, zeros are appended to the digits instead.
     let zeros = String(repeating: "0", count: max(power - 127, 0))
     let text = (isNegative ? "-" : "") + digits + zeros + "e\(min(power, 127))"
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), decimal.isFinite,

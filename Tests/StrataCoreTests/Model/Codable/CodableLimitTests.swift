@@ -83,7 +83,7 @@ struct CodableLimitTests {
     arguments: Effort.isLong ? [0, 1, 2, 31, 127, 128, 129, 5000, 10_000] : [0, 1, 2, 31, 127, 128, 129, 500],
     [false, true])
   func keys(count: Int, hasOthers: Bool) throws {
-    // This type is Codable but not Archivable, so that its keys are found as in any Codable type.
+    // This type is Codable but not Archivable, so its keys are looked up as in any other Codable type.
     struct Number: Codable { var value: Int }
     var dictionary = Dictionary(uniqueKeysWithValues: (0..<count).map { ("key \($0)", Number(value: $0)) })
     if hasOthers { dictionary["e\u{301}"] = Number(value: 1) }
@@ -119,7 +119,7 @@ struct CodableLimitTests {
     }
   }
 
-  /// Tries several types at each level.
+  /// Tries to decode several types at each level.
   indirect enum Guess: Decodable {
     case numbers([String: Int])
     case texts([String])

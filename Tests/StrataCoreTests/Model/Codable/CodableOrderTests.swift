@@ -9,7 +9,7 @@ import Testing
 struct CodableOrderTests {
   private struct Name: Codable, Hashable { var name: String }
 
-  /// The archives of many equal values that exist at the same time, so that their iteration orders differ.
+  /// Returns the distinct archives of many equal values. The values exist at the same time, so that their iteration orders differ.
   private static func archives<T: Codable>(_ make: () -> T) throws -> Set<Data> {
     let values = (0..<200).map { _ in make() }
     return Set(try values.map { try ArchiveEncoder(compression: .none).encode($0) })
