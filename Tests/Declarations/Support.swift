@@ -24,7 +24,7 @@ public func declared(_ name: String, _ body: () throws -> Void) {
 /// Results are compared by the bytes of their archives, so the declaration needs no `Equatable` conformance.
 ///
 /// - Parameters:
-///   - others: values with archives that must differ from the archive of `value`.
+///   - others: values whose archives must differ from the archive of `value`.
 public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
   let archive = try ArchiveEncoder().encode(value)
   func same(_ other: M, _ way: String) throws {

@@ -94,7 +94,7 @@ enum GoldenGraphs {
     return club
   }
 
-  /// A class with two superclasses, each of which has its own version.
+  /// An object whose class inherits from two levels of superclasses, each with its own version.
   static func hierarchy() -> ObjectGraph {
     var puppy = ModelRecord(
       typeName: "Puppy", modelVersion: 1,

@@ -23,7 +23,7 @@ struct BlobStream {
   var before: Int { sizes.count > 1 ? sizes[sizes.count - 2] : 0 }
 
   /// - Parameters:
-  ///   - hasLinks: whether the members state their positions.
+  ///   - hasLinks: whether the members record their positions.
   ///   - size: the largest number of models in a member.
   init(_ sessions: [[StreamBlob]], hasLinks: Bool, memberSize size: Int = 100) throws {
     self.sessions = sessions

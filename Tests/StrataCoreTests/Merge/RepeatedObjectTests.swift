@@ -59,7 +59,7 @@ final class Attendee: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// An object whose own code merges one key.
+/// A class with its own code to merge one key.
 @Model(version: 1)
 final class Stock: KeyMerging {
   let id: Int

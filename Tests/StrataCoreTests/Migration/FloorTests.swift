@@ -100,7 +100,8 @@ struct FloorTests {
     var report = DecodingReport()
     #expect(try ArchiveDecoder().decode(New.Note.self, from: saved, report: &report) == expected)
     #expect(report.upgrades.isEmpty)
-    // The older program can also open the file that it saved, because the file keeps its floors.
+    // The older program can open the file that it saved, because saving keeps the floors: the minimum model versions that a program
+    // needs.
     var again = try decode(Middle.Note.self, saved)
     again.title = "new"
     #expect(try decode(New.Note.self, encode(again)) == note)

@@ -51,7 +51,7 @@ struct Peer {
   {
     let root = NSArray(array: models.map(make))
     func decode(_ data: Data) throws -> [K] {
-      // The archive contains the name of the compiled module, so the class is requested by name.
+      // NSKeyedUnarchiver accepts only the classes that are listed here.
       let object = try NSKeyedUnarchiver.unarchivedObject(
         ofClasses: [NSArray.self, K.self, KeyedUser.self, KeyedMetadata.self, NSString.self, NSDate.self],
         from: data)

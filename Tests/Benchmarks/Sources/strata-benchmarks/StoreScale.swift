@@ -107,7 +107,7 @@ enum StoreJournalSize {
     let url = folder.file("store")
     let store = try SnapshotStore(url: url)
     try store.save(Small.make(1000), prefix: "small/")
-    // The readers' transactions overlap, so that a read transaction is always open.
+    // The readers' long transactions overlap, so that a read transaction is almost always open.
     let isDone = DispatchSemaphore(value: 0), ended = DispatchGroup()
     let readers = 4
     for _ in 0..<readers {

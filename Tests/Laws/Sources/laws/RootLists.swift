@@ -3,8 +3,8 @@ import Strata
 
 /// The laws about merging lists of models, and about merging values without their model types.
 ///
-/// Each side changes its own elements, so that the expected result does not depend on types: if only one side has changed a
-/// field, that side's value is used. Fields that both have changed differently are covered by the laws of fields.
+/// The expected result does not depend on the fields' types: if only one side has changed a field, that side's value is used. The laws
+/// about fields cover fields that both sides have changed differently.
 extension Trial {
   mutating func lists() {
     var random = SeededRandom(seed: seed &+ 0x7157)

@@ -36,7 +36,7 @@ struct CodableOrderTests {
     #expect(try Self.archives { CodableBox(value: [[set()]: 1]) }.count == 1)
   }
 
-  /// Encodes its own elements, and then a dictionary or a set in their place.
+  /// Encodes its own elements, and then encodes a dictionary or a set in the same place, which replaces them.
   private struct Twice<Value: Codable>: Codable {
     var first: [Name]
     var value: Value
