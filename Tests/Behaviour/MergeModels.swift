@@ -109,7 +109,7 @@ struct Geo: DescribedModel, ShownModel {
   }
 }
 
-/// A model with an identity, for a field that contains one model. Version 1 had a different key.
+/// A model with an identity, for a field with a single model. Version 1 had a different key.
 struct Owner: DescribedModel, Migratable, ShownModel {
   let id: Int?
   var name: String

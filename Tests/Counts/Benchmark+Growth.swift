@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// A model with a list of lists, which contain up to five models each, and a merge base.
+/// A model with a merge base and a list of lists, each of which has up to five models.
 private struct Rows: DescribedModel {
   var rows: [[Small]] = []
   var merging = MergeState()

@@ -16,8 +16,8 @@ struct EntityTag: Sendable, Hashable {
 
   init(isWeak: Bool = false, opaque: String) { (self.isWeak, self.opaque) = (isWeak, opaque) }
 
-  /// Creates a strong tag from half of the content's digest. Equal content has the same tag in each run of the program, and different
-  /// content has a different tag.
+  /// Creates a strong tag from the first half of the content's digest. Equal content has the same tag in every run of the program, and
+  /// different content has a different tag.
   init(of content: Data) {
     let digest = SHA256.digest(of: content.bytes)
     let digits = digest.prefix(16).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }

@@ -81,7 +81,7 @@ struct StreamWriteFaultTests {
     return (nil, last)
   }
 
-  /// Whether the error leaves open whether the session is in the file.
+  /// Whether the error means that the session may or may not be in the file.
   private static func isUnknown(_ error: (any Error)?) -> Bool {
     (error as? ArchiveError)?.reason.contains("check that the stream can be read before you append to it again")
       ?? false

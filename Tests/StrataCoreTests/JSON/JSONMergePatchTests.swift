@@ -257,7 +257,7 @@ struct JSONMergePatchTests {
   }
 }
 
-/// Fields that are read from the first of several paths.
+/// A model with fields that are read from the first of several paths.
 private struct Elsewhere: DescribedModel, Equatable {
   var id: String?
   var name: String?

@@ -42,7 +42,7 @@ struct MergeReplayTests {
   /// The recorded sequences whose first document has these keys.
   private static func sequences(_ keys: Set<String>) -> [RecordedSequence] {
     RecordedSequence.all.filter { sequence in
-      // Skips sequences that cannot be read. Another test counts the sequences and fails.
+      // Skips sequences that cannot be read. Another test counts the sequences and fails if any are missing.
       let first = try? sequence.documents().first?.objectValue
       return keys.isSubset(of: first?.keys ?? [])
     }

@@ -17,7 +17,7 @@ private struct MixedBag: Equatable {
   var unknownFields = UnknownFields()
 }
 
-/// A model that merges by adding up the counts of both sides.
+/// A model whose own code merges counts by adding them up.
 @Model(version: 1)
 private struct Tally: Equatable, KeyMerging {
   let name: String

@@ -159,8 +159,8 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Compares applying JSON to a database with JSONDecoder and handwritten upserts. The JSON contains 10,000 entities without relations.
-  /// A tenth of them has changed.
+  /// Compares two ways to store JSON: applying it with Strata, and JSONDecoder with handwritten upserts. The JSON contains 10,000
+  /// entities without relations, a tenth of which have changed.
   func compareApplying() throws {
     guard wants("upsert/json") else { return }
     let folder = try Folder()

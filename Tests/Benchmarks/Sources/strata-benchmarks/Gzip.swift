@@ -7,7 +7,7 @@ struct Gzip {
   private let deflating: UnsafeMutablePointer<z_stream>
   private let inflating: UnsafeMutablePointer<z_stream>
 
-  /// The process has only one thread, and the streams live as long as the process.
+  /// The process has only one thread, so the streams can be shared. They live as long as the process.
   nonisolated(unsafe) static let shared = try? Gzip()
 
   private init() throws {

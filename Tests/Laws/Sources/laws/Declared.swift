@@ -170,7 +170,7 @@ extension Ruled {
     ]
   }
 
-  /// The fields in the oracle's form.
+  /// The fields in the form that the oracle uses.
   var shown: [String] {
     func list(_ items: [Item]) -> String {
       "\(Dictionary(items.map { ($0.id, "\(($0.name, $0.part.name))") }) { $1 }.sorted { $0.key < $1.key })"

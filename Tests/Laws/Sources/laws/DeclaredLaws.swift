@@ -305,7 +305,8 @@ struct DeclaredLaws {
         laws.add(.relations, "Shelf", report.isEmpty ? nil : "saved again: \(report)")
         try store.apply(.json(Data(shelves.json.text.utf8)), to: Shelf.self, in: db)
         try check("own document", shelves)
-        // Volumes that the document drops from their shelf move to the shelf that now contains them. If there is none, they are deleted.
+        // A volume moves to the shelf that contains it in the document. If the document only lists its old shelf, without the volume, it
+        // is deleted.
         try store.apply(.json(Data(other.json.text.utf8)), to: Shelf.self, in: db)
         shelves.take(other)
         try check("document \(other)", shelves)

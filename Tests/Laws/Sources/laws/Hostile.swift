@@ -41,7 +41,7 @@ extension Trial {
           let same = again.plainFields == made.plainFields
           add(.damaged, H.kind.name, same ? nil : "\(Self.hex(other)) is read, and not the same again")
         } catch let error as ArchiveError {
-          // The decoder accepts a URL with invalid text and different keys with the same spelling. The encoder rejects both.
+          // The decoder accepts URLs with invalid text, and different keys with the same spelling. The encoder rejects both.
           let isRefused = [.notEncodable, .limitExceeded].contains(error.code)
           add(.damaged, H.kind.name, isRefused ? nil : "\(Self.hex(other)): \(error)")
         } catch { add(.damaged, H.kind.name, "\(error)") }

@@ -234,7 +234,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Checks that elements that the source doesn't list are kept if the source is a partial document, and removed if it is a model.
+  /// Checks that elements missing from the source are kept if it is a partial document, and removed if it is a model.
   private mutating func unlisted(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x77))
     let fewer = mixer.drop(complete)
@@ -406,7 +406,7 @@ struct Trial<H: Holder> {
     } catch { add(.idempotent, type, "\(shown), twice: \(error)") }
   }
 
-  /// Checks that a merge that fails changes nothing.
+  /// Checks that a failed merge changes nothing.
   private mutating func broken(_ key: String, _ type: String, _ data: Data) {
     for (other, _) in H.types where other != key {
       let text = String(decoding: data.dropLast(), as: UTF8.self) + ",\"\(other)\":{\"\":[[{}]]}}"

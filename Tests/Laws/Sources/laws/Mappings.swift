@@ -234,7 +234,7 @@ extension DeclaredLaws {
   }
 }
 
-/// Enums with valid and invalid tags.
+/// An enum with valid or invalid tags.
 protocol SignalType: VersionedModel, Equatable, JSONTagged {
   static func go(speed: Int) -> Self
   static var wait: Self { get }

@@ -59,7 +59,7 @@ private struct Spelled {
 struct JSONNumberLawTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
-  /// Significands around the widths that the implementation distinguishes.
+  /// Significands at which the implementation may switch to another representation: powers of two and of ten, and the maximum.
   private static let edges: [UInt128] =
     [53, 54, 63, 64].map { 1 << $0 } + [.max] + (0...38).map { (0..<$0).reduce(1) { power, _ in power * 10 } }
 

@@ -103,8 +103,8 @@ struct CodableLimitTests {
   @Test("A repeated long string is written each time, the same as through ArchiveValue", .tags(.long))
   func sharedTexts() throws {
     struct Line: Codable { var text: String }
-    // The texts are too long to be written as references to each other. Their total size is so large that shared parts are not
-    // ignored.
+    // The texts are too long to be written as references to each other. In the long test, they are large enough in total that the limit
+    // for repeated shared parts applies.
     let lines = Array(
       repeating: Line(text: String(repeating: "long ", count: 30_000)), count: Effort.rounds(20, long: 600))
     let encoder = ArchiveEncoder(compression: .none)
