@@ -88,7 +88,7 @@ extension Decimal: Lawful {
   var plain: Plain { .scalar(.decimal(self)) }
 }
 
-/// Random values are texts, integers, lists and objects that JSON reads back as the same value.
+/// Random values are texts, integers, Booleans, lists and objects that JSON reads back as the same value.
 extension ArchiveValue: Lawful {
   static func sample(_ source: inout Source) -> ArchiveValue {
     switch source.below(source.depth > 1 ? 3 : 5) {
