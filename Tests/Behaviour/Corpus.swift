@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-/// The real data that a folder lists in `INDEX.tsv` and `MERGE_SEQUENCES.json`.
+/// Real-world test data from a folder. `INDEX.tsv` lists its files, and `MERGE_SEQUENCES.json` lists its merge sequences.
 struct Corpus {
   let folder: URL
 
@@ -10,7 +10,8 @@ struct Corpus {
     let seq: String
   }
 
-  /// Returns the cases in the order of the index. Each case has a name and a closure that writes its text.
+  /// Returns the test cases: first the files in the order of `INDEX.tsv`, then the merge sequences. Each case has a name and a closure
+  /// that writes its results.
   func cases() throws -> [(name: String, run: (inout CaseText) -> Void)] {
     let index = try String(contentsOf: folder.appending(path: "INDEX.tsv"), encoding: .utf8)
     var cases: [(name: String, run: (inout CaseText) -> Void)] = []
@@ -107,7 +108,7 @@ struct Corpus {
     for (step, (base, server)) in zip(documents, documents.dropFirst()).enumerated() {
       var local = base
       for _ in 0..<3 { local = random.edited(local, 3) }
-      // Also edits a key that the server changes.
+      // Also edits a key that the server has changed, so that both sides change it.
       if case .object(var object) = local, let newer = server.objectValue {
         let changed = newer.entries.filter { base[$0.key] != $0.value }.map(\.key)
         if !changed.isEmpty { object[random.oneOf(changed)] = "edited here" }

@@ -6,9 +6,9 @@ import Foundation
 ///     strata-behaviour records FIRST COUNT
 ///     strata-behaviour corpus FOLDER
 ///
-/// Prints a line per case: its name, a tab and the digest of its text. With `--full`, the lines of the text follow the name
-/// instead, each after a tab. With `--blocks N`, each line covers N cases. It contains the digest of their texts and one character
-/// per case. The characters show with high probability which cases have changed.
+/// Prints one line per case: its name, a tab and the digest of its text. With `--full`, prints the text instead of its digest, with a tab
+/// between its lines. With `--blocks N`, each line covers N cases: it has the digest of all their texts and one character per case. If a
+/// case has changed, its character almost always differs.
 @main
 struct Main {
   static let usage = """
@@ -92,7 +92,7 @@ struct Main {
     }
   }
 
-  /// Prints a line without buffering, so that the last line shows how far a crashed process got.
+  /// Prints a line without buffering. If the process crashes, the last line shows how far it got.
   private func show(_ name: String, _ text: [UInt8]) {
     let line = Array(name.utf8) + [CaseText.separator] + text + [UInt8(ascii: "\n")]
     do { try FileHandle.standardOutput.write(contentsOf: line) } catch { exit(74) }

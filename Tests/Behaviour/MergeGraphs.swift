@@ -1,9 +1,10 @@
 import Foundation
 import StrataCore
 
-// The simulated merges use these objects. Their references can form cycles.
+// The simulated merges use the following classes, whose instances can refer to each other in cycles.
 
-/// The objects of a case. Their references are cleared afterwards, because cycles would never be released.
+/// Collects closures that clear the references between a case's objects. They run after the case, because reference cycles would never be
+/// released.
 enum Links {
   nonisolated(unsafe) private static var cuts: [() -> Void] = []
 
@@ -201,7 +202,7 @@ final class Pet: DescribedModel, ShownObject {
   }
 }
 
-/// A team that consists of values. It can be copied and edited before objects are created from it.
+/// A team as a plain value, which can be copied and edited before objects are created from it.
 struct TeamPlan {
   struct Member {
     var name: String
@@ -217,7 +218,8 @@ struct TeamPlan {
 
   var name = "t"
   var note = ""
-  /// The people by number. A number below ``firstAnonymous`` is the person's identity. People with other numbers have none.
+  /// The people, keyed by number. A number below ``firstAnonymous`` is also the person's identity. People with higher numbers have no
+  /// identity.
   var people: [Int: Member] = [:]
   var lead: Int?
   var members: [Int] = []
@@ -239,7 +241,7 @@ struct TeamPlan {
       reports: [])
   }
 
-  /// Returns a random person, who may be new.
+  /// Returns the number of a random person, who is created if necessary.
   private mutating func somebody(_ random: inout Random) -> Int {
     let id = 1 + random.below(random.isOnce(in: 6) ? 7 : 5)
     if people[id] == nil { people[id] = member(&random) }
@@ -309,7 +311,7 @@ struct TeamPlan {
     return team
   }
 
-  /// Returns the team as a server's JSON. People are nested where the team refers to them, up to some depth.
+  /// Returns the team as the JSON that a server would send. People are nested where the team refers to them, up to a limited depth.
   func json(_ random: inout Random) -> ArchiveValue {
     var object = ArchiveObject()
     object["name"] = .string(name)

@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-// The models of the simulated merges. Together they have fields of every kind and use policies of every kind.
+// The models that the simulated merges use. Together they cover every kind of field and every kind of merge policy.
 
 /// A model that the simulation creates and edits.
 protocol Sample: VersionedModel, ShownModel {
@@ -58,7 +58,7 @@ struct Size: Codable, Sendable, Shown {
   }
 }
 
-/// A model without identity that contains another model.
+/// A model without an identity that contains another model.
 struct Place: DescribedModel, ShownModel {
   var city: String
   var zip: Int?
@@ -109,7 +109,7 @@ struct Geo: DescribedModel, ShownModel {
   }
 }
 
-/// A model with an identity, for a field that contains one model. Version 1 had a different key.
+/// A model with an identity, for a field with a single model. Version 1 had a different key.
 struct Owner: DescribedModel, Migratable, ShownModel {
   let id: Int?
   var name: String
@@ -598,7 +598,7 @@ struct Doc: Migratable, Sample {
     case 45: draft = random.word()
     case 46: secret = random.word()
     default:
-      // An unknown key that equals a key of the model is an error in JSON.
+      // An unknown key that is also the key of one of the model's fields is an error in JSON.
       unknownFields[random.isOnce(in: 12) ? "title" : random.oneOf(["later", "x"])] = random.tree(1)
     }
   }

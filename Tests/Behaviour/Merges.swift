@@ -1,16 +1,17 @@
 import Foundation
 import StrataCore
 
-/// Simulated merges. Each case consists of a base, a local and a server document, the form of the source, and options.
+/// Simulates random merges. Each case has a base document, a local document and a server document, and chooses the form of the merge
+/// source and the options at random.
 struct Merges {
   private var random: Random
   private var text: CaseText
 
-  /// Writes the case that belongs to a seed.
+  /// Generates the test case for the given seed and writes its results to `text`.
   static func run(_ seed: Int, _ text: inout CaseText) {
     var merges = Merges(random: Random(seed: UInt64(seed)), text: text)
     text = CaseText()
-    // Skips the first number, because adjacent seeds produce first numbers with similar weak bits.
+    // Discards the first number, because adjacent seeds produce similar first numbers.
     _ = merges.random.next()
     switch merges.random.below(20) {
     case 0..<6: merges.documents(Doc.self)
@@ -32,7 +33,7 @@ struct Merges {
     var isKnown = remembers
     text.attempt("setup") { text in
       guard remembers else { return }
-      // A model remembers the server's JSON that it was decoded from as its base.
+      // A model that is decoded from the server's JSON remembers that JSON as its base.
       base = try M(fromJSON: base.jsonData(), validates: false)
       if var doc = base as? Doc {
         doc.draft = "draft"
@@ -67,14 +68,14 @@ struct Merges {
     if var doc = local as? Doc, !doc.merging.conflicts.isEmpty || random.isOnce(in: 6) { goOn(&doc) }
   }
 
-  /// Writes the archive and the JSON of one in eight results.
+  /// Writes the model's archive and JSON, but only for one model in eight.
   private mutating func outputs<M: VersionedModel>(of model: M) {
     guard random.isOnce(in: 8) else { return }
     text.attempt("body") { $0.line("body", Digest.text(of: try ArchiveEncoder().encodeBody(model))) }
     text.attempt("json") { $0.line("json", String(decoding: try model.jsonData(), as: UTF8.self)) }
   }
 
-  /// Resolves conflicts, and merges a second time.
+  /// Resolves some conflicts and merges a second time.
   private mutating func goOn(_ doc: inout Doc) {
     for conflict in doc.mergeConflicts where !random.isOnce(in: 3) {
       let resolution: MergeResolution = random.oneOf([.base, .server, .local, .value("c"), .value(.null)])
@@ -92,7 +93,7 @@ struct Merges {
 
   // MARK: Sources
 
-  /// The source of a merge. A model is stored as itself, so that cases can use it directly.
+  /// The source of a merge. Models have their own case, so that a test can also use the model itself.
   private enum Source {
     case model(any VersionedModel)
     case other(MergeSource)
@@ -126,7 +127,7 @@ struct Merges {
         text.line("source value", value)
         source = .other(.json(value))
       case 5:
-        // A part of this value may be invalid.
+        // This value may have an invalid member.
         let value = try random.damaged(tree(server))
         text.line("source damaged", value)
         source = .other(.json(value))
@@ -199,7 +200,7 @@ struct Merges {
     let team = local.build()
     let base = random.isOnce(in: 2) ? plan.build() : nil
     if base == nil, random.isOnce(in: 2) {
-      // A first merge without changes establishes the base.
+      // Takes over the merge state of an unedited copy that is marked as synced, so that the team remembers a base.
       text.attempt("setup") { _ in
         let first = plan.build()
         try first.markSynced()
@@ -339,11 +340,11 @@ extension Random {
     oneOf(["title", "*", "a", "items[*].name", "[*].name", "place.*", "people.*", "a.b", "name", "members[*].name"])
   }
 
-  /// Returns a tree after removing some keys from its objects at any depth.
+  /// Returns the tree with some keys removed from its objects, at any depth.
   fileprivate mutating func part(of value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .object(let object):
-      // If the object of an enum case lacks its only key, the merge fails.
+      // An object with only one key may represent an enum case, and merging it without that key would fail. It is usually kept whole.
       if object.count == 1, !isOnce(in: 8) { return value }
       var entries: [ArchiveObject.Entry] = []
       for entry in object.entries {
@@ -361,7 +362,7 @@ extension Random {
     }
   }
 
-  /// Returns a tree after replacing some members with null.
+  /// Returns the tree with some members replaced with null.
   fileprivate mutating func withNulls(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(let object) = value else { return value }
     var entries: [ArchiveObject.Entry] = []
@@ -371,7 +372,7 @@ extension Random {
     return .object(ArchiveObject(entries))
   }
 
-  /// Returns a part of a tree. It may contain a value of the wrong kind or an unknown case.
+  /// Returns a part of the tree that may contain a value of the wrong type or an unknown enum case.
   fileprivate mutating func damaged(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(var object) = part(of: value), !object.isEmpty else { return value }
     let entry = object.entries[below(object.count)]
@@ -380,7 +381,7 @@ extension Random {
     case 1: if object["state"] != nil { object["state"] = "lost" } else { object["later"] = tree(1) }
     case 2: if object["channel"] != nil { object["channel"] = oneOf(["e-mail", "fax"]) }
     case 3:
-      // Only fields with a coercion accept these forms.
+      // Only fields that declare a coercion accept these values.
       let key = object["page"] == nil ? entry.key : "page"
       object[key] = oneOf([.string("\(below(4))"), .double(Double(below(4))), .double(0.5), "x"])
     case 4: object["payment"] = ["creditCard": ["number": "1"]]
@@ -389,7 +390,7 @@ extension Random {
     return .object(object)
   }
 
-  /// Returns an operation of a JSON Patch. The tree may not allow the operation.
+  /// Returns a random JSON Patch operation, which may not be applicable to the tree.
   fileprivate mutating func operation(_ tree: ArchiveValue) -> JSONPatch.Operation {
     let keys = tree.objectValue?.keys ?? []
     let (key, other) = keys.isEmpty ? ("a", "b") : (oneOf(keys), oneOf(keys))
@@ -403,7 +404,7 @@ extension Random {
     }
   }
 
-  /// Returns a tree after one change at a random place.
+  /// Returns the tree with one random change.
   mutating func edited(_ value: ArchiveValue, _ depth: Int) -> ArchiveValue {
     switch value {
     case .object(var object) where depth > 0:

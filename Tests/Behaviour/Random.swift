@@ -1,9 +1,9 @@
 import Foundation
 
-/// A random number generator with a seed: SplitMix64 (Steele et al., 2014).
+/// A seeded random number generator: SplitMix64 (Steele et al., 2014).
 ///
-/// This is a copy of the tests' generator, so that this folder compiles with nothing but an old commit of the library. If the
-/// algorithm or its use changes, the golden results must be recorded again.
+/// This copy of the tests' generator lets this folder compile with nothing but the library, even with an old commit of it. If the
+/// algorithm or the way it is used changes, the golden results must be recorded again.
 struct Random: RandomNumberGenerator {
   private var state: UInt64
 
@@ -17,7 +17,7 @@ struct Random: RandomNumberGenerator {
     return bits ^ (bits >> 31)
   }
 
-  /// Returns a number that is at least 0 and less than the bound. The standard library's algorithm may change, so it isn't used.
+  /// Returns a number from 0 up to, but not including, the bound. The standard library's algorithm isn't used, because it may change.
   mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 32) % bound }
 
   mutating func oneOf<T>(_ values: [T]) -> T { values[below(values.count)] }
@@ -33,7 +33,7 @@ struct Random: RandomNumberGenerator {
 }
 
 extension Random {
-  // These functions choose among few values, so that two sides often choose the same one.
+  // These functions choose from only a few values, so that two sides often choose the same one.
 
   mutating func word() -> String { oneOf(["", "a", "b", "c", "Zürich", "a b", "\u{301}é", "🦀"]) }
 
@@ -52,7 +52,7 @@ extension Random {
     (0..<below(5)).map { _ in oneOf(["one", "two", "three", "four"]) + "\n" }.joined()
   }
 
-  /// Returns the text after removing, inserting or replacing a random line. If the text is empty, returns a new one.
+  /// Returns the text with a random line removed, inserted or replaced. If the text is empty, returns a new one.
   mutating func editedLines(_ text: String) -> String {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { $0 + "\n" }
     if lines.isEmpty { return (0..<6).map { _ in self.lines() }.joined() }

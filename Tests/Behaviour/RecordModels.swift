@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-// The models of the migrated records. Together they have steps of each kind.
+// The models of the migrated records. Together they use every kind of migration step.
 
 /// A model with five versions. Its steps use all operations: rename, move, drop, default, null, conversions, and custom code.
 struct Account: DescribedModel, Migratable, Validating, ShownModel {
@@ -339,8 +339,8 @@ final class Harbour: Depot {
 }
 
 extension MigrationOperation {
-  /// Returns an operation that also accepts a record that lacks its key. If a record has both the source's and the target's key,
-  /// the target's value is removed first. `.ifPresent` and `overwriting:` aren't used, because old commits lack them.
+  /// Returns an operation that also accepts records without its key. If a record has both the source key and the target key, the target's
+  /// value is removed first. `.ifPresent` and `overwriting:` aren't used, because old commits don't have them.
   static func loose(_ operation: MigrationOperation, over target: ValuePath? = nil, from source: ValuePath? = nil)
     -> MigrationOperation
   {

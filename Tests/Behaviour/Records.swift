@@ -1,12 +1,12 @@
 import Foundation
 import StrataCore
 
-/// Records of old versions that are decoded, upgraded and decoded again.
+/// Decodes records of old model versions, upgrades them, and decodes the upgraded records.
 struct Records {
   private var random: Random
   private var text: CaseText
 
-  /// Writes the case that belongs to a seed.
+  /// Generates the test case for the given seed and writes its results to `text`.
   static func run(_ seed: Int, _ text: inout CaseText) {
     var records = Records(random: Random(seed: UInt64(seed) ^ 0x5EED_0000_0000), text: text)
     text = CaseText()

@@ -1,22 +1,22 @@
 import Foundation
 import StrataCore
 
-/// The canonical text of a case: lines that are the same in every run, on every platform and in every build.
+/// The canonical text of a case. Its lines are the same in every run, on every platform and in every build.
 ///
-/// ``quote(_:)`` escapes all control characters in values, so a control character can separate the lines.
+/// The lines are separated by a tab, which no line can contain, because ``quote(_:)`` escapes control characters.
 struct CaseText {
   private(set) var bytes: [UInt8] = []
   /// The character that separates lines.
   static let separator = UInt8(ascii: "\t")
 
   private var prefix = ""
-  /// The number of values that enclose the next one.
+  /// The nesting depth of the next value.
   private var depth = 0
   private var isFirst = true
   /// The numbers of the objects that a value refers to.
   private var numbers: [ObjectIdentifier: Int] = [:]
-  /// New numbers for the references in a report, in the order in which they occur, or `nil` outside of reports. They replace the
-  /// library's own numbers, which depend on how it traverses a graph.
+  /// In a report, new numbers for its references, in the order in which they occur; otherwise `nil`. They replace the library's own
+  /// numbers, which depend on how it traverses a graph.
   private var references: [Int: Int]?
   private var waiting: [any ShownObject] = []
 
@@ -46,7 +46,7 @@ struct CaseText {
     value.show(to: &self)
   }
 
-  /// Writes a model with a line per field and per object that it refers to.
+  /// Writes a model, with one line per field and one per object that it refers to.
   mutating func model(_ name: String, _ value: some ShownModel) {
     (prefix, numbers) = (name, [:])
     if let object = value as? any ShownObject {
@@ -91,7 +91,7 @@ struct CaseText {
     depth -= 1
   }
 
-  /// Writes values between brackets.
+  /// Writes `open`, the values that `body` adds, and `close`.
   mutating func group(_ open: StaticString, _ close: StaticString, _ body: (inout CaseText) -> Void) {
     let wasFirst = isFirst
     isFirst = true
@@ -110,7 +110,7 @@ struct CaseText {
     isFirst = false
   }
 
-  /// Writes the number of an object. The object itself follows later.
+  /// Writes the object's number. The object itself is written later.
   mutating func reference(_ object: some ShownObject) {
     let number = numbers[ObjectIdentifier(object)] ?? numbers.count
     if numbers.updateValue(number, forKey: ObjectIdentifier(object)) == nil { waiting.append(object) }
@@ -265,8 +265,8 @@ extension Dictionary: Shown where Key: Shown & Comparable, Value: Shown {
 }
 
 extension ArchiveValue: Shown {
-  /// Different kinds of values have different texts. Keys of objects keep their order. Keys of records are sorted by their bytes,
-  /// because their order isn't part of the value.
+  /// Writes different kinds of values as different texts. Object keys keep their order. Record keys are sorted by their bytes, because
+  /// their order isn't part of the value.
   func show(to text: inout CaseText) {
     switch self {
     case .null: text.add("null")

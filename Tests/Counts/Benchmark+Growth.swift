@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// A list of lists with up to five models each, and a merge base.
+/// A model with a merge base and a list of lists, each of which has up to five models.
 private struct Rows: DescribedModel {
   var rows: [[Small]] = []
   var merging = MergeState()
@@ -17,7 +17,7 @@ private struct Rows: DescribedModel {
   }
 }
 
-/// A list of issues that repeat the same author with different names.
+/// A list of issues by the same author. Each issue gives the author a different name.
 private final class Tracker: DescribedModel {
   var issues: [Issue] = []
 
@@ -29,7 +29,7 @@ private final class Tracker: DescribedModel {
       return tracker
     })
 
-  /// The name of the author in each issue has a number, which begins with `first`.
+  /// Returns a document with `count` issues. In each, the author's name ends with the next number, starting at `first`.
   static func document(_ count: Int, from first: Int) -> Data {
     let issues = (0..<count).map { #"{"id":\#($0),"author":{"id":1,"name":"name \#(first + $0)"}}"# }
     return Data(#"{"issues":[\#(issues.joined(separator: ","))]}"#.utf8)
@@ -57,7 +57,8 @@ private final class Reporter: DescribedModel {
 }
 
 extension Benchmark {
-  /// Returns the call for a name such as `merge-list@500`. `counts --growth` compares a length with twice that length.
+  /// Returns the benchmark for a name such as `merge-list@500`, where 500 is the length. `counts --growth` compares it with twice that
+  /// length.
   static func growing(_ name: String) -> Benchmark? {
     let parts = name.split(separator: "@")
     guard parts.count == 2, let count = Int(parts[1]) else { return nil }

@@ -7,7 +7,7 @@ extension Benchmark {
   /// Benchmarks of entity rows and of snapshots. The databases are in memory.
   static var storing: [Benchmark] {
     [
-      // Alternates between two documents, so that one row in ten changes each time.
+      // Alternates between two documents, so that each call changes one row in ten.
       Benchmark("rows/apply-json", calls: 2) {
         let models = Small.make(100)
         let texts = [try JSONWriter().write(models.changed()), try JSONWriter().write(models)]

@@ -12,10 +12,10 @@ struct Benchmark {
 
   func run() throws {
     let call = try prepare()
-    // The first calls fill caches and pools.
+    // The first calls fill caches and pools, so they aren't measured.
     for _ in 0..<3 { try call() }
     (Measured.call, Measured.calls) = (call, calls)
-    // Calls the function through a pointer, because a direct call would bypass the function with the symbol name.
+    // Calls the function through a pointer, because a direct call would bypass its exported symbol, which callgrind looks for.
     let measured: @convention(c) () -> Void = measured
     measured()
     if let failure = Measured.failure { throw failure }
@@ -23,7 +23,7 @@ struct Benchmark {
   }
 }
 
-/// The input and the error of the measured function, which takes no arguments and cannot throw.
+/// The call that ``measured()`` makes and the error that it catches, because that function takes no arguments and cannot throw.
 private enum Measured {
   nonisolated(unsafe) static var call: (() throws -> Void)?
   nonisolated(unsafe) static var calls = 0

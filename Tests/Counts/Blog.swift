@@ -3,7 +3,7 @@ import GRDB
 import StrataCore
 import StrataStore
 
-// Each blog has ten posts, as in the rows `upsert/` of Docs/Benchmarks.md.
+// Each blog has ten posts, as in the `upsert/` rows of Docs/Benchmarks.md.
 
 final class Author: DescribedModel, Entity {
   let id: Int

@@ -1,8 +1,8 @@
 import Foundation
 import StrataCore
 
-// Models in the form that `@Model(version:)` generates. The benchmarks compile this file through a symbolic link, and their peers
-// need `Codable`.
+// Models as `@Model(version:)` generates them. The benchmarks also compile this file, through a symbolic link, and compare Strata with
+// coders that need `Codable`.
 
 /// The server's additions to a tweet. In version 3 the tweet contained these fields itself.
 struct Metadata: VersionedModel, Codable, Equatable, Sendable {

@@ -90,7 +90,7 @@ extension User {
 }
 
 extension [Tweet] {
-  /// Returns the tweets as JSON from a server, with members that the models lack.
+  /// Returns the tweets as the JSON that a server would send, including members that the models don't have.
   func serverText() throws -> Data {
     try JSONWriter().write(Self.widened(JSONReader().read(JSONWriter().write(self))))
   }

@@ -1,9 +1,9 @@
 import Foundation
 public import Strata
 
-// Each declaration of the catalogue runs these checks. They are compiled once, as the module Declarations.
+// These checks run for each declaration of the catalogue. They are compiled only once, as the `Declarations` module.
 
-/// A failure of a declaration at run time.
+/// An error that reports a failed check of a declaration.
 public struct Wrong: Error, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }
@@ -24,7 +24,7 @@ public func declared(_ name: String, _ body: () throws -> Void) {
 /// Results are compared by the bytes of their archives, so the declaration needs no `Equatable` conformance.
 ///
 /// - Parameters:
-///   - others: values with archives that must differ from the archive of `value`.
+///   - others: values whose archives must differ from the archive of `value`.
 public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
   let archive = try ArchiveEncoder().encode(value)
   func same(_ other: M, _ way: String) throws {

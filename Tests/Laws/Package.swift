@@ -14,7 +14,7 @@ let package = Package(
   name: "Laws",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // These traits equal those of Tests/Recipes, so that both packages can share a build folder.
+    // The same traits as in Tests/Recipes, so that both packages can share a build folder.
     .package(name: "Strata", path: "../..", traits: ["Macros", "Store", "Logging", "Metrics", "Collections"]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),

@@ -1,5 +1,5 @@
-// These types have the same names as types in other libraries that apps import alongside Strata. A file that imports both modules
-// must be able to name either type.
+// Types with the same names as types in libraries that apps import alongside Strata. A file that imports both this module and Strata must
+// be able to name either type.
 
 // GRDB
 open class Record { public init() {} }

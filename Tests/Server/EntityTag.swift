@@ -16,8 +16,8 @@ struct EntityTag: Sendable, Hashable {
 
   init(isWeak: Bool = false, opaque: String) { (self.isWeak, self.opaque) = (isWeak, opaque) }
 
-  /// Creates a strong tag from half of the content's digest. Equal content has the same tag in each run of the program, and different
-  /// content has a different tag.
+  /// Creates a strong tag from the first half of the content's digest. Equal content has the same tag in every run of the program, and
+  /// different content has a different tag.
   init(of content: Data) {
     let digest = SHA256.digest(of: content.bytes)
     let digits = digest.prefix(16).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
@@ -35,7 +35,7 @@ struct EntityTag: Sendable, Hashable {
 }
 
 extension EntityTag.Condition {
-  /// Parses a header value (section 13.1.1). Invalid text up to the next comma matches nothing.
+  /// Parses a header value (section 13.1.1). Invalid items between commas are ignored.
   init(_ field: String) {
     guard field.trimmingCharacters(in: .whitespaces) != "*" else {
       self = .any

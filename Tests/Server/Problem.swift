@@ -2,10 +2,10 @@ internal import Foundation
 internal import StrataCore
 internal import StrataRemote
 
-/// A request that cannot be fulfilled, with the reason (RFC 9457).
+/// An error that tells the client why its request cannot be fulfilled (RFC 9457).
 struct Problem: Error {
   let status: Int
-  /// A text that describes the problem and then the remedy.
+  /// Describes the problem, followed by the remedy.
   let detail: String
   var headers: HTTPHeaders = [:]
 

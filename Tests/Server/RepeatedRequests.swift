@@ -4,8 +4,8 @@ internal import StrataRemote
 
 /// Stores the responses to changes that have an `Idempotency-Key`, so that a repeated request is applied only once.
 ///
-/// Failed requests are not remembered, because they changed nothing. The server forgets all responses when it stops. It also forgets
-/// the oldest response when it has more than a limit.
+/// Failed requests are not remembered, because they changed nothing. The server forgets all responses when it stops, and the oldest one
+/// whenever there are too many.
 struct RepeatedRequests: Sendable {
   private static let most = 10_000
 

@@ -3,7 +3,7 @@ internal import Foundation
 /// The records in the response to a query, and links to other parts of the list (RFC 8288).
 struct ResourcePage: Sendable {
   let records: ArraySlice<Resource>
-  /// The value of the header `Link`, or `nil` if the response is the whole list.
+  /// The value of the `Link` header, or `nil` if there are no links.
   let links: String?
   /// The records as JSON text.
   let content: Data

@@ -11,7 +11,7 @@ struct ResourceQuery: Sendable {
     case range(offset: Int, limit: Int?)
   }
 
-  /// The accepted texts for each path. A record matches if it has one of the texts at every path.
+  /// For each path, the accepted texts. A record matches if, at every path, it has one of them.
   private(set) var filters: [(path: String, texts: [String])] = []
   private(set) var window: Window?
 
@@ -60,7 +60,7 @@ struct ResourceQuery: Sendable {
     }
   }
 
-  /// Returns the value for a key, or for a path of keys that are separated by dots.
+  /// Returns the value at a key, or at a path of keys separated by dots.
   private static func value(at path: String, in json: ArchiveValue) -> ArchiveValue? {
     if let value = json[path] { return value }
     var value = json

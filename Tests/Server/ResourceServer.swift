@@ -34,7 +34,7 @@ struct ResourceServer: Sendable {
     do { response = try checkedAnswer(request) } catch { response = Problem(error).response(url: request.url) }
     response.headers["Date"] = now().httpText
     if request.method == "HEAD" || response.status == 304 {
-      // In a response to HEAD, the header states the length that the content would have in a response to GET (RFC 9110, section 8.6).
+      // The response to HEAD has no content, but the header gives the length of the content in a GET response (RFC 9110, section 8.6).
       response.headers["Content-Length"] = String(response.body.count)
       response.body = Data()
     }

@@ -82,7 +82,7 @@ struct ServeCommand: ParsableCommand {
     while true {
       switch events.next() {
       case .listening(let port):
-        // The line is written without a buffer, because programs wait for it.
+        // Writes the line without buffering, because programs wait for it.
         FileHandle.standardOutput.write(
           Data("serving \(lists) at http://127.0.0.1:\(port)\(ResourceRoute.root)\n".utf8))
       case .answered(let line): if !quiet { FileHandle.standardError.write(Data((line.onOneLine + "\n").utf8)) }

@@ -14,7 +14,8 @@ internal import StrataCore
 
 /// Accepts requests at a port of 127.0.0.1 and passes them to a ``ResourceServer`` one at a time.
 final class ServeListener: Sendable {
-  /// After a stop request, pending requests have the time `grace` to finish, and their responses are sent within `sending` seconds.
+  /// When the server is asked to stop, pending requests have up to `grace` to finish. Their responses are then sent within `sending`
+  /// seconds.
   private static let (grace, sending) = (Duration.seconds(2), 0.1)
   /// The server reads up to this many more bytes of oversized content, so that the sender can then read the response.
   private static let mostDrained = 64 << 20
@@ -74,7 +75,7 @@ final class ServeListener: Sendable {
   private func stop(_ server: HTTPServer) async {
     let end = ContinuousClock.now + Self.grace
     while underWay.withLock({ $0 > 0 }), ContinuousClock.now < end {
-      // This task is never cancelled.
+      // Uses `try?`, because this task is never cancelled.
       try? await Task.sleep(for: .milliseconds(10))
     }
     await server.stop(timeout: Self.sending)
@@ -109,7 +110,8 @@ final class ServeListener: Sendable {
       let known = StrataRemote.HTTPRequest(request.method.rawValue, url, headers: headers, body: body)
       response = resources.withLock { $0.answer(known) }
     } else {
-      // A web page can use its own host name, resolve it to this machine, and make a browser send requests to it (DNS rebinding).
+      // Rejects the request, because a web page can resolve its own host name to this machine and make a browser send requests here (DNS
+      // rebinding).
       let problem = Problem(421, "the request is for another host; 127.0.0.1 or localhost is needed")
       response = problem.response(url: URL(filePath: "/"))
     }
@@ -117,7 +119,7 @@ final class ServeListener: Sendable {
     return Self.message(response, isCutOff: body.count > sizeLimit)
   }
 
-  /// Waits for the latency of a response.
+  /// Delays a response by the configured latency.
   ///
   /// - Returns: `false` if the server stops in the meantime.
   private func waited() async -> Bool {
@@ -126,7 +128,7 @@ final class ServeListener: Sendable {
     return (try? await Task.sleep(for: latency)) != nil
   }
 
-  /// Returns the content of a request. If the content is too large, returns only a beginning that exceeds the limit.
+  /// Returns the content of a request. If the content is too large, returns only its beginning, which also exceeds the limit.
   private func content(of request: FlyingFox.HTTPRequest) async throws -> Data {
     var (content, drained) = (Data(), 0)
     for try await part in request.bodySequence {

@@ -5,7 +5,7 @@ internal import StrataCore
 struct ServedFolder: ResourceStorage {
   private struct File {
     let path: String
-    /// Whether the file contains an object with a single member. Its key is the name of the list, and its value is the array.
+    /// Whether the file contains an object with a single member, whose key is the list's name and whose value is the array of records.
     let isWrapped: Bool
     let isPretty: Bool
     var status: FileStatus

@@ -11,7 +11,7 @@ struct URLQueryText {
     parts = query.split(separator: "&").map(String.init)
   }
 
-  /// The names and values, decoded from form encoding (WHATWG URL, section 5.1), in which a plus is a space.
+  /// The names and values, decoded from form encoding, which uses a plus for a space (WHATWG URL, section 5.1).
   var items: [(name: String, value: String)] {
     parts.map { part in
       let name = part.prefix { $0 != "=" }
@@ -19,7 +19,8 @@ struct URLQueryText {
     }
   }
 
-  /// Returns the URL with the given numbers. A number replaces the items with its name, or is appended if there are none.
+  /// Returns the URL with query items for the given numbers. A number replaces the items with its name or, if there are none, is
+  /// appended.
   func url(with numbers: [(name: String, value: Int)]) -> URL {
     var parts = parts
     for (name, value) in numbers {
@@ -49,8 +50,8 @@ extension URL {
     return parts.url ?? self
   }
 
-  /// Percent-encodes all characters except unreserved ones (RFC 3986, section 2.3). Dots are encoded if the component contains nothing
-  /// else, because it could name a parent.
+  /// Percent-encodes all characters except unreserved ones (RFC 3986, section 2.3). If a component consists only of dots, they are
+  /// encoded too, because it could refer to a parent folder.
   private static func encoded(_ component: String) -> String {
     let isDots = component.allSatisfy { $0 == "." }
     return component.utf8.map { byte in

@@ -12,7 +12,7 @@ struct PreconditionsTests {
   static let then = "Tue, 14 Nov 2023 22:13:20 GMT"
   static let after = "Tue, 14 Nov 2023 22:13:21 GMT"
 
-  /// A request. `@` in a header is replaced by the record's tag.
+  /// A request and the expected status. `@` in a header is replaced with the resource's tag.
   struct Case: CustomTestStringConvertible, Sendable {
     let method: String
     let headers: HTTPHeaders
@@ -54,7 +54,7 @@ struct PreconditionsTests {
     Case(method: "GET", headers: ["If-None-Match": "@"], status: 304, path: "/tasks"),
     Case(method: "GET", headers: ["If-None-Match": "@"], status: 304, path: "/tasks?done=true&page=1&per_page=1"),
     Case(method: "GET", headers: ["If-None-Match": "@"], status: 304, path: "/projects/p1/tasks"),
-    // A missing record has no state to which a precondition could refer.
+    // A missing record has no state, so preconditions don't apply to it.
     Case(method: "GET", headers: ["If-None-Match": "*"], status: 404, path: "/tasks/none"),
     Case(method: "GET", headers: ["If-Match": "*"], status: 404, path: "/tasks/none"),
   ]

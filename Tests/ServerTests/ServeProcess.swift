@@ -44,7 +44,7 @@ final class ServeProcess {
     var text = Data()
     while !text.contains(0x0A) {
       let part = output.fileHandleForReading.availableData
-      // The program has ended.
+      // The output has ended, so the program has stopped.
       if part.isEmpty { throw NotListening() }
       text.append(part)
     }

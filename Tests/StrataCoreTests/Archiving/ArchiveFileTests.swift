@@ -96,7 +96,7 @@ struct ArchiveFileTests {
         try Data(bytes).write(to: url)
         let loaded: ArchiveFile<Library>.Loaded?
         do { loaded = try file.load() } catch let error as ArchiveError {
-          // After a byte of the header has changed, the header may state a newer format.
+          // A changed byte in the header may turn the format version into a newer one.
           #expect(error.code == .newerFormat, "byte \(count): \(error)")
           continue
         }
@@ -113,7 +113,7 @@ struct ArchiveFileTests {
     try file.save(Library(title: "again"))
     #expect(try Data(contentsOf: file.damagedURL) == broken)
     #expect(try file.load()?.value == Library(title: "again"))
-    // Later damage does not replace the first copy. The ninth copy is replaced.
+    // Later damaged files don't replace the first copy. Up to nine copies are kept, and only the ninth is replaced.
     for number in 2...11 {
       try Data([UInt8(number)]).write(to: url)
       try ArchiveFile<Library>(url).save(Library(title: "\(number)"))

@@ -116,8 +116,8 @@ struct FaultInjectionTests {
           if fault == .fails(EINTR), call != .close { #expect(error == nil, place) }
           if fault == .isShort { #expect(error == nil, place) }
           if let error { #expect((error as? ArchiveError)?.code == .fileSystem, place) }
-          // The next writers remove all temporary files except cut-off bytes. A leftover hard link of the file can be removed
-          // only by the second writer, after the first has replaced the file.
+          // The next writers remove all temporary files, but keep the bytes that were cut off. If a hard link of the file is left, only
+          // the second writer can remove it, after the first has replaced the file.
           for _ in 0..<2 { try scenario.run(stream) }
           let after = try stream.files.filter { !$0.contains(".cut") }
           #expect(Set(after) == Set(before).union(["stream.strata"]), place)
@@ -153,7 +153,7 @@ struct TemporaryFileTests {
       let end = name.index(name.endIndex, offsetBy: -5)
       let others = [".strata-mine.tmp", ".strata-0123456789abcdef-0.tmp", "a.tmp"]
       for other in others { try Data("user's".utf8).write(to: stream.folder.appending(path: other)) }
-      // Killed writers may leave one file for each number that writers use.
+      // Writers number their temporary files. Killed writers may leave one file for each number.
       for number in 0..<16 {
         let left = name[..<end] + String(number, radix: 16) + name[name.index(after: end)...]
         try Data("left".utf8).write(to: stream.folder.appending(path: String(left)))

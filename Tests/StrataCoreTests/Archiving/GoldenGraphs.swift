@@ -94,7 +94,7 @@ enum GoldenGraphs {
     return club
   }
 
-  /// A class with two superclasses, each of which has its own version.
+  /// An object of the `Puppy` class, whose superclasses are `Dog` and `Animal`. Each class has its own version.
   static func hierarchy() -> ObjectGraph {
     var puppy = ModelRecord(
       typeName: "Puppy", modelVersion: 1,

@@ -54,8 +54,7 @@ struct GoldenTests {
     }
   }
 
-  /// Returns more record shapes than the format has numbers for, and uses each shape twice. Also returns a set and a map whose keys
-  /// are of several kinds.
+  /// Returns more record shapes than the format has numbers for, each used twice, and also a set and a map with several kinds of keys.
   private static func shapes() -> ArchiveValue {
     let records = (0..<300).map { number in
       ArchiveValue.record(ModelRecord(typeName: "Shape", modelVersion: number, fields: [("side", .integer(number))]))
@@ -148,7 +147,7 @@ struct GoldenTests {
 
   @Test("Encoding the same content today gives the stamps and bodies of the released archives", arguments: names)
   func bodies(name: String) throws {
-    // Compressed bytes depend on the system's zlib; bodies don't.
+    // Compares the bodies, not the compressed bytes, because these depend on the system's zlib.
     let (today, released) = try (Self.members(Self.make(name)), Self.members(archive(name)))
     #expect(today.map(\.stamp) == released.map(\.stamp))
     #expect(today.map(\.body) == released.map(\.body))

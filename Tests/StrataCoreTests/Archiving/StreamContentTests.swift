@@ -23,7 +23,7 @@ struct BlobStream {
   var before: Int { sizes.count > 1 ? sizes[sizes.count - 2] : 0 }
 
   /// - Parameters:
-  ///   - hasLinks: whether the members state their positions.
+  ///   - hasLinks: whether the members record their positions.
   ///   - size: the largest number of models in a member.
   init(_ sessions: [[StreamBlob]], hasLinks: Bool, memberSize size: Int = 100) throws {
     self.sessions = sessions
@@ -194,8 +194,8 @@ struct StreamContentTests {
     let host = try BlobStream(
       [[.named("a")], [.named("b")], [StreamBlob(bytes: inner)], [.named("c")]], hasLinks: false)
     try SessionStream.with { stream in
-      // The first change damages a header, so that the number of lost models is unknown. The second damages an end member, so that
-      // the members in between have none.
+      // The first change damages a header, which makes the number of lost models unknown. The second damages an end member, so the
+      // members between the two have no end member.
       var damaged = host.bytes
       damaged[host.sizes[0] + 20] ^= 1
       damaged[host.sizes[2] - 20] ^= 1
@@ -328,8 +328,8 @@ struct StreamContentTests {
           invented += 1
           Issue.record("invented behind a flip: \(place)")
         }
-        // Cuts the file as if the writer was killed. Reads, salvages and recovers it, and then reads it while another writer has
-        // written the same bytes.
+        // Truncates the file as if its writer had been killed. Reads, salvages and recovers it, and then reads it while another writer
+        // has written the same bytes.
         let length = host.before + 1 + random.below(host.bytes.count - host.before - 1)
         try host.bytes.prefix(length).write(to: stream.url)
         let cut = try (stream.blobs(.skips), stream.salvaged())

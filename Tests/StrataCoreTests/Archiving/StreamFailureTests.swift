@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// An empty text breaks the rule of this model. The text "damage" makes its hook throw a damage error.
+/// A model whose rule rejects an empty text. If the text is "damage", its hook throws a damage error.
 private struct Word: DescribedModel, Validating, PostDecoding, Equatable {
   var text: String
   static let fields = Fields(Word.self, name: "StreamWord", version: 1, Field("text", \.text), make: { Word(text: $0) })

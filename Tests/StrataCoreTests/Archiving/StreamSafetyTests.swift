@@ -306,7 +306,7 @@ struct SalvageTests {
         #expect(gaps.allSatisfy { $0.bytes.contains(place) || $0.bytes.isEmpty }, "byte \(place): \(gaps)")
         guard models == others else { continue }
         #expect(throws: ArchiveError.self, "byte \(place)") { try stream.read() }
-        // A writer appends nothing to a damaged stream.
+        // Appending to a damaged stream throws and writes nothing.
         #expect(throws: ArchiveError.self, "byte \(place)") { try stream.session(60..<61) }
         #expect(try stream.bytes == damaged)
       }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// A number that counts its decodings and records the task-local value at each.
+/// A number that counts how often it is decoded and records the task-local value each time.
 private struct Witness: Archivable {
   @TaskLocal static var tenant = ""
   @TaskLocal static var decoded: StrataCore.Mutex<Int>?
@@ -89,7 +89,7 @@ private struct Witness: Archivable {
     }
   }
 
-  /// The bytes of a stream. Some members have correct checksums, but contain no models.
+  /// Returns the bytes of a random stream. Some of its members have correct checksums but contain no models.
   private static func stream(_ random: inout SeededRandom) throws -> [UInt8] {
     var file: [UInt8] = []
     var stamp = Stamp(typeName: "Person", modelVersion: 1)
@@ -163,7 +163,7 @@ private struct Witness: Archivable {
       var writer = try ArchiveStreamWriter<ArchiveValue>(creating: url, threads: 1)
       for number in 0..<32 {
         let text = String(repeating: "\(number)", count: 32 << 10)
-        // The members of every other group of eight are highly compressible.
+        // Every other group of eight members is highly compressible.
         let count = number / 8 % 2 == 0 ? 70 : 1
         try writer.append(.array([ArchiveValue](repeating: .string(text), count: count)))
       }
@@ -185,7 +185,7 @@ private struct Witness: Archivable {
     }
   }
 
-  /// A stream of 60 members with ten models each.
+  /// Calls `body` with the URL of a stream that has 60 members with ten models each.
   private static func withWitnesses(_ body: (URL) throws -> Void) throws {
     try withFolder { folder in
       let url = folder.appending(path: "stream")
@@ -210,7 +210,7 @@ private struct Witness: Archivable {
 
   @Test("The iterator decodes a few members ahead, and stops when it is released")
   func ahead() async throws {
-    // `readAhead` blocks its thread. On a separate thread, it leaves Swift's thread pool free for decoding ahead.
+    // `readAhead` blocks its thread. It runs on a separate thread, so that Swift's thread pool stays free for decoding ahead.
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try Self.readAhead() }) }
     }

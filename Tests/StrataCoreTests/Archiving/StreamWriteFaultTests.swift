@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// An application's reaction to an error of a writer.
+/// How an application reacts if a writer throws an error.
 private enum Application: CaseIterable, Sendable {
   /// Drops the writer.
   case stops
@@ -32,7 +32,7 @@ private enum Beginning: CaseIterable, Sendable {
     self == .grown || self == .recovered ? old + session : session
   }
 
-  /// With one thread, the append that completes a member also writes it.
+  /// Creates the writer of a session. With one thread, the append that completes a member also writes it.
   func writer(_ stream: SessionStream, threads: Int = 1) throws -> ArchiveStreamWriter<Address> {
     self == .grown || self == .recovered
       ? try ArchiveStreamWriter(appendingTo: stream.url, recovering: true, compression: .none, threads: threads)
@@ -47,7 +47,8 @@ struct StreamWriteFaultTests {
     Address(street: "\(number) " + String(repeating: "street", count: 4800), country: "C\(number)")
   }
 
-  /// Runs a session. Returns the models that `append` accepted, or `nil` if no session was acknowledged, and the last error.
+  /// Runs a session. Returns the last error and the models that `append` accepted, or `nil` instead of the models if no session was
+  /// acknowledged.
   private static func run(
     _ application: Application, _ beginning: Beginning, _ stream: SessionStream
   ) -> (acknowledged: [Address]?, error: (any Error)?) {
@@ -80,7 +81,7 @@ struct StreamWriteFaultTests {
     return (nil, last)
   }
 
-  /// Whether the error states that the session may be in the file.
+  /// Whether the error means that the session may or may not be in the file.
   private static func isUnknown(_ error: (any Error)?) -> Bool {
     (error as? ArchiveError)?.reason.contains("check that the stream can be read before you append to it again")
       ?? false
@@ -136,7 +137,8 @@ struct StreamWriteFaultTests {
           guard plan.wasReached else { return false }
           count += 1
           let found = try Self.content(stream)
-          // A failed sync does not remove a new file that already has its name. Only a power failure can undo the renaming.
+          // A failed sync does not remove a new file that has already been renamed into place. Only a power failure can undo the
+          // renaming.
           let isInPlace =
             acknowledged == nil
             && (call == .synchronize && [.created, .replaced].contains(beginning) || Self.isUnknown(error))
@@ -264,7 +266,7 @@ struct StreamWriteFaultTests {
   @Test("X-36: on several threads, a full disk loses no model that `append` accepted", arguments: [2, 4])
   func fullDiskOnThreads(threads: Int) throws {
     try SessionStream.with { stream in
-      // There are enough members that some are written while further models are appended.
+      // There are enough members that some are written while models are still being appended.
       let models = (0..<12).flatMap { _ in Self.models }
       var errors = 0
       let plan = FaultPlan(.write, 1, [.isShort, .fails(ENOSPC), .fails(ENOSPC), .fails(ENOSPC)])

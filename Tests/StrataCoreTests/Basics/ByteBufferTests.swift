@@ -6,7 +6,7 @@ import Testing
 struct ByteBufferTests {
   @Test("Bytes become a string exactly if they are valid UTF-8", .tags(.long))
   func validation() {
-    // A byte of each class that the rules of UTF-8 distinguish, and its neighbors.
+    // A byte from each class that the UTF-8 rules distinguish, plus neighboring bytes.
     let classes: [UInt8] = [
       0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED,
       0xEE,
@@ -24,7 +24,7 @@ struct ByteBufferTests {
       }
     }
     expectSame([])
-    // The replacement character has the length of the replaced bytes.
+    // The replacement character is as long as the bytes that it replaces.
     expectSame([0xF0, 0x9F, 0x98])
     expectSame(Array("\u{FFFD}".utf8))
   }

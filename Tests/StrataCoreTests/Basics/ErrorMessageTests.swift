@@ -37,7 +37,7 @@ struct ErrorMessageTests {
             text.hasPrefix("“a bug.strata”: ") && !text.contains("member") && !text.contains(folder.path), "\(text)")
         }
       }
-      // A wrong type in a file is reported with the file's name. In memory there is no name.
+      // A type mismatch in a file is reported with the file's name. Data in memory has no name.
       try ArchiveEncoder().encode(["x"]).write(to: url)
       let other = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([Int].self, from: url) }
       #expect(other?.code == .typeMismatch && other?.fileName == "a bug.strata")

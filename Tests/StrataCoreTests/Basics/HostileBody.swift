@@ -55,7 +55,7 @@ struct HostileBody {
     text(mark)
   }
 
-  /// The archive with this body.
+  /// Returns an archive with this body.
   func archive(typeName: String = "Value", modelVersion: Int? = nil) throws -> Data {
     var file: [UInt8] = []
     let stamp = Stamp(
@@ -69,7 +69,7 @@ struct HostileBody {
 enum Lookalikes: String, CaseIterable, Codable, Sendable {
   case notANumber, decimal, data, url
 
-  /// Writes one of them. Different numbers write different values.
+  /// Writes one such value. Different numbers give different values.
   func write(_ number: Int, to body: inout HostileBody) {
     switch self {
     case .notANumber: body.raw(0xFB, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0)

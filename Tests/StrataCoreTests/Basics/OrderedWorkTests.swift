@@ -7,7 +7,7 @@ import Testing
 @Suite("Ordered work") struct OrderedWorkTests {
   private struct Failure: Error {}
 
-  /// The number of running jobs, and its maximum.
+  /// Counts the running jobs and remembers the highest count.
   private final class Running: Sendable {
     let counts = StrataCore.Mutex((now: 0, most: 0))
 
@@ -87,7 +87,7 @@ import Testing
     }
     if threads > 1 { work.add(weight: 100_000) { 7 } }
     #expect(throws: Failure.self) { try work.first() }
-    // If a worker has already made the second attempt, this call makes the third one and succeeds.
+    // If a worker has already made the second attempt, this call makes the third one, which succeeds.
     #expect((try? work.first()) ?? (try? work.first()) == 3)
     work.removeFirst()
     #expect(try work.first() == (threads > 1 ? 7 : nil))

@@ -36,7 +36,7 @@ import StrataTestSupport
     #expect(try ArchiveDecoder().decodeValue(from: archive) == value)
   }
 
-  /// A stream has one allowance for small files, which all of its members share.
+  /// A stream gets the allowance for small files only once, for all of its members together.
   @Test(
     "X-33: a stream of highly repetitive values can be decoded", .tags(.long), arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
@@ -78,7 +78,7 @@ import StrataTestSupport
     let seed = UInt64.random(in: 0..<1 << 32)
     var random = SeededRandom(seed: seed)
     var refused: [ArchiveLimits.Limit: Int] = [:]
-    // With some seeds, it takes more than 400 values until each limit has rejected one.
+    // For some seeds, it takes more than 400 values until every limit has rejected one.
     for number in 0..<4000 where number < 400 || refused.count < 6 {
       let value = Self.value(&random, 4)
       var limits = ArchiveLimits()

@@ -8,7 +8,7 @@ import StrataTestSupport
 /// Sets and maps whose elements have equal hashes, are never equal, or are nested.
 @Suite struct SetBudgetTests {
   private static let count = 6_000
-  /// The number of elements at which a set or dictionary of a program's own types is rejected.
+  /// A set or dictionary of a program's own types is rejected at this number of elements.
   private static let refusedCount = 20_000
 
   private static func write(_ kind: Lookalikes, asMap: Bool, count: Int = count, to body: inout HostileBody) {
@@ -134,7 +134,7 @@ import StrataTestSupport
         }
       }
     }
-    // Two spellings of a text are different texts. An integer in a wider encoding is the same integer.
+    // Two spellings of a text are different elements. An integer in a wider encoding is the same element.
     #expect(
       try Self.count(
         of: read {

@@ -6,7 +6,7 @@ import StrataTestSupport
 
 /// Values whose parts share memory, like copies of copies.
 @Suite struct SharedPartsTests {
-  /// How a value contains the previous one twice.
+  /// How each value contains the previous value twice.
   enum Form: String, CaseIterable, Codable, Sendable {
     case array, object, record, map, otherOrder
 
@@ -64,7 +64,7 @@ import StrataTestSupport
     await #expect(processExitsWith: .success) { [form = form as Form] in
       Child.limit()
       let value = form.value(200)
-      // A debug build needs most of a minute to reach the default limit.
+      // A debug build would need most of a minute to reach the default limit.
       var limits = ArchiveLimits()
       limits.outputSize = Effort.rounds(1 << 18, long: 1 << 20)
       var writer = JSONWriter()

@@ -164,7 +164,7 @@ import StrataTestSupport
   func weights() throws {
     var limits = ArchiveLimits()
     limits.values = .max
-    /// The number of values charged for a body whose file counts as empty.
+    /// Returns the number of values that the budget charges for a body if the file size is 0.
     func spent(_ write: (inout HostileBody) -> Void) throws -> Int {
       var body = HostileBody()
       write(&body)

@@ -49,7 +49,7 @@ import Testing
     #expect(try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(value)) == value)
   }
 
-  /// A writer that was reset writes the same bytes as a new one.
+  /// A writer that has been reset writes the same bytes as a new one.
   @Test func aWriterThatIsResetWritesTheSame() throws {
     let words = (0..<50_000).map { ArchiveValue.string("w\($0 % 30_000)") }
     var writer = ArchiveWriter()

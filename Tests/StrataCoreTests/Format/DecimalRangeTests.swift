@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Decimals at the limits of their range")
 struct DecimalRangeTests {
-  /// A body with the decimal in the given encoding.
+  /// Returns a body that contains the decimal with the given exponent and mantissa.
   private func body(exponent: Int, mantissa: UInt8) -> Data {
     var bytes: [UInt8] = [0xD9, 0x01, 0x00, 0xC4, 0x82]
     let magnitude = exponent < 0 ? ~exponent : exponent

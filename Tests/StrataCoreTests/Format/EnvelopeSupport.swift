@@ -14,7 +14,7 @@ extension Stamp {
   }
 }
 
-/// Bytes that compress moderately, the same in every run.
+/// Returns bytes that compress moderately and are the same in every run.
 func sampleBody(_ size: Int) -> [UInt8] {
   var random = SeededRandom(seed: 0)
   return (0..<size).map { place in UInt8(truncatingIfNeeded: place % 3 == 0 ? random.next() : UInt64(place / 64)) }
@@ -31,7 +31,7 @@ func member(
   return bytes
 }
 
-/// A member whose header is replaced by one with a different stamp.
+/// Returns a member whose header is replaced with one for a different stamp.
 func member(_ body: [UInt8], claiming stamp: Stamp) throws -> [UInt8] {
   let honest = try member(body)
   let length = try GzipHeader(at: 0, in: honest.bytes, fileOffset: 0).length

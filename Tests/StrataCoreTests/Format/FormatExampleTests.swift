@@ -14,12 +14,12 @@ extension Label: DescribedModel {
     make: { Label(name: $0, color: $1) })
 }
 
-/// The library writes and reads the worked example of Docs/Format.md.
+/// Checks that the library writes and reads the worked example in Docs/Format.md.
 @Suite struct FormatExampleTests {
   private let labels = [Label(name: "bug", color: "red"), Label(name: "red", color: "red")]
   private let fixture = Repository.fixtures.appending(path: "archives/v1/example.strata")
 
-  /// The bytes of the dump in section 13: lines with an offset and up to sixteen bytes.
+  /// The bytes of the hex dump in section 13, whose lines contain an offset and up to sixteen bytes.
   private func documented() throws -> Data {
     let text = try Repository.text("Docs/Format.md")
     let dump = text.split(separator: "\n").filter { $0.prefixMatch(of: /\ {4}[0-9a-f]{4}\ \ [0-9a-f]{2}(\ |$)/) != nil }

@@ -34,7 +34,7 @@ struct FormatRuleTests {
     archiveError(.damaged) { _ = try read(extra + extra) }
     archiveError(.damaged) { _ = try read(extra + other + extra) }
     for cut in 1..<other.count { archiveError(.damaged) { _ = try read(extra + other.prefix(cut)) } }
-    // The reader cannot interpret the rest of the extra field after the stamp of a newer format version.
+    // If the stamp has a newer format version, the reader cannot interpret the rest of the extra field.
     var newer = extra
     newer[4] = 2
     archiveError(.newerFormat) { _ = try read(newer + [0x42]) }
@@ -174,7 +174,7 @@ struct FormatRuleTests {
       ("f6", 0), ("80", 1), ("8180", 2), ("d9010281 80", 2), ("a1 6161 80", 2), ("a0", 1), ("a180f6", 2),
       ("d9dfff 82 19e000 81 614e", 1), ("d9dfff 83 19e000 82 6161 614e 80", 2), ("c482 0001", 0),
       ("d81b82 69446174652e32303031 fb0000000000000000", 0),
-      // The array of a graph's objects counts as a level. The root is outside of that array.
+      // A graph's array of objects counts as a level. The root is not inside that array.
       (graph + "81 d81c a0 f6", 2), (graph + "80 f6", 1), (graph + "80 80", 1), (graph + "80 8180", 2),
       ("81" + graph + "81 d81c a0 f6", 3),
     ])

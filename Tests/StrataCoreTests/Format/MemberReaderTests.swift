@@ -153,7 +153,7 @@ struct MemberReaderTests {
 
   @Test("The longest header that gzip allows can be read")
   func longHeader() throws {
-    // A subfield of another program fills the extra field up to 65,535 bytes.
+    // Fills the extra field up to 65,535 bytes with a subfield of another program.
     let extra = try Stamp.sample(kind: .member).extraField()
     let filler = 0xFFFF - extra.count - 4
     let bytes = try member([]).prefix(10) + [0xFF, 0xFF, 0x5A, 0x5A]

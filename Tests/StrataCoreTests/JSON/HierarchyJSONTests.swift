@@ -301,7 +301,7 @@ struct HierarchyJSONTests {
     try canvas.mergeValues(fromJSON: Data(#"{"figures":[{"kind":"Ring","id":2,"hole":1},{"id":1,"radius":6}]}"#.utf8))
     #expect(canvas.figures.first === ring && ring.hole == 1)
     #expect((canvas.figures.last as? Disc)?.radius == 6)
-    // A merge cannot change the class of an object.
+    // Merging directly into an object cannot change its class.
     for json in [#"{"kind":"circle","radius":1}"#, #"{"kind":"Figure"}"#] {
       #expect(archiveError { try ring.mergeValues(fromJSON: Data(json.utf8)) } != nil, "\(json)")
     }

@@ -43,11 +43,11 @@ private struct OneOnly<T: Codable>: VersionedModel {
 
 private enum FormLevel: Int, Archivable, Codable { case low, middle, high }
 
-/// A row of the table.
+/// A row of the table of JSON forms.
 private struct Row {
   let text: String
   let expected: String
-  /// Whether the reader may also reject the form.
+  /// Whether the reader may reject this form instead.
   let may: Bool
 
   init(_ text: String, _ expected: String) {
@@ -56,13 +56,13 @@ private struct Row {
     self.expected = may || expected.hasPrefix("!") ? String(expected.dropFirst()) : expected
   }
 
-  /// The expected result if the field is an optional of the type.
+  /// The expected result for an optional field.
   var optional: String { text == "null" ? "null" : expected }
 
-  /// The expected result if a container of the given form contains the value.
+  /// The expected result if the value is in a container of the given form, in which `%` marks the value's place.
   func inside(_ form: String) -> String { expected == "-" ? "-" : form.replacing("%", with: expected) }
 
-  /// Reads a model in every way, and returns the failures.
+  /// Reads a model in every way and returns the failures.
   func problems<M: VersionedModel>(
     _ form: String, _ type: M.Type, _ json: String, _ expected: String, _ spell: (M) -> String
   ) -> [String] {
@@ -86,13 +86,13 @@ private struct Row {
   }
 }
 
-/// A type of field, and the table's spelling of its values.
+/// A column of the table: a field type and the table's spelling of its values.
 private struct Column: Sendable {
   let name: String
-  /// Reads a row in every way, and returns the failures.
+  /// Reads a row in every way and returns the failures.
   let problems: @Sendable (_ row: Row) -> [String]
 
-  /// Creates a column of a type that is also Codable, and compares it with a Codable type that has a field of it.
+  /// Creates a column for a type that is also Codable. Compares its results with those of a Codable type that has a field of the type.
   init<T: Archivable & Codable & Hashable & SendableMetatype>(
     _ name: String, _ type: T.Type, _ spell: @escaping @Sendable (T) -> String
   ) {
@@ -109,7 +109,7 @@ private struct Column: Sendable {
       problems += row.problems("set of \(name)", One<Set<T>>.self, "[\(row.text)]", row.inside("[%]")) {
         "[\($0.x.map(spell).joined(separator: " "))]"
       }
-      // A set contains an element once, however often it is listed.
+      // A set contains each element only once, however often the array lists it.
       problems += row.problems("set of \(name)", One<Set<T>>.self, "[\(row.text), \(row.text)]", row.inside("[%]")) {
         "[\($0.x.map(spell).joined(separator: " "))]"
       }

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-/// Counts the calls of its hook, and rejects one value.
+/// A model that counts the calls of its hook and rejects one value.
 private struct Counted: DescribedModel, PostDecoding, Hashable {
   var n: Int
   static let fields = Fields(Counted.self, name: "CountedByHook", version: 1, Field("n", \.n), make: { Counted(n: $0) })
@@ -22,7 +22,7 @@ private let model = ReversibleTransformer.model(adapter)
 private let models = ReversibleTransformer<ArchiveValue, [Counted?]>.models(adapter)
 private let chainedModel = ReversibleTransformer<ArchiveValue, ArchiveValue>(both: { $0 }).then(model)
 
-/// Each field decodes the same kind of model in a different form.
+/// A model whose fields decode the same kind of model in different forms.
 private struct Forms: DescribedModel, Equatable {
   var plain: [Counted] = []
   var valid: [Counted] = []

@@ -11,7 +11,7 @@ private struct Two: DescribedModel, Equatable {
     make: { Two(count: $0, text: $1) })
 }
 
-/// Two fields with the same path in JSON.
+/// A model with two fields that have the same path in JSON.
 private struct Twins: DescribedModel, Equatable {
   var left = 0
   var right = 0

@@ -11,7 +11,7 @@ private struct Holder: DescribedModel, Equatable {
     make: { Holder(login: $0, city: $1) })
 }
 
-/// The paths of these fields share objects with each other and with keys that only the server knows.
+/// A model whose fields share JSON objects with each other and with keys that only the server knows.
 private struct PatchedIssue: DescribedModel, Equatable {
   var title: String
   var milestone: String?
@@ -61,15 +61,15 @@ struct JSONMergePatchTests {
     #expect(try patch { $0.deep = nil } == ["milestone": ["meta": ["rank": .null]]])
     #expect(try patch { $0.quiet = nil } == ["quiet": ["level": .null]])
     #expect(try patch { $0.owner?.city = nil } == ["owner": ["home": ["city": .null]]])
-    // A model is removed as a whole. An emptied dictionary is removed key by key.
+    // Removing a model removes its whole object. Emptying a dictionary removes its keys one by one.
     #expect(try patch { $0.owner = nil } == ["owner": .null])
     #expect(try patch { $0.labels = [:] } == ["labels": ["a": .null]])
-    // If the object that contains a field did not exist, the patch creates it with the changed value only.
+    // If the object that contains a field is missing, the patch creates it with only the changed value.
     #expect(try patch { $0.numbers = [1] } == ["data": ["numbers": [1]]])
     #expect(try patch { _ in } == [:])
   }
 
-  /// At every level of the document, these are keys that no field reads.
+  /// Keys that no field reads, at every level of the document.
   private static let others: ArchiveValue = [
     "id": 1, "milestone": ["id": 2, "meta": ["x": 3], "y": [1]], "quiet": ["x": .bool(true)],
     "owner": ["id": 4, "home": ["zip": "z"]], "data": ["more": .null],
@@ -132,7 +132,7 @@ struct JSONMergePatchTests {
     }
   }
 
-  /// The paths of the fields in the document of a model.
+  /// The paths of the model's fields in its document.
   private static let places: [[String]] = [
     ["title"], ["milestone", "title"], ["milestone", "due"], ["milestone", "meta", "rank"], ["quiet", "level"],
     ["labels"], ["data", "numbers"], ["owner"],
@@ -157,7 +157,7 @@ struct JSONMergePatchTests {
     return value(at: path.dropFirst(), in: document?[key])
   }
 
-  /// Replaces the value at a path, and creates the objects on the path.
+  /// Replaces the value at a path and creates the objects on the path.
   private static func setting(
     _ path: ArraySlice<String>, of document: ArchiveValue?, to value: ArchiveValue
   ) -> ArchiveValue {
@@ -167,7 +167,7 @@ struct JSONMergePatchTests {
     return .object(object)
   }
 
-  /// Removes the value at a path, and keeps the objects on the path.
+  /// Removes the value at a path but keeps the objects on the path.
   private static func removing(_ path: ArraySlice<String>, of document: ArchiveValue) -> ArchiveValue {
     guard let key = path.first, var object = document.objectValue, let inner = object[key] else { return document }
     object[key] = path.count == 1 ? nil : removing(path.dropFirst(), of: inner)
@@ -257,7 +257,7 @@ struct JSONMergePatchTests {
   }
 }
 
-/// Fields that are read from the first of several paths.
+/// A model with fields that are read from the first of several paths.
 private struct Elsewhere: DescribedModel, Equatable {
   var id: String?
   var name: String?

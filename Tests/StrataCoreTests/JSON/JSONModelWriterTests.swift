@@ -5,7 +5,7 @@ import Testing
 
 private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
-/// A model whose grouped fields aren't adjacent, and which contains itself.
+/// A model that contains itself. Fields with a common path prefix aren't declared next to each other.
 private struct Scattered: DescribedModel, Equatable {
   var a: Int
   var b: String

@@ -37,7 +37,7 @@ struct Filing: DescribedModel, Equatable {
     })
 }
 
-/// A model whose fields contain null although they aren't optional.
+/// A model whose fields can contain null although they aren't optional.
 private struct Annexed: DescribedModel, Equatable {
   var note: ArchiveValue
   var extra: ArchiveValue

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// The paths of these fields share objects and arrays with keys that no field reads.
+/// A model whose fields share objects and arrays with keys that no field reads.
 private struct Part: VersionedModel, Equatable {
   var title: String?
   var rank: Int?
@@ -251,7 +251,7 @@ struct JSONRestTests {
   }
 }
 
-/// A field with one key in JSON and a former key in archives.
+/// A model with a field that has one key in JSON and a former key in archives.
 private struct Renamed: VersionedModel, Equatable {
   var title: String?
   var archivedUnknownFields = UnknownFields()
@@ -271,7 +271,7 @@ private struct Renamed: VersionedModel, Equatable {
 }
 
 extension ArchiveObject {
-  /// The object without `page` if its value is null. The adapter omits such a null.
+  /// The object, without `page` if its value is null, because the adapter omits such a null.
   fileprivate var withoutNullPage: ArchiveObject {
     ArchiveObject(entries.filter { !($0.key == "page" && $0.value.isNull) })
   }

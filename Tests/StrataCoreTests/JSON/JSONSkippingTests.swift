@@ -138,7 +138,7 @@ private struct Beside: DescribedModel {
     Field("last", \.last), make: { Beside(first: $0, tables: $1, last: $2) })
 }
 
-/// The hook of this model throws a limit error, like a reader at a value that is nested too deeply.
+/// A model whose hook throws a limit error, as a reader does for a value that is nested too deeply.
 private struct Depth: DescribedModel, PostDecoding {
   var depth: Int
   static let fields = Fields(

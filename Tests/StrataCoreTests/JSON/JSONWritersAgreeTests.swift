@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A model that is written directly from its bytes.
+/// A model that is written directly, without creating a value first.
 private struct Plain: DescribedModel {
   var flag: String
   var note: ArchiveValue
@@ -11,7 +11,7 @@ private struct Plain: DescribedModel {
     Plain.self, version: 1, Field("flag", \.flag), Field("note", \.note), make: { Plain(flag: $0, note: $1) })
 }
 
-/// A model with the same JSON. Because of its transformer, the writer must first create a value.
+/// A model with the same JSON. Because it has a transformer, the writer must create a value first.
 private struct Mapped: DescribedModel {
   var flag: Bool
   var note: ArchiveValue

@@ -14,7 +14,7 @@ private struct MixedPicture: Equatable {
   var width: Int?
 }
 
-/// An element of a heterogeneous list. Its static type is an enum of models.
+/// An element of a heterogeneous list: an enum whose cases contain different models.
 @Model(version: 1)
 private enum MixedBlock: Equatable, JSONTagged {
   case text(MixedText), picture(MixedPicture), rule

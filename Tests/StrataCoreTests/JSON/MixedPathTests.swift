@@ -18,7 +18,8 @@ private struct Mixed: Equatable {
 
 private enum Progress: String, Archivable, CaseIterable { case open, closed }
 
-/// Text is decoded directly into models, and only special fields go through a value. Both ways must agree.
+/// JSON text is decoded directly into models, except for special fields, which are decoded from a parsed value. Both ways must give the
+/// same result.
 @Suite struct MixedPathTests {
   static let documents = [
     #"{"id": 1, "state": "open", "user": {"login": "a"}, "html_url": "https://a.b", "labels": [{"name": "x"}]}"#,

@@ -27,7 +27,7 @@ struct AbbreviatedObjectTests {
   private static let short = #"{"id":7,"name":"Ada"}"#
   private static let other = #"{"id":8,"name":"Bob"}"#
 
-  /// A document with one occurrence as the lead, and the other one in the list.
+  /// Returns a document in which one occurrence of the object is the lead and the other is in the list.
   private static func document(_ lead: String, _ hand: String, _ other: String = other) -> String {
     #"{"lead":\#(lead),"hands":[\#(hand),\#(other)]}"#
   }
@@ -46,7 +46,7 @@ struct AbbreviatedObjectTests {
 
   private static let orders = [(full, short), (short, full)]
 
-  /// Merges a first and a second document. The first document is the base.
+  /// Merges the first document and then the second one. The first document is the base.
   private func merged(
     _ first: String, _ second: String, _ base: Base, edit: (Team) -> Void = { _ in }
   ) throws -> (crew: Team, report: MergeReport) {

@@ -41,7 +41,7 @@ struct DiamondMergeTests {
   }
 }
 
-/// Counts the objects that are reachable from the incoming model.
+/// A model whose merge code counts the objects that are reachable from the incoming model.
 private final class Seen: DescribedModel, KeyMerging {
   var first: Node?
   var depth: Int

@@ -79,8 +79,8 @@ struct DifferenceApplyingTests {
     Array((0..<8).shuffled(using: &random).prefix(Int.random(in: 0...6, using: &random)))
   }
 
-  /// The expected result follows from the identifiers alone. It has each element of the third value that the difference does not
-  /// remove, and each element that the difference adds.
+  /// The expected result follows from the identifiers alone: it has the elements of the third value that the difference does not remove,
+  /// and the elements that the difference adds.
   @Test(
     "Applying a difference to a third value neither loses nor duplicates elements", .tags(.long),
     arguments: 0..<Effort.rounds(1, long: 8))
@@ -91,7 +91,7 @@ struct DifferenceApplyingTests {
       let (before, after, there) = (Set(old), Set(new), Set(third))
       let expected = there.subtracting(before.subtracting(after)).union(after.subtracting(before))
       func check(_ make: ([Int]) -> ArchiveValue, _ ids: (ArchiveValue) -> [Int]) {
-        // A difference that doesn't fit throws, and never returns a different value.
+        // Applying a difference that doesn't fit throws. It never returns a different value.
         guard let result = try? applied(make(old), make(new), to: make(third)) else { return }
         #expect(
           ids(result).count == expected.count && Set(ids(result)) == expected, "seed \(seed): \(old) \(new) \(third)")

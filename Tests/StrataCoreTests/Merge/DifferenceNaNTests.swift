@@ -7,7 +7,7 @@ struct DifferenceNaNTests {
   private static let nan = ArchiveValue.double(.nan)
   private static let nanDate = ArchiveValue.date(Date(timeIntervalSinceReferenceDate: .nan))
 
-  /// The value inside each kind of container.
+  /// Returns the value alone and inside each kind of container.
   private static func wrapped(_ value: ArchiveValue) -> [ArchiveValue] {
     [
       value, [1, value], [value, value], ["a": value], [["id": 1, "a": value]], [["id": value, "a": 1]],

@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-/// A class that isn't final. Its own code merges one key.
+/// A class that isn't final and has its own code to merge one key.
 @Model(version: 1)
 private class PolicyCounter: KeyMerging {
   var name = ""
@@ -17,7 +17,7 @@ private class PolicyCounter: KeyMerging {
   }
 }
 
-/// A subclass whose own code merges one key. It leaves the other keys to its superclass.
+/// A subclass with its own code to merge one key. It leaves the other keys to its superclass.
 @Model(version: 1, superclass: PolicyCounter.self)
 private final class PolicyGauge: PolicyCounter {
   var peak = 0

@@ -61,7 +61,7 @@ private struct Misspelled: Mergeable {
 
 @Suite("Identities with several keys")
 struct IdentityKeyTests {
-  /// Both owners use the same names. Each repository exists at random, and has a random number of stars.
+  /// Both owners use the same names. It is random which repositories exist and how many stars they have.
   private func repos(_ random: inout SeededRandom) -> [Repo] {
     var repos: [Repo] = []
     for owner in ["a", "b"] {

@@ -159,7 +159,7 @@ struct ListStateTests {
     let local = hands
     let error = #expect(throws: ArchiveError.self) { try hands.merge(.json(json)) }
     #expect(error?.code == .mergeFailed && hands == local)
-    // With a base, or without remembered bases, the list is merged.
+    // If the call has a base, or if the elements don't remember bases, the list is merged.
     try hands.merge(.json(json), base: JSONReader().read([TrackedHand].self, from: json))
     #expect(hands.map(\.name) == ["mine"])
     var plain = [TrackedHand(id: 1, name: "x")]

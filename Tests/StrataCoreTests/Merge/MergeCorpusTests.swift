@@ -26,7 +26,7 @@ extension ArchiveValue {
     edits.reduce(self) { $0.setting($1.value, at: $1.path[...]) }
   }
 
-  /// The paths of the members of objects, down to a depth.
+  /// The paths of all object members, down to the given depth.
   fileprivate func places(_ depth: Int, _ path: [String] = []) -> [[String]] {
     guard depth > 0, case .object(let object) = self else { return [] }
     return object.entries.flatMap { [path + [$0.key]] + $0.value.places(depth - 1, path + [$0.key]) }
@@ -44,7 +44,7 @@ struct MergeCorpusTests {
     (MergeOptions(policies: ["labels": .byID("id"), "assignees": .byID("id"), "*.labels": .byID("name")]), false),
   ]
 
-  /// Possible edits of the value at a path. An edit that sets the server's value is left out.
+  /// Returns possible edits of the value at a path, except an edit that sets the server's value.
   private func edits(at path: [String], _ base: ArchiveValue, _ server: ArchiveValue) -> [Edit] {
     // A key can be edited only in an object that the base contains.
     guard case .object? = base.at(path.dropLast()) else { return [] }

@@ -16,7 +16,7 @@ private struct Part: DescribedModel, Equatable {
   }
 }
 
-/// One field per kind of policy.
+/// A model with one field for each kind of policy.
 private struct Sheet: DescribedModel, Equatable {
   var title: String
   var count: Int

@@ -76,7 +76,7 @@ import Testing
     return doc
   }
 
-  /// Two conflicts with the same path keep their values in an upgrade.
+  /// When an archive is upgraded, two conflicts with the same path keep their values.
   @Test func conflictsOfOnePathStay() throws {
     let opened = try ArchiveDecoder().decode(Doc2.self, from: ArchiveEncoder().encode(Self.conflicted()))
     #expect(opened.name == "t")
@@ -125,7 +125,7 @@ import Testing
     #expect(box.items[0].title == "newer" && box.items[0].merging == before)
   }
 
-  /// Elements without a value under the key are matched by content and position.
+  /// Elements that have no value for the key are matched by content and position.
   @Test func refreshingAddsNoElements() throws {
     let text = Data(#"{"all":[{"name":"y"}]}"#.utf8)
     let things = try Things(fromJSON: text)
@@ -168,7 +168,7 @@ import Testing
 
   private static let keep = MergeOptions(unlisted: .keep)
 
-  /// A source that lists only some elements and keys. The others are kept.
+  /// Returns a source that lists only the given elements and keys. A merge keeps the others.
   private static func shelf(_ books: [(Int, String)], _ tags: [String: String]) -> ArchiveValue {
     let list = books.map { id, name -> ArchiveValue in ["id": .integer(id), "name": .string(name)] }
     let object = ArchiveValue.object(ArchiveObject(tags.map { .init(key: $0.key, value: .string($0.value)) }))
@@ -300,7 +300,7 @@ import Testing
 
   // MARK: Size
 
-  /// The use of the stack does not depend on the length of a conflict's path.
+  /// A conflict with a long path needs no more stack than one with a short path.
   @Test(.tags(.long)) func conflictsAtTheEndOfAChain() throws {
     let count = Effort.rounds(1500, long: 3000)
     let list = Chain1("t", .chain(count, "a"), MergeState())

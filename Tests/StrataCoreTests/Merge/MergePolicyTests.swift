@@ -74,7 +74,7 @@ struct MergePolicyTests {
     let gone = try merge(.sumOfDeltas, 10, nil, nil)
     #expect(gone.value == nil && gone.outcome == nil)
     #expect(try merge(.sumOfDeltas, 10, .null, nil).value == .null)
-    // A number that one side cleared counts as 0.
+    // A number that one side has set to null counts as 0.
     #expect(try merge(.sumOfDeltas, 10, .null, 15).value == 5)
     for sum in [(3e38, 3e38), (-3e38, -3e38)] as [(Float, Float)] {
       let merged = try merge(.sumOfDeltas, .float(0), .float(sum.0), .float(sum.1))
@@ -160,7 +160,7 @@ struct MergePolicyTests {
         for (local, server) in [(smaller, greater), (greater, smaller)] {
           #expect(try merge(.max, .null, local, server, isBaseKnown: isBaseKnown).value == greater)
           let least = try merge(.min, .null, local, server, isBaseKnown: isBaseKnown).value
-          // NaN equals nothing.
+          // NaN equals nothing, not even itself.
           if smaller.isNaN { #expect(least?.isNaN == true) } else { #expect(least == smaller) }
         }
       }
@@ -186,7 +186,7 @@ struct MergePolicyTests {
     #expect(try merge(.append, "ab", "xb", "abc").outcome == .conflict)
     #expect(try merge(.append, 1, 2, 3).outcome == .conflict)
     #expect(try merge(.append, nil, "ab\nc", "ab\nd", isBaseKnown: false).value == "ab\ndc")
-    // If two words only start with the same letters, these don't count as text that both sides have added.
+    // If two words merely start with the same letters, these letters don't count as text that both sides added.
     #expect(try merge(.append, nil, "abc", "abd", isBaseKnown: false).value == "abdabc")
   }
 

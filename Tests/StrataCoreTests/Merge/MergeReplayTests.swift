@@ -39,10 +39,10 @@ private struct TrackedRepository: Equatable {
 @Suite(
   "Refreshing models that remember their base, with edits in between", .readsCorpus)
 struct MergeReplayTests {
-  /// The sequences whose documents have these keys.
+  /// The recorded sequences whose first document has these keys.
   private static func sequences(_ keys: Set<String>) -> [RecordedSequence] {
     RecordedSequence.all.filter { sequence in
-      // Unreadable sequences are skipped here, and a test of their number fails.
+      // Skips sequences that cannot be read. Another test counts the sequences and fails if any are missing.
       let first = try? sequence.documents().first?.objectValue
       return keys.isSubset(of: first?.keys ?? [])
     }

@@ -17,7 +17,7 @@ private struct MixedBag: Equatable {
   var unknownFields = UnknownFields()
 }
 
-/// A model that adds up its counts in a merge.
+/// A model whose own code merges counts by adding them up.
 @Model(version: 1)
 private struct Tally: Equatable, KeyMerging {
   let name: String

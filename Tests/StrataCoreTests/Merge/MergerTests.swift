@@ -121,7 +121,7 @@ struct MergerTests {
     let merged = try Merger(models: [MergerBox.self]).merge(old, into: local).value
     let box = try ArchiveDecoder().decode(MergerBox.self, from: ArchiveEncoder().encode(#require(merged.recordValue)))
     #expect(box.parts[0] == MergerPart(id: 1, name: "a", size: 9))
-    // The local value of an unknown case is kept, even if a hook replaces unknown cases.
+    // An unknown enum case in the local value is kept, even if a hook replaces unknown cases.
     let strange = ArchiveValue.record(
       ModelRecord(typeName: "MergerPart", modelVersion: 2, fields: [("id", 1), ("name", "a"), ("kind", "blue")]))
     let kept = try Merger(models: [MergerBox.self]).merge(part([("id", 1), ("name", "b")]), into: strange).value
@@ -173,7 +173,7 @@ struct MergerTests {
     #expect(conflict.report.conflicts.map(\.path.description) == ["m[1]"])
     let named = try merge(base, local, map([1: "theirs"]), MergeOptions(policies: ["m[*]": .serverWins]))
     #expect(named.report.conflicts.isEmpty && named.value?.kind == "map")
-    // One side is empty. It may be a map or an object, because an empty dictionary has no keys that show its type.
+    // Merges with an empty dictionary on one side. It may be a map or an object, because it has no keys that show its type.
     for empty: ArchiveValue in [.map([]), [:]] {
       #expect(try merge(base, base, empty).value == empty && merge(base, empty, base).value == empty)
       #expect(try merge(empty, empty, base).value == base && merge(empty, base, empty).value == base)

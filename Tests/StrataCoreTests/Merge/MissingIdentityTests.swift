@@ -168,7 +168,7 @@ struct MissingIdentityTests {
     #expect(sheet == before)
     try sheet.merge(.mergePatch(Data(#"{"lines":[{"text":"a"},{"text":"b"},{"text":"c"}]}"#.utf8)))
     #expect(Array(sheet.lines.prefix(2)) == before.lines && sheet.lines.map(\.text) == ["a", "b", "c"])
-    // A key that has a constant default gets it.
+    // A missing key that has a constant default gets that default.
     sheet.lines[1].count = 9
     let id = sheet.lines[1].id.uuidString
     try sheet.merge(.mergePatch(Data(#"{"lines":[{"id":"\#(id)","text":"b"}]}"#.utf8)))
@@ -269,7 +269,7 @@ struct MissingIdentityTests {
       #expect(Set(tree.leaves.map(ObjectIdentifier.init)) == Set(leaves.map(ObjectIdentifier.init)))
     }
     #expect(sheet.lines.first { $0.id == ids[1] }?.isOpen == true)
-    // Two empty objects are two elements.
+    // Two empty objects become two elements.
     try sheet.merge(.json(Data(#"{"lines":[{},{}]}"#.utf8)))
     try tree.merge(.json(Data(#"{"leaves":[{},{}]}"#.utf8)))
     #expect(sheet.lines.map(\.text).sorted() == ["", "", "a"])

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The error in the declaration of a schema with one field, or `nil`.
+/// The error for declaring a field of this type with this policy, or `nil` if the declaration is valid.
 private func problem<T>(_ policy: MergePolicy, _ type: T.Type) -> ArchiveError? {
   problem([FieldInfo("field", T.self, merge: policy)])
 }
@@ -42,7 +42,7 @@ private struct Own: Archivable {
   static func decode(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
 }
 
-/// A type of field, and the special policies that it accepts.
+/// A field type and the special policies that it accepts.
 struct FieldKindCase: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let fitting: Set<String>
@@ -162,7 +162,7 @@ struct PolicyDeclarationTests {
     "A rejected policy only produces conflicts, and an accepted policy resolves at least one change",
     arguments: FieldKindCase.all.filter { !$0.samples.isEmpty })
   func evidence(_ kind: FieldKindCase) throws {
-    // `byID` is left out. It resolves changes of any array, because it matches elements without the key by content.
+    // Skips `byID`, which resolves changes of any array, because it matches elements without the key by content.
     for policy in FieldKindCase.special where !policy.description.hasPrefix("byID") {
       let decides = try kind.samples.contains { values in
         let merger = Merger(options: MergeOptions(policies: ["v": policy]), models: [Piece.self, Outline.self])

@@ -89,7 +89,7 @@ final class Cook: Sailor {
   }
 }
 
-/// A link of a chain without identity.
+/// A link of a chain. It has no identity.
 @Model(version: 1)
 final class ChainPart {
   var text: String

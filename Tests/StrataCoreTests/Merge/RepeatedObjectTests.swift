@@ -14,7 +14,7 @@ final class Discussion {
 final class Remark {
   let id: Int
   var author: Writer?
-  /// A document may leave out this person.
+  /// This person may be missing in a document.
   var editor: Writer?
   init(id: Int, author: Writer? = nil, editor: Writer? = nil) {
     (self.id, self.author, self.editor) = (id, author, editor)
@@ -59,7 +59,7 @@ final class Attendee: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// An object whose own code merges one key.
+/// A class with its own code to merge one key.
 @Model(version: 1)
 final class Stock: KeyMerging {
   let id: Int

@@ -31,7 +31,7 @@ private struct Palette: DescribedModel, Equatable {
   }
 }
 
-/// A model whose own field rejects unknown cases.
+/// A model with a field that rejects unknown cases.
 private struct Strict: DescribedModel, Equatable {
   var id = 0
   var colours: [Colour] = []
@@ -83,7 +83,7 @@ struct UnknownCaseContainerTests {
       list: [.green], named: ["a": .red, "b": .red, "c": .red], nested: ["x": ["a": .green], "y": ["a": .red]],
       maybe: [.green], tones: [.high])
     for base in [nil, local] {
-      // A merge has no rule for unknown cases of a Codable enum, so this list has none.
+      // Merges have no rule for unknown cases of a Codable enum, so this list contains none.
       var new = Self.new
       new.tones = [.low]
       for source in [MergeSource.json(try new.jsonData()), .archive(try ArchiveEncoder().encode(new))] {

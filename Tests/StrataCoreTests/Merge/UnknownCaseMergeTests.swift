@@ -54,7 +54,7 @@ private final class Chamber: DescribedModel {
     Field("name", \.name, default: ""), make: { Chamber(state: $0, name: $1) })
 }
 
-/// Containers of enum cases. Cases that are unknown to the program are skipped.
+/// A model with containers of enum cases. Unknown cases are skipped.
 private struct Phases: DescribedModel, Equatable {
   var list: [Phase] = []
   var set: Set<Phase> = []

@@ -100,7 +100,8 @@ struct FloorTests {
     var report = DecodingReport()
     #expect(try ArchiveDecoder().decode(New.Note.self, from: saved, report: &report) == expected)
     #expect(report.upgrades.isEmpty)
-    // The older program can also open the file that it saved, because the file keeps its floors.
+    // The older program can open the file that it saved, because saving keeps the floors: the minimum model versions that a program
+    // needs.
     var again = try decode(Middle.Note.self, saved)
     again.title = "new"
     #expect(try decode(New.Note.self, encode(again)) == note)
@@ -185,7 +186,7 @@ struct FloorTests {
     #expect(old.title == "new")
     let error = #expect(throws: ArchiveError.self) { try encode(old) }
     #expect(error?.code == .newerModel && error?.reason.contains("which version 3 can read but not save") == true)
-    // The older program saves a new object under its own version.
+    // If the older program creates a new object, it is saved with that program's version.
     #expect(try decode(New.ReadOnly.self, encode(Middle.Note(title: old.title))).title == "new")
   }
 

@@ -1,10 +1,10 @@
 import StrataCore
 import StrataTestSupport
 
-/// Generates records of the upgraded models. They have random versions, former keys and cases, and mistakes.
+/// Generates records of the models in the upgrade tests. They have random versions, former keys and cases, and mistakes.
 struct RecordRandom: RandomNumberGenerator {
   private var random: SeededRandom
-  /// Whether all values are valid. An unreadable base would not be upgraded.
+  /// Whether all values are valid. This is needed for bases, because an unreadable base would not be upgraded.
   private var isRight = false
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }

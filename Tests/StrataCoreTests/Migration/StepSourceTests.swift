@@ -192,7 +192,7 @@ struct StepSourceTests {
     let missing = archiveError { try ArchiveDecoder().decode(After.Card.self, from: more) }
     #expect(
       missing?.code == .missingValue && missing?.description.contains("but with different fields, so raise") == true)
-    // Without steps, a key of the new version is missing from every older archive.
+    // Without migration steps, every older archive lacks the keys that the new version adds.
     let newer = archiveError { try ArchiveDecoder().decode(After.Newer.self, from: data) }
     let listed = archiveError { try ArchiveDecoder().decode([After.Newer].self, from: data) }
     #expect(newer?.code == .typeMismatch)

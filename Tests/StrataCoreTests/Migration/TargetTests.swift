@@ -31,7 +31,7 @@ private class House {
   var city: String?
 }
 
-/// A model whose steps each test declares.
+/// A model whose migration steps are chosen by each test.
 private struct Person: Migratable {
   @TaskLocal static var operations: [MigrationOperation] = []
 
@@ -104,7 +104,7 @@ struct TargetTests {
       [.move("x", to: "address.city", creating: address)], [.move("x", to: "home.city")],
       [.move("x", to: "addresses[0].city")], [.move("x", to: "byName.a.city")], [.move("x", to: "value.anything")],
       [.move("x", to: "address.town.name")], [.move("x", to: "address.town.title")],
-      // Older records of Town have these keys.
+      // Older records of `Town` have these keys.
       [.move("x", to: "address.town.label")], [.move("x", to: "address.town.caption")],
       // A record of a subclass can have more keys.
       [.move("x", to: "house.rooms")], [.move("x", to: "house.rooms", creating: .init("Villa", version: 1))],

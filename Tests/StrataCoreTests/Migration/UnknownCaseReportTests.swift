@@ -82,7 +82,7 @@ struct UnknownCaseReportTests {
   func archiveFile() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    // `try?`, because a folder that stays is harmless.
+    // Uses `try?`, because a folder that remains is harmless.
     defer { try? FileManager.default.removeItem(at: folder) }
     let url = folder.appendingPathComponent("tickets.strata")
     try ArchiveFile<Newer.Ticket>(url).save(Newer.Ticket(status: .archived))

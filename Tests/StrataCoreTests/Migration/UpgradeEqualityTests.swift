@@ -7,7 +7,7 @@ import Testing
 struct UpgradeEqualityTests {
   private static let subclasses: [any VersionedModel.Type] = [Harbour.self]
 
-  /// Compares an upgraded archive with an archive that was decoded and encoded again.
+  /// Compares an upgraded archive with the same archive after decoding and encoding it.
   private func compare<T: Archivable, R: Archivable & SendableMetatype>(
     _ type: T.Type, root: R.Type, _ data: Data, _ comment: Comment
   ) throws -> Bool {
@@ -109,13 +109,13 @@ struct UpgradeEqualityTests {
     try same([["a": 1]: ware])
     let former = try ArchiveEncoder().archive(Stamp(typeName: "[String: Item?]")) { try $0.write(["a": .null]) }
     #expect(try ArchiveUpgrader(Ware.self).upgrade(former) == ArchiveEncoder().encode(["a": Ware?.none]))
-    // Keys are upgraded if the stamp names their type.
+    // Dictionary keys are upgraded if the stamp names their type.
     let keys = ArchiveValue.map([
       .init(key: "e-mail", value: .record(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")])))
     ])
     let data = try ArchiveEncoder().archive(Stamp(typeName: "[Channel: Ware]")) { try $0.write(keys) }
     #expect(try ArchiveUpgrader([Channel: Ware].self).upgrade(data) == ArchiveEncoder().encode([Channel.mail: ware]))
-    // A stamp may contain any type name.
+    // A stamp may contain any type name, even a very deeply nested one.
     let deep = String(repeating: "[", count: 4000) + "Ware" + String(repeating: "]", count: 4000)
     let hostile = try ArchiveEncoder().archive(Stamp(typeName: deep)) { try $0.write(ArchiveValue.null) }
     #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Ware.self).upgrade(hostile) }

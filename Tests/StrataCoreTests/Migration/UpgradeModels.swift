@@ -57,7 +57,7 @@ struct WareShelf: VersionedModel {
   var archivedUnknownFields: UnknownFields { unknownFields }
 }
 
-/// A model with a hook per key, rules and a decoding hook.
+/// A model with a migration hook for its keys, validation rules and a hook that runs after decoding.
 struct Parcel: DescribedModel, KeyMigrating, Validating, PostDecoding {
   var weight: Int
   var channel: Channel

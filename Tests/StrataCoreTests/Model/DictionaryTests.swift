@@ -11,7 +11,7 @@ private struct Author: DescribedModel, Equatable {
     make: { Author(login: $0, badge: $1) })
 }
 
-/// Fields with every storage and archive behavior, and a computed property.
+/// A model with fields of every storage and archive behavior, and a computed property.
 private struct Post: DescribedModel, Equatable {
   var name: String?
   var count = 1

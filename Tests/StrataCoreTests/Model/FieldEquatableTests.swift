@@ -14,7 +14,7 @@ private struct Node: DescribedModel, FieldHashable, DescribesFields {
   static var redactedKeys: Set<String> { ["b"] }
 }
 
-/// A set whose encoded order depends on `seen`.
+/// A model with a set whose encoded order depends on `seen`.
 private struct Bag: DescribedModel, FieldHashable {
   var nodes: Set<Node>
   var byNode: [Node: Int] = [:]
@@ -177,7 +177,7 @@ struct FieldEquatableTests {
     #expect(one[0] != other[0])
     let error = try #require(throws: ArchiveError.self) { try other[0].validated() }
     #expect(error.codingPath.count == count)
-    // Breaks the chain, so that the objects are not released recursively.
+    // Breaks the chain, because otherwise its objects would be released recursively.
     for contact in one + other { contact.friend = nil }
   }
 

@@ -3,7 +3,7 @@ import NeighbourNames
 import Strata
 import Testing
 
-// Both modules declare `Model`. The macro with a version is Strata's.
+// Both imported modules declare `Model`. The macro with a version is Strata's.
 @Model(version: 2)
 struct Neighbour: Migratable, Equatable {
   var title = ""

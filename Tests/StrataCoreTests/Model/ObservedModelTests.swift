@@ -18,7 +18,7 @@ private final class ObservedPlaylist {
 
 @Suite("Observable models")
 struct ObservedModelTests {
-  /// Whether observation of `read` notices `change`.
+  /// Whether an observer of `read` is notified of `change`.
   private func isSeen(_ read: () -> Void, _ change: () throws -> Void) rethrows -> Bool {
     let seen = Mutex(false)
     try withoutActuallyEscaping(read) { read in

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import Testing
 
-/// Records each call of its hook.
+/// A model that records each call of its hook.
 private struct Note: DescribedModel, PostDecoding {
   var text: String
   var calls: [String] = []

@@ -251,7 +251,8 @@ struct RoundTripTests {
 
   @Test("Repeated strings round-trip even if the string table has no room for them")
   func alternatingStrings() throws {
-    // Texts longer than 65,535 bytes are not put into the table, and new short texts replace the oldest ones.
+    // Strings longer than 65,535 bytes are not added to the string table. If the table is full, new short strings replace the oldest
+    // ones.
     let long = ["a", "b"].map { String(repeating: $0, count: 70_000) }
     let alternating = (0..<60).map { long[$0 % 2] }
     let body = try ArchiveEncoder().encodeBody(alternating)
@@ -261,7 +262,7 @@ struct RoundTripTests {
     let repeated = many + (0..<100).map { many[$0 % 2] } + many.suffix(100)
     let short = try ArchiveEncoder().encodeBody(repeated)
     #expect(try ArchiveDecoder().decodeBody([String].self, from: short) == repeated)
-    // After a text is written again, later repetitions can refer to it.
+    // After a string has been written again, later repetitions can refer to it.
     #expect(try short.count - ArchiveEncoder().encodeBody(many + many.suffix(100)).count < 100 * 8)
   }
 }

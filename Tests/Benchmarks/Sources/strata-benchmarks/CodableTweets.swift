@@ -1,8 +1,8 @@
 import Foundation
 
-// An app that doesn't use Strata would have these types: structs that are only Codable and use the server's names.
+// The types that an app without Strata would use: structs that are only Codable and have the server's names.
 
-/// The page of `json/tweets/simdjson-twitter.json`. Its dates have an unusual form and are decoded as text.
+/// The page of tweets in `json/tweets/simdjson-twitter.json`. Its dates have an unusual format and are decoded as text.
 enum PlainTweets {
   struct Page: Codable, Equatable, Sendable {
     var statuses: [Status]

@@ -22,7 +22,7 @@ enum Corpus {
     return try decoder.decode(ServerPage.self, from: data).statuses.map(\.tweet)
   }
 
-  /// GitHub's webhook events of issues, comments and pull requests.
+  /// GitHub's webhook events for issues, comments and pull requests.
   static func events() throws -> [Data] {
     try ["issues", "issue_comment", "pull_request"].flatMap { kind in
       let folder = try folder().appending(path: "json/github-webhook/\(kind)")
@@ -42,7 +42,7 @@ enum Corpus {
 
 private struct ServerPage: Decodable { let statuses: [ServerTweet] }
 
-/// A tweet in the server's form.
+/// A tweet as the server sends it.
 private struct ServerTweet: Decodable {
   struct Metadata: Decodable {
     let resultType: String

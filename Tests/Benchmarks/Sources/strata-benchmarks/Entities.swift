@@ -159,8 +159,8 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Compares applying JSON with using JSONDecoder and handwritten upserts. The JSON contains 10,000 entities without relations,
-  /// one tenth of which changed.
+  /// Compares two ways to store JSON: applying it with Strata, and JSONDecoder with handwritten upserts. The JSON contains 10,000
+  /// entities without relations, a tenth of which have changed.
   func compareApplying() throws {
     guard wants("upsert/json") else { return }
     let folder = try Folder()
@@ -190,8 +190,8 @@ extension Runner {
     try theirs.close()
   }
 
-  /// Compares saving 1,000 changed entities one by one with handwritten upserts. A single transaction saves all of them first, and
-  /// then each entity has its own transaction.
+  /// Compares saving 1,000 changed entities one at a time with handwritten upserts, first in a single transaction and then each in its
+  /// own transaction.
   func compareSavingOne() throws {
     let names = ["upsert/one", "upsert/one-commit"]
     guard names.contains(where: wants) else { return }
@@ -241,7 +241,7 @@ extension Runner {
     return pool
   }
 
-  /// Fetches the blogs with three queries, and connects authors and posts through dictionaries.
+  /// Fetches the blogs with three queries and connects them to their authors and posts through dictionaries.
   private static func fetch(_ db: Database) throws -> [BlogPage] {
     var authors: [Int: BlogAuthor] = [:]
     for row in try GRDB.Row.fetchAll(db, sql: "SELECT id, name FROM author") {

@@ -68,7 +68,7 @@ extension Runner {
     } theirs: {
       consume(try encoder.encodeBody(few[0]))
     }
-    // Both sides release their nodes one by one.
+    // The times include releasing the nodes one by one, on both sides.
     try time("grow/graph-decode", inverted: true, oursPer: many.count, theirsPer: few.count) {
       Node.cut(try decoder.decodeBody(Node.self, from: manyBytes).all)
     } theirs: {

@@ -1,13 +1,13 @@
 import CBenchmarkZlib
 import Foundation
 
-/// Compresses a peer's bytes into a gzip member with a checksum. It uses the same zlib and default level as Strata, and like Strata
-/// it reuses its streams between calls.
+/// Compresses the output of a peer coder to a gzip member with a checksum. Like Strata, it uses zlib at the default level and reuses its
+/// streams between calls.
 struct Gzip {
   private let deflating: UnsafeMutablePointer<z_stream>
   private let inflating: UnsafeMutablePointer<z_stream>
 
-  /// The streams live as long as the process, which has one thread.
+  /// The process has only one thread, so the streams can be shared. They live as long as the process.
   nonisolated(unsafe) static let shared = try? Gzip()
 
   private init() throws {
@@ -45,7 +45,7 @@ struct Gzip {
     return output
   }
 
-  /// Decompresses a gzip member. Its last four bytes contain the size, so one allocation is enough.
+  /// Decompresses a gzip member. Its last four bytes contain the decompressed size, so one allocation is enough.
   private func inflated(_ data: Data) throws -> Data {
     guard inflateReset(inflating) == Z_OK else { throw Failure("zlib could not be reset") }
     let size = data.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }

@@ -64,7 +64,7 @@ extension Runner {
     }
   }
 
-  /// JSONEncoder omits nil. Strata writes it as null.
+  /// Returns the value without nulls, because JSONEncoder omits nil, while Strata writes it as null.
   private static func withoutNulls(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .array(let elements): .array(elements.map(withoutNulls))

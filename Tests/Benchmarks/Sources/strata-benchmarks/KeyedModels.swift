@@ -1,6 +1,6 @@
 import Foundation
 
-// These classes contain the same values as the models, for NSKeyedArchiver. Their objects are created before the clock starts.
+// Classes for NSKeyedArchiver with the same values as the models. Their instances are created before the clock starts.
 
 final class KeyedMetadata: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
@@ -194,7 +194,7 @@ final class KeyedTweet: NSObject, NSSecureCoding {
   let mentionedIDs: [Int]
   let mediaURLs: [URL]
   let retweeted: [KeyedTweet]
-  /// The version of the model, which is written unless it is `nil`.
+  /// The model's version. It is archived unless it is `nil`.
   let modelVersion: Int?
 
   init(_ value: Tweet, modelVersion: Int? = nil) {

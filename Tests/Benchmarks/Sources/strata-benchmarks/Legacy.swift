@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-// The classes of NSKeyedArchiver are converted back to the models that they were created from.
+// The classes in NSKeyedArchiver's archives are decoded as the models that they were created from.
 
 extension Small: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedSmall"] } }
 extension Tweet: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedTweet"] } }
@@ -10,10 +10,10 @@ extension User: LegacyModel { static var legacyNames: [String] { ["strata_benchm
 extension Metadata: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedMetadata"] } }
 
 extension Runner {
-  /// Decodes the same keyed archives of Foundation into models, and with NSKeyedUnarchiver, and compares the times.
+  /// Compares two ways to decode the same keyed archives: into models with Strata, and with Foundation's NSKeyedUnarchiver.
   func compareLegacy(_ tweets: [Tweet]) throws {
     try compareLegacy(tweets, "tweets", "legacy/unarchiver/tweets") { tweets in
-      // Without a version, the records would count as version 1 and pass all steps.
+      // Without a version, the records would count as version 1 and go through all migration steps.
       .keyed(tweets, { KeyedTweet($0, modelVersion: Tweet.schema.modelVersion) }, { $0.value })
     }
     for count in [100, 1000, 10_000] {

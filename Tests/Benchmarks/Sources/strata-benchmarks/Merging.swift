@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// Compares merging a refresh into existing models by identity with decoding that refresh.
+  /// Compares merging refreshed models into existing ones by identity with just decoding the refreshed models.
   func compareMerging() throws {
     try compareMergingOfJSON()
     let names = ["merge/decode", "merge/decode-all", "merge/decode-base", "merge/archive", "grow/merge"]
@@ -33,7 +33,7 @@ extension Runner {
     }
   }
 
-  /// Compares merging JSON with decoding the same bytes. It merges into one model, and into 100 models of which one tenth changed.
+  /// Compares merging JSON with decoding the same bytes, for one model and for 100 models of which a tenth has changed.
   private func compareMergingOfJSON() throws {
     guard ["merge/json-one", "merge/json-list"].contains(where: wants) else { return }
     let decoder = JSONDecoder()
@@ -83,7 +83,7 @@ extension Runner {
 }
 
 extension Small {
-  /// Returns the models. Every `step`th model has a different name, and also a different score with the default mark.
+  /// Returns the models with a new name for every `step`th one. With the default `mark`, its score changes as well.
   ///
   /// The result is decoded, so that it shares no memory with the source.
   static func changed(_ models: [Small], every step: Int, by mark: String = "refreshed") throws -> [Small] {

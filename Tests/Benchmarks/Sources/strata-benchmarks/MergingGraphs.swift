@@ -2,8 +2,8 @@ import Foundation
 import StrataCore
 
 extension Runner {
-  /// Compares the cost of merging at a size of 100,000 with the cost at a size of 1,000: per object of a graph that both sides
-  /// edited, and per key of a flat object.
+  /// Compares the cost of merging at a size of 100,000 with the cost at a size of 1,000. The cost is measured per object of a graph that
+  /// both sides edited, and per key of a flat object.
   func compareMergingOfGraphs() throws {
     try compareGraphs("grow/merge-graph", Crowd.linked)
     try compareGraphs("grow/merge-chain", Crowd.chain)
@@ -30,7 +30,7 @@ extension Runner {
       guard report.conflicts.count == (size + 69) / 70, local.people.count(where: { $0.name == "server" }) > 0 else {
         throw Failure("\(name) did not merge: \(report.conflicts.count) conflicts")
       }
-      // Edits the objects back first, because otherwise a second merge would change nothing.
+      // Restores the local edits first, because otherwise a second merge would change nothing.
       runs.append {
         local.edit(every: 10, "p")
         local.edit(every: 7, "local")
@@ -57,7 +57,8 @@ private final class Crowd: DescribedModel {
       return crowd
     })
 
-  /// Each person refers to three others, so every object is referred to four times and there are many cycles.
+  /// Each person refers to three others, so there are many cycles. Together with the list of people, there are four references to each
+  /// person.
   static func linked(_ count: Int) -> Crowd {
     let crowd = Crowd()
     crowd.people = (0..<count).map { Person(id: $0, name: "p", others: []) }

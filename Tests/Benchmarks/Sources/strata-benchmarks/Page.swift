@@ -1,10 +1,10 @@
 import Foundation
 import StrataCore
 
-// These models decode the original bytes of a server's page. Both sides have fields of the same names. The dates have an unusual
-// form, so both sides decode them as text.
+// These models decode a page exactly as the server sent it. Strata and its peer use the same field names, and both decode the dates as
+// text, because their format is unusual.
 
-/// The page of `json/tweets/simdjson-twitter.json`.
+/// The page of tweets in `json/tweets/simdjson-twitter.json`.
 struct Page: VersionedModel, Codable, Equatable, Sendable {
   var statuses: [Status]
 

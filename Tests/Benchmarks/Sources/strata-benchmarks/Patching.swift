@@ -27,7 +27,7 @@ extension Runner {
   }
 }
 
-/// Two documents and the patch between them. The patch has one operation per key or element.
+/// Two documents and the patch that turns the old one into the new one, with one operation per key or element.
 private struct PatchedDocument {
   let old: ArchiveValue
   let new: ArchiveValue
@@ -41,7 +41,8 @@ private struct PatchedDocument {
     }
   }
 
-  /// Returns two versions of an object. In ten operations, one removes a key, one adds a key, and eight change a value.
+  /// Returns two versions of an object. Of every ten operations in the patch, one removes a key, one adds a key, and eight change a
+  /// value.
   static func keyed(_ count: Int) throws -> PatchedDocument {
     func object(_ places: some Sequence<Int>, _ value: (Int) -> ArchiveValue) -> ArchiveValue {
       .object(ArchiveObject(places.map { .init(key: "key \($0)", value: value($0)) }))
@@ -51,7 +52,7 @@ private struct PatchedDocument {
       object(0..<count - tenth) { .integer($0) }, object(tenth..<count) { .integer($0 + 1) }, count)
   }
 
-  /// Returns two versions of a list of objects. All of the objects change inside.
+  /// Returns two versions of a list of objects, in which every object has a changed member.
   static func list(_ count: Int) throws -> PatchedDocument {
     func list(_ name: String) -> ArchiveValue {
       .array((0..<count).map { ["id": .integer($0), "name": .string("\(name) \($0)")] })

@@ -51,7 +51,7 @@ struct Peer {
   {
     let root = NSArray(array: models.map(make))
     func decode(_ data: Data) throws -> [K] {
-      // The archive contains the name of the compiled module, so the class is requested by name.
+      // NSKeyedUnarchiver accepts only the classes that are listed here.
       let object = try NSKeyedUnarchiver.unarchivedObject(
         ofClasses: [NSArray.self, K.self, KeyedUser.self, KeyedMetadata.self, NSString.self, NSDate.self],
         from: data)
@@ -89,7 +89,7 @@ extension Peer {
 enum KeyedTrial {
   static let argument = "--trial-keyed"
 
-  /// Decodes the named set of models, and exits with 0 if the result equals the source.
+  /// Decodes the named set of models and exits with 0 if the result equals the source.
   static func run(_ name: String) throws {
     let isRight: Bool
     switch name {

@@ -11,7 +11,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A server's post. It is an entity, and the handwritten side uses it as a Codable type and as a row.
+/// A post on a server. It is an entity for Strata, and both a Codable type and a database row for the handwritten code.
 struct ServedPost: DescribedModel, Entity, Codable, PersistableRecord, Equatable {
   var id: Int
   var title: String

@@ -89,7 +89,7 @@ extension Runner {
     return true
   }
 
-  /// Compares reading the stamp with decoding, and upgrading with decoding.
+  /// Compares reading an archive's stamp with decoding the archive, and upgrading an archive with decoding it.
   func compareOpening(_ tweets: [Tweet]) throws {
     let decoder = ArchiveDecoder()
     let archive = try ArchiveEncoder().encode(tweets)
@@ -110,7 +110,7 @@ extension Runner {
     }
   }
 
-  /// Compares coding 111,126 decimals of 16 or 17 digits, which resemble the coordinates of a map.
+  /// Compares encoding and decoding 111,126 decimals with 16 or 17 digits, like those of map coordinates.
   func compareDecimals() throws {
     guard ["decimals/encode", "decimals/decode", "decimals/archive", "decimals/unarchive"].contains(where: wants) else {
       return

@@ -30,7 +30,7 @@ final class Runner {
   private let filter: String?
   private(set) var rows: [Row] = []
   private let clock = ContinuousClock()
-  /// The minimum time in seconds for which a side runs in each round.
+  /// The minimum time, in seconds, that each side runs in each round.
   private let slice = 0.02
 
   init(rounds: Int, filter: String?) {
@@ -48,7 +48,7 @@ final class Runner {
     guard wants(name) else { return }
     let oursOnce = try seconds(1, ours)
     let theirsOnce = try seconds(1, theirs)
-    // The first call warms up caches. The second one determines how many calls fill a slice.
+    // The first call only warms up caches. The second one shows how many calls fill a slice.
     let oursCount = try count(oursOnce, ours)
     let theirsCount = try count(theirsOnce, theirs)
     let rounds = oursOnce + theirsOnce > 1 ? min(self.rounds, 3) : self.rounds

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataLegacy
 
-/// The small model as a class, whose instances have identity.
+/// The `Small` model as a class, whose instances have object identity.
 final class SmallObject: VersionedModel, Equatable {
   let id: Int
   let name: String

@@ -71,7 +71,7 @@ extension Runner {
   }
 }
 
-/// A folder that exists during a run.
+/// A temporary folder for one run.
 struct Folder {
   private let url: URL
 

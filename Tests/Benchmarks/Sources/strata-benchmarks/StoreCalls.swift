@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataStore
 
-/// Measures the time of each call of a store. The store is on disk and contains a given number of keys.
+/// Times each method of a store on disk that contains a given number of keys.
 enum StoreCalls {
   static let argument = "--store-calls"
 

@@ -36,7 +36,7 @@ enum StoreScale {
     try again.close()
   }
 
-  /// Prints how many bytes of the file a hundred revisions of 10 KB take.
+  /// Prints how many bytes of the database file a hundred revisions of 10 KB each take.
   private static func measureHistory() throws {
     for texts in [1, 3] {
       let folder = try Folder()
@@ -107,7 +107,7 @@ enum StoreJournalSize {
     let url = folder.file("store")
     let store = try SnapshotStore(url: url)
     try store.save(Small.make(1000), prefix: "small/")
-    // Each reader keeps its transaction open until another one has begun, so that a read transaction is always open.
+    // The readers' long transactions overlap, so that a read transaction is almost always open.
     let isDone = DispatchSemaphore(value: 0), ended = DispatchGroup()
     let readers = 4
     for _ in 0..<readers {

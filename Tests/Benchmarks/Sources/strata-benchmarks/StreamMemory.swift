@@ -7,7 +7,8 @@ enum StreamMemory {
 
   /// Writes a stream of `count` models to a file, reads it back, and prints the memory of the process.
   ///
-  /// Each model is created when it is written and released after it is read, so only the stream itself can use more memory.
+  /// Each model is created just before it is written and released after it is read. If memory grows with `count`, the stream itself uses
+  /// it.
   static func run(_ count: Int) async throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "strata-stream-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: url) }

@@ -25,7 +25,8 @@ extension Tweet: Migratable {
       record["createdAt"] = .int(Int64(date.timeIntervalSince1970))
     }
     record["geo"] = .null
-    // The step sets missing symbols to an empty list, so only that value may be removed. The few tweets with symbols keep them.
+    // The migration step replaces missing symbols with an empty list, so only empty lists may be removed. The few tweets with symbols
+    // keep them.
     if record["symbols"] == [] { record["symbols"] = nil }
     record["resultType"] = tweet["metadata"]?["resultType"]
     record["isoLanguageCode"] = tweet["metadata"]?["isoLanguageCode"]

@@ -4,8 +4,7 @@ import OrderedCollections
 import Strata
 import StrataStore
 
-// These models have fields with attributes. There is an oracle for each topic: policies, paths and transformers, steps, rules and
-// relations.
+// Models whose fields have attributes. There is an oracle for each topic: policies, paths and transformers, steps, rules, and relations.
 
 /// A model with a field for each policy.
 @Model(version: 1)
@@ -62,11 +61,12 @@ struct RuledItem: Hashable {
   var ruled = Ruled()
 }
 
-/// Determines the result of a policy for three values, or for two if there is no base. It follows the tables in Docs/Merging.md.
+/// Computes the result of a policy for three values, or for two if there is no base, according to the tables in Docs/Merging.md.
 struct PolicyOracle<T: Equatable> {
   let base: T?, local: T, server: T
 
-  /// Returns the value if only one side changed it. Otherwise the policy decides.
+  /// If only one side changed the value, or both sides have the same one, returns that value. Otherwise, calls `both`, which applies the
+  /// policy.
   func sides(_ both: @autoclosure () -> T) -> T {
     guard let base else { return local == server ? local : both() }
     return base == local ? server : base == server || local == server ? local : both()
@@ -74,7 +74,7 @@ struct PolicyOracle<T: Equatable> {
 }
 
 extension Ruled {
-  /// The merged fields in the order of the declaration.
+  /// Returns the merged fields in the order in which they are declared.
   static func merged(_ base: Ruled?, _ local: Ruled, _ server: Ruled) -> [(key: String, value: String)] {
     func number(_ key: KeyPath<Ruled, Int?>, _ both: (Int?, Int?) -> Int?) -> String {
       let oracle = PolicyOracle(
@@ -111,7 +111,8 @@ extension Ruled {
       let (bases, heres, theres) = (split(base), split(here), split(there))
       let mine = bases.indices.filter { bases[$0] != heres[$0] && heres[$0] != theres[$0] }
       let others = bases.indices.filter { bases[$0] != theres[$0] && heres[$0] != theres[$0] }
-      // The result is undefined if an equal change is next to different ones, because it is open which lines are adjacent.
+      // It is not defined which lines count as adjacent, so the result is unknown if both sides made the same change to one line and
+      // different changes to others.
       if bases.indices.contains(where: { bases[$0] != heres[$0] && heres[$0] == theres[$0] }), here != there,
         here != base, there != base
       {
@@ -131,7 +132,8 @@ extension Ruled {
         case (let before, let here?, let there?):
           let name = PolicyOracle(base: before?.name, local: here.name, server: there.name)
           let part = PolicyOracle(base: before?.part.name, local: here.part.name, server: there.part.name)
-          // Without a base, the server's element is used. With a base, there is a conflict if both sides added the element.
+          // Without a base, the server's element is used. With a base, an element that both sides added is a conflict, and the local one
+          // is kept.
           let decided =
             base == nil
             ? (there.name, there.part.name)
@@ -168,7 +170,7 @@ extension Ruled {
     ]
   }
 
-  /// The fields in the oracle's form.
+  /// The fields in the form that the oracle uses.
   var shown: [String] {
     func list(_ items: [Item]) -> String {
       "\(Dictionary(items.map { ($0.id, "\(($0.name, $0.part.name))") }) { $1 }.sorted { $0.key < $1.key })"

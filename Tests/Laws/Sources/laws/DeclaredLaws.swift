@@ -3,7 +3,7 @@ import GRDB
 import Strata
 import StrataStore
 
-/// The laws of models whose fields have attributes, in one round.
+/// Checks the laws for models whose fields have attributes, in one round.
 struct DeclaredLaws {
   let seed: UInt64
   var random: SeededRandom
@@ -45,7 +45,7 @@ struct DeclaredLaws {
 
   // MARK: Policies
 
-  /// From every source, each policy merges three values as its table states, and the report is correct.
+  /// Checks that each policy merges every kind of source as its table describes, and that the report is correct.
   private mutating func policies() {
     let base = Ruled.sample(&random), local = Ruled.sample(&random)
     // Both sides may have made the same change.
@@ -163,7 +163,7 @@ struct DeclaredLaws {
         laws.add(.shaped, "Shaped", "\(tree?.text ?? ""): no \(wanted?.text ?? "")")
       }
       laws.add(.shaped, "Shaped", try adapter.decode(written).point == expected.point ? nil : "\(tree?.text ?? "")")
-      // An archive preserves the value, and a merge into a new value results in it.
+      // An archive preserves the value, and merging its JSON into a new value gives the same value.
       laws.add(
         .shaped, "Shaped.archive",
         try ArchiveDecoder().decode(Shaped.self, from: ArchiveEncoder().encode(read)) == read ? nil : "\(read)")
@@ -171,7 +171,8 @@ struct DeclaredLaws {
       try other.merge(.json(data))
       var plain = other
       (plain.secret, plain.unknownFields) = (expected.secret, UnknownFields())
-      // A merge uses the values for a missing key and for null only in new models, so these fields aren't compared.
+      // These two fields declare values for a missing key and for null. A merge uses these only for new models, so the fields aren't
+      // compared.
       plain.missing = expected.missing
       plain.nullable = expected.nullable
       laws.add(
@@ -219,7 +220,7 @@ struct DeclaredLaws {
         return try transaction.value(Grown.self, for: "old")
       }
       laws.add(.steps, "Grown", value == expected ? nil : "\(record) in a store became \(String(describing: value))")
-      // A record is rejected if it lacks a key of a step, or if it has both the old and the new key.
+      // A record is rejected if it lacks a key that a step needs, or if it has both the old and the new key.
       for key in [version == 1 ? "name" : "title", version < 3 ? "city" : "home"] {
         guard version == 1 || key == "city" else { continue }
         var fewer = record
@@ -285,7 +286,7 @@ struct DeclaredLaws {
 
   // MARK: Relations
 
-  /// Related objects in rows equal those in memory, regardless of the source.
+  /// Checks that related objects have the same content in the database as in memory, whatever the source.
   private mutating func relations() {
     var shelves = Library.sample(&random)
     var other = Library.sample(&random)
@@ -304,7 +305,8 @@ struct DeclaredLaws {
         laws.add(.relations, "Shelf", report.isEmpty ? nil : "saved again: \(report)")
         try store.apply(.json(Data(shelves.json.text.utf8)), to: Shelf.self, in: db)
         try check("own document", shelves)
-        // Volumes that no shelf of the document contains are deleted, and others move to their new shelf.
+        // A volume moves to the shelf that contains it in the document. If the document only lists its old shelf, without the volume, it
+        // is deleted.
         try store.apply(.json(Data(other.json.text.utf8)), to: Shelf.self, in: db)
         shelves.take(other)
         try check("document \(other)", shelves)

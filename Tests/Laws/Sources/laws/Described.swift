@@ -65,7 +65,7 @@ extension Declared {
   }
 }
 
-/// Described objects that refer to each other.
+/// Objects with handwritten fields that refer to each other.
 final class Link: DescribedModel {
   let number: Int
   var next: Link?
@@ -169,7 +169,7 @@ extension DeclaredLaws {
 
   // MARK: Hooks
 
-  /// A hook merges its keys, and policies merge the others.
+  /// Checks that a hook merges its own keys and that policies merge the others.
   mutating func hooks() {
     let (one, two) = (Hooked(random.below(5), random.below(5)), Hooked(random.below(5), random.below(5)))
     let holder = Hooking(inside: one, list: [Hooked(id: 1, one.longest, one.plain)])

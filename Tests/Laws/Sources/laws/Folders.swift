@@ -3,8 +3,8 @@ import GRDB
 import Strata
 import StrataStore
 
-// The rows of these models form a tree. Folders refer to folders, names are unique within a folder, leaves have a primary key of
-// two columns, and every kind of relation, removal and order occurs.
+// The rows of these models form a tree. Folders contain folders, and their names are unique within the parent. Leaves have a primary key
+// with two columns. Every kind of relation, removal rule and order is used.
 
 @Model(version: 1)
 class Folder: ModelHierarchy {
@@ -81,7 +81,8 @@ struct FolderPlan: Equatable, CustomStringConvertible {
       PRIMARY KEY (folderID, markID));
     """
 
-  /// Returns a tree whose root is folder 1. Folders, drawers and notes occur once, and an identifier always belongs to one class.
+  /// Returns a tree with folder 1 as its root. No folder, drawer or note occurs twice, and each identifier always belongs to the same
+  /// class.
   static func sample(_ random: inout SeededRandom) -> FolderPlan {
     var ids = (2...6).filter { _ in random.below(4) > 0 }.shuffled(using: &random)
     var notes = (1...6).shuffled(using: &random)
@@ -164,8 +165,8 @@ struct FolderPlan: Equatable, CustomStringConvertible {
 }
 
 extension DeclaredLaws {
-  /// If a tree is saved over another one, the new tree is stored, no matter where its parts moved. The removal rules apply to the
-  /// rest of the old tree.
+  /// Checks that saving a tree over another one stores the new tree, wherever its parts were before. The removal rules apply to the rest
+  /// of the old tree.
   mutating func folders() {
     let plans = (0..<3).map { _ in FolderPlan.sample(&random) }
     do {
@@ -200,7 +201,7 @@ extension DeclaredLaws {
           let again = try store.save(plan.object(), in: db)
           add(.folders, "Folder", again.isEmpty ? nil : "saved again: \(again)")
         }
-        // A document contains all lists and no dates. New objects in it have the class that the relation names.
+        // A document contains all lists but no dates. If it adds an object, the relation names the object's class.
         var expected = FolderPlan.sample(&random)
         try store.apply(.json(Data(expected.json.text.utf8)), to: Folder.self, in: db)
         let rows = Dictionary(uniqueKeysWithValues: plans[2].all.map { ($0.id, $0) })
@@ -215,7 +216,8 @@ extension DeclaredLaws {
         }
         expected = dated(expected)
         try check("document over \(plans[2])", expected)
-        // The row determines the class of the object. If the document contains a value for that class's own field, the value is stored.
+        // The row decides which class the object has. If the document has a value for the field that only this class has, the value is
+        // stored.
         for (id, drawer) in sent.sorted(by: { $0.key < $1.key }) {
           let found = try Int.fetchOne(db, sql: "SELECT drawer FROM folder WHERE id = ?", arguments: [id])
           add(.folders, "Drawer", found == drawer ? nil : "a document with \(drawer as Any) left \(found as Any)")

@@ -1,9 +1,9 @@
 import Foundation
 import Strata
 
-// These types are only Codable. Their handwritten code uses every way that Codable allows. Foundation's coders are the oracle.
+// These types are only Codable, and their handwritten conformances use every feature of Codable. Foundation's coders are the oracle.
 
-/// Uses each container, keys in nested containers, a superclass's coder, and values of every kind.
+/// Uses each kind of container, keys in nested containers, a super encoder and decoder, and values of every kind.
 struct Foreign: Codable, Hashable {
   var flag = false, byte: UInt8 = 0, wide: UInt64 = 0, small: Int16 = 0, real = 0.0, short: Float = 0
   var text = "", maybe: String?, list: [Int?] = [], table: [String: [Double]] = [:]
@@ -223,7 +223,8 @@ extension DeclaredLaws {
     } catch { add(.codable, "Derived", "\(error)") }
   }
 
-  /// If Foundation rejects a value of the wrong type, the library rejects it with its path, in JSON text and in a JSON value.
+  /// Checks that the library rejects each value of the wrong type that Foundation rejects, and that the error has the value's path. The
+  /// value is read both from JSON text and from a JSON value.
   private mutating func wrong(_ source: inout Source) {
     // The library reads an empty array as an empty dictionary, but Foundation rejects it. That case is skipped below.
     let all: [Foreign.CodingKeys] = [

@@ -74,8 +74,7 @@ extension Plain {
     }
   }
 
-  /// Whether the value is of a type that is only `Codable`. A dictionary of such values has the form of its `Codable`
-  /// conformance.
+  /// Whether the value's type is only `Codable`. A dictionary of such values is encoded by its own `Codable` conformance.
   private var isCodable: Bool {
     switch self {
     case .opaque(_, let isCodable): isCodable
@@ -87,7 +86,7 @@ extension Plain {
     }
   }
 
-  /// Returns the value as an archive contains it. Models are records.
+  /// Returns the value in the form that it has in an archive, where models are records.
   func archived(inOldForm isOld: Bool = false) -> ArchiveValue {
     func dictionary(_ pairs: [(Plain, Plain)]) -> ArchiveValue {
       let keys = pairs.map { pair -> String? in

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The laws of hostile bytes and of limits.
+/// The laws about hostile bytes and about limits.
 extension Trial {
   mutating func hostile() {
     damaged()
@@ -9,7 +9,8 @@ extension Trial {
     cut()
   }
 
-  /// Decoding a body with some changed bytes throws or returns a value that survives a round trip. It never traps.
+  /// Checks that decoding a body with a few changed bytes either throws or returns a value that survives a round trip. Decoding never
+  /// traps.
   private mutating func damaged() {
     let value = sample(isAny: true)
     var random = SeededRandom(seed: seed &+ 0xDA)
@@ -40,7 +41,7 @@ extension Trial {
           let same = again.plainFields == made.plainFields
           add(.damaged, H.kind.name, same ? nil : "\(Self.hex(other)) is read, and not the same again")
         } catch let error as ArchiveError {
-          // The decoder accepts text that isn't a URL, and keys with the same spelling. The encoder rejects both.
+          // The decoder accepts URLs with invalid text, and different keys with the same spelling. The encoder rejects both.
           let isRefused = [.notEncodable, .limitExceeded].contains(error.code)
           add(.damaged, H.kind.name, isRefused ? nil : "\(Self.hex(other)): \(error)")
         } catch { add(.damaged, H.kind.name, "\(error)") }
@@ -58,8 +59,8 @@ extension Trial {
 
   private static func hex(_ data: Data) -> String { data.map { String($0, radix: 16) }.joined(separator: " ") }
 
-  /// A decoder reads everything that an encoder with the same limits writes. If the encoder rejects a value for its depth or
-  /// length, the decoder rejects it as well.
+  /// Checks that a decoder can read everything that an encoder with the same limits writes. If the encoder rejects a value because of its
+  /// depth, its count or a string's length, the decoder rejects it as well.
   private mutating func limits() {
     let value = sample(isAny: true)
     guard let body = try? ArchiveEncoder().encodeBody(value) else { return }
@@ -74,7 +75,8 @@ extension Trial {
         }
         let written = try? ArchiveEncoder(limits: limits).encodeBody(value)
         let read = try? ArchiveDecoder(limits: limits).decodeBody(H.self, from: body)
-        // The number of values depends on how a reader decodes them. The encoder counts the largest possible number.
+        // The number of values depends on how they are decoded. The encoder counts the largest possible number, so it may reject a value
+        // that the decoder accepts.
         let isRefused = written == nil && (read == nil || kind == 3)
         let agrees = isRefused || (written == body && read != nil)
         add(

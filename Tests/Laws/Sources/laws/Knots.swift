@@ -41,8 +41,8 @@ extension Knot {
       if random.below(2) == 0 { knot.back = random.oneOf(knots) }
       (knot as? Bow)?.colour = random.oneOf(["red", "blue"])
     }
-    // Breaks cycles of unreachable objects, because these would never be released. Clears weak references to such objects, because
-    // archives omit these references.
+    // Breaks cycles of unreachable objects, which would never be released. Clears weak references to such objects, because archives omit
+    // them.
     let reached = knots[0].reached
     for knot in knots where !reached.contains(ObjectIdentifier(knot)) { knot.cut() }
     for knot in knots where knot.back.map({ !reached.contains(ObjectIdentifier($0)) }) ?? false { knot.back = nil }
@@ -61,7 +61,7 @@ extension Knot {
 
   private var held: [Knot] { [next].compactMap(\.self) + others + byName.values + boxed.content }
 
-  /// All reachable objects, numbered in the order of traversal. Weak references count only if their object is also strongly
+  /// All reachable objects as text, numbered in the order of traversal. A weak reference counts only if its object is also strongly
   /// reachable.
   var shape: [String] {
     var order: [ObjectIdentifier: Int] = [:]
@@ -100,7 +100,7 @@ extension Knot {
 }
 
 extension DeclaredLaws {
-  /// Each form of copying preserves the identity of objects, also in cycles.
+  /// Checks that every way of copying preserves the identity of objects, even in cycles.
   mutating func graphs() {
     let knot = Knot.sample(&random), other = Knot.sample(&random)
     let (shape, otherShape) = (knot.shape, other.shape)
@@ -142,7 +142,7 @@ extension DeclaredLaws {
       add(.graph, "Knot", copy.shape == shape ? nil : "merged with itself: \(shape) became \(copy.shape)")
       add(.graph, "Knot", copy.isEqual(to: knot) ? nil : "is not equal to its copy: \(shape)")
       let isSame = knot.isEqual(to: other) == (shape == otherShape)
-      // Graphs of different shapes may unroll to the same values, so only graphs with different numbers of objects are checked.
+      // Different graphs may unroll to equal values, so inequality is checked only for graphs with different numbers of objects.
       if shape != otherShape, knot.shape.count != other.shape.count {
         add(.graph, "Knot", isSame ? nil : "\(shape) is \(otherShape)")
       }

@@ -6,7 +6,7 @@ import Strata
 protocol Lawful {
   /// A random value.
   static func sample(_ source: inout Source) -> Self
-  /// The value in the oracle's form.
+  /// The value in the form that the oracle uses.
   var plain: Plain { get }
 }
 
@@ -88,7 +88,7 @@ extension Decimal: Lawful {
   var plain: Plain { .scalar(.decimal(self)) }
 }
 
-/// Texts, integers, lists and objects, in forms that JSON reads back as the same value.
+/// Random values are texts, integers, Booleans, lists and objects that JSON reads back as the same value.
 extension ArchiveValue: Lawful {
   static func sample(_ source: inout Source) -> ArchiveValue {
     switch source.below(source.depth > 1 ? 3 : 5) {

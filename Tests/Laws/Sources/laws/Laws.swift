@@ -62,7 +62,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Whether a property of the type has a column. Objects have none, because they would lose their identity.
+  /// Whether a property of the type can be stored in a column. Objects can't, because they would lose their identity.
   static func hasColumn(_ type: String) -> Bool { !["Thing", "Being", "Bare"].contains { type.contains($0) } }
 
   /// Calls a function with a store that has a table for the model.
@@ -93,7 +93,7 @@ struct Trial<H: Holder> {
         add(law, type, same ? nil : "\(before[key].shown) became \(after[key].shown)")
       }
     } catch {
-      // One field has failed. The result for the others is unknown.
+      // One field failed, so nothing is known about the others.
       let key = (error as? ArchiveError)?.failedKey
       let type = H.types.first { $0.key == key }?.type
       add(law, type ?? H.kind.name, "\(error)")
@@ -234,7 +234,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Elements that the source lacks are kept if the source is a part, and removed if it is a model.
+  /// Checks that elements missing from the source are kept if it is a partial document, and removed if it is a model.
   private mutating func unlisted(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x77))
     let fewer = mixer.drop(complete)
@@ -252,7 +252,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// A merge moves elements to the positions that they have in the document.
+  /// Checks that a merge moves elements to their positions in the document.
   private mutating func positions(_ key: String, _ type: String, _ here: Plain, _ there: Plain) {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x99))
     let moved = mixer.move(here, adding: there)
@@ -275,7 +275,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// The report has a changed entry for a field if, and only if, the field changed.
+  /// Checks that the report has a changed entry for a field if, and only if, the field changed.
   private mutating func reported(_ key: String, _ type: String, _ here: Plain, _ data: Data, _ shown: String) {
     var value = sample()
     guard let report = try? value.merge(.json(data)) else { return }
@@ -288,7 +288,7 @@ struct Trial<H: Holder> {
       isRight ? nil : "\(shown) became \(value.plainFields[key].shown), changed keys \(changed), report:\n\(report)")
   }
 
-  /// Without local edits, a merge with the base results in the server's value, from every source.
+  /// Checks that a merge with a base gives the server's value if there are no local edits, whatever the source.
   private mutating func forward(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
     guard let tree = complete.jsonTree else { return }
     let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
@@ -301,7 +301,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// Merging a value with its own document changes nothing.
+  /// Checks that merging a value with its own document changes nothing.
   private mutating func own(_ key: String, _ type: String, _ here: Plain) {
     guard let data = try? sample().jsonData() else { return }
     _ = merge(.ownDocument, key, type, here, here, here.shown) { try $0.merge(.json(data)) }
@@ -331,7 +331,7 @@ struct Trial<H: Holder> {
     remembered(key, type, part, data, here, before, shown)
   }
 
-  /// The options of a call decide whether conflicts take the server's value or make the merge fail.
+  /// Checks the options for conflicts, which either take the server's value or make the merge fail.
   private mutating func conflicts(
     _ key: String, _ type: String, _ part: Plain, _ data: Data, _ base: H, _ here: Plain, _ before: Plain,
     _ shown: String
@@ -353,8 +353,8 @@ struct Trial<H: Holder> {
     }
   }
 
-  /// A model that remembers the server's state is merged as if that state were the base, also after a round trip through an
-  /// archive. Its conflicts can be resolved.
+  /// Checks that a model that remembers the server's state merges as if that state were passed as the base, even after a round trip
+  /// through an archive, and that its conflicts can be resolved.
   private mutating func remembered(
     _ key: String, _ type: String, _ part: Plain, _ data: Data, _ here: Plain, _ before: Plain, _ shown: String
   ) {
@@ -389,7 +389,7 @@ struct Trial<H: Holder> {
     } catch { add(.remembered, type, "\(shown): \(error)") }
   }
 
-  /// A preview changes nothing and predicts the merge. A repeated merge changes nothing.
+  /// Checks that a preview changes nothing and predicts the merge, and that repeating the merge changes nothing.
   private mutating func repeated(_ key: String, _ type: String, _ data: Data, _ shown: String) {
     var value = sample()
     let (before, preview) = (value.plainFields, try? value.mergePreview(.json(data)))
@@ -406,7 +406,7 @@ struct Trial<H: Holder> {
     } catch { add(.idempotent, type, "\(shown), twice: \(error)") }
   }
 
-  /// A merge that fails changes nothing.
+  /// Checks that a failed merge changes nothing.
   private mutating func broken(_ key: String, _ type: String, _ data: Data) {
     for (other, _) in H.types where other != key {
       let text = String(decoding: data.dropLast(), as: UTF8.self) + ",\"\(other)\":{\"\":[[{}]]}}"

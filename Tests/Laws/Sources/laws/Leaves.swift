@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataStore
 
-// The leaf types of the grammar. `Tests/Scripts/laws` wraps them in containers.
+// The leaf types under test. `Tests/Scripts/laws` wraps them in containers.
 
 /// A model whose fields the suite knows.
 protocol LawfulModel: Lawful, VersionedModel {
@@ -223,7 +223,7 @@ extension Box: Lawful, LawfulModel where T: Lawful {
   var plainFields: [String: Plain] { ["content": content.plain, "tag": tag.plain] }
 }
 
-/// A model that the script generates. Each of its fields has a type of the grammar.
+/// A model that `Tests/Scripts/laws` generates. Each of its fields has a leaf type or a container of leaf types.
 protocol Holder: LawfulModel, Entity, Migratable {
   var id: Int { get set }
   /// The fields under test, and their types.

@@ -3,7 +3,7 @@ import GRDB
 import Strata
 import StrataStore
 
-// These entities are related. Shelves have ordered volumes, and they have labels through a join table.
+// These entities are related: each shelf has ordered volumes, and it has labels through a join table.
 
 @Model(version: 1)
 final class Shelf {
@@ -65,7 +65,7 @@ struct Library: Equatable, CustomStringConvertible {
 
   static func sample(_ random: inout SeededRandom) -> Library {
     var library = Library([])
-    // A volume belongs to only one shelf.
+    // Each volume is on at most one shelf.
     var volumes = Array(1...8).shuffled(using: &random)
     for id in 1...3 where random.below(4) > 0 {
       let count = random.below(4)
@@ -107,7 +107,7 @@ struct Library: Equatable, CustomStringConvertible {
       })
   }
 
-  /// Applies a document: its shelves replace the existing ones, and its volumes are removed from all other shelves.
+  /// Applies a document: its shelves replace the existing ones with the same ids, and its volumes are removed from all other shelves.
   mutating func take(_ other: Library) {
     let moved = Set(other.shelves.flatMap(\.volumes).map(\.id))
     for place in shelves.indices { shelves[place].volumes.removeAll { moved.contains($0.id) } }

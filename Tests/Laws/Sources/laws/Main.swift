@@ -61,7 +61,7 @@ struct Main {
     if unknown + fewer > 0 { exit(1) }
   }
 
-  /// Ends the program if a failure is not among the known ones.
+  /// Exits with an error if there is a failure that isn't among the known ones.
   private static func endAtFailure(_ results: Results, _ options: [String: String]) throws {
     guard let path = options["--known"] else { return }
     let known = KnownFailures(table: try String(contentsOfFile: path, encoding: .utf8)).counts
@@ -101,7 +101,7 @@ extension String {
   fileprivate func leftPadded(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }
 
-/// Checks the laws of a model and hides the model's type.
+/// A type-erased model whose laws can be checked.
 struct AnyHolder: Sendable {
   let run: @Sendable (UInt64) async -> Results
 

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// These checks cover clusters of documents, and valid and invalid mappings.
+// Checks of document clusters, and of valid and invalid mappings.
 
 @Model(version: 1)
 struct Disc: Hashable { var radius = 0, note: String? }
@@ -157,7 +157,7 @@ extension DeclaredLaws {
         guard common < one.count, common < other.count else { continue }
         if one[common].hasPrefix("[") != other[common].hasPrefix("[") { isWrong = true }
       }
-      // An array needs all preceding elements.
+      // An element of an array needs all the elements before it.
       for (depth, step) in one.enumerated() where step.hasPrefix("[") {
         let number = Int(step.dropFirst()) ?? 0
         for before in 0..<number
@@ -234,7 +234,7 @@ extension DeclaredLaws {
   }
 }
 
-/// Enums with valid and invalid tags.
+/// An enum with valid or invalid tags.
 protocol SignalType: VersionedModel, Equatable, JSONTagged {
   static func go(speed: Int) -> Self
   static var wait: Self { get }

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// The merge rules that the generated types don't cover. Those that fail today are in Tests/Laws/known.tsv.
+// Models for the merge rules that the generated types don't cover. Rules that currently fail are listed in Tests/Laws/known.tsv.
 
 @Model(version: 1)
 final class Hidden {
@@ -10,7 +10,7 @@ final class Hidden {
   init(id: Int, name: String) { (self.id, self.name) = (id, name) }
 }
 
-/// A struct whose identity is in no document.
+/// A struct whose identity never appears in a document.
 @Model(version: 1)
 struct Ticket: Hashable {
   @Field(json: .none) var id = UUID()

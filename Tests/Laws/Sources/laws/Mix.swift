@@ -21,7 +21,7 @@ struct Mixer {
     case (.list(let elements), .list(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
       let mixed = elements.map { others.isEmpty ? $0 : mix($0, with: random.oneOf(others)) }
-      // The list may be the value of an ordered set, so unique elements must stay unique.
+      // The list may represent an ordered set, whose elements must stay unique.
       return Set(elements).count == elements.count && Set(mixed).count < mixed.count ? value : .list(mixed)
     case (.set(let elements), .set(let others)):
       guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
@@ -38,7 +38,7 @@ struct Mixer {
 
   private mutating func either(_ value: Plain, _ other: Plain) -> Plain { random.below(2) == 0 ? value : other }
 
-  /// The value without some elements that have an identity, and without some dictionary keys.
+  /// Returns the value without some of the elements that have an identity and some of the dictionary entries.
   mutating func drop(_ value: Plain) -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value
@@ -50,7 +50,7 @@ struct Mixer {
       return .choice(choice)
     case .list(let elements):
       let fewer = elements.filter { !isDropped($0) }.map { drop($0) }
-      // The list may be the value of an ordered set, so unique elements must stay unique.
+      // The list may represent an ordered set, whose elements must stay unique.
       return Set(elements).count == elements.count && Set(fewer).count < fewer.count ? value : .list(fewer)
     case .set(let elements): return .set(Set(elements.filter { !isDropped($0) }))
     case .dictionary(let pairs): return .dictionary(pairs.filter { _ in random.below(3) > 0 }.mapValues { drop($0) })
@@ -63,7 +63,7 @@ struct Mixer {
     if case .model(let model) = element, model.identity != nil { random.below(3) == 0 } else { false }
   }
 
-  /// The value with reordered lists and new elements.
+  /// Returns the value with its lists reordered and new elements added.
   mutating func move(_ value: Plain, adding other: Plain) -> Plain {
     switch (value, other) {
     case (.model(var model), .model(let other)) where model.kind == other.kind:
@@ -93,7 +93,7 @@ struct Mixer {
       return .choice(choice)
     case .list(let elements): return .list(elements.map { thin($0) })
     case .set(let elements):
-      // Thinned elements may be equal, and a set would lose one of them.
+      // Thinning may make elements equal, and a set would lose one of them.
       let thinned = elements.map { thin($0) }
       return Set(thinned).count == elements.count ? .set(Set(thinned)) : value
     case .dictionary(let pairs): return .dictionary(pairs.mapValues { thin($0) })
@@ -170,7 +170,7 @@ extension Plain {
     }
   }
 
-  /// Whether a container contains enum cases, which have no identity.
+  /// Whether a list or a set at any depth contains an enum case. Enum cases have no identity.
   var listsChoices: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -196,7 +196,7 @@ extension Plain {
     }
   }
 
-  /// Whether the value contains a part that merges don't look into.
+  /// Whether the value contains a part that merges treat as a whole.
   var holdsOpaque: Bool {
     switch self {
     case .null, .scalar: false
@@ -210,7 +210,7 @@ extension Plain {
     }
   }
 
-  /// Whether a container contains models without identity, which make a merge replace the list.
+  /// Whether a list or a set contains a model without an identity. A merge replaces such a list as a whole.
   var listsAnonymousModels: Bool {
     switch self {
     case .null, .scalar, .opaque: false
@@ -244,7 +244,7 @@ extension Plain {
     }
   }
 
-  /// The value with sets instead of lists, for merges that don't define the positions of kept elements.
+  /// The value with sets instead of lists, for merges that don't define where kept elements are placed.
   var unplaced: Plain {
     switch unordered {
     case .list(let elements): .set(Set(elements.map(\.unplaced)))

@@ -45,7 +45,7 @@ extension Trial {
       for value in values.dropFirst(2) { try writer.append(value) }
       try writer.finish()
       compare(.stream, values, try ArchiveSequence(H.self, from: url).results.map { try $0.get() })
-      // A killed writer may leave bytes after the last end member. Only a recovering writer accepts the file, and cuts these bytes off.
+      // A killed writer may leave bytes after the last end member. Only a recovering writer accepts such a file. It cuts these bytes off.
       try (Data(contentsOf: url) + Data(contentsOf: url).prefix(30)).write(to: url)
       if (try? ArchiveStreamWriter<H>(appendingTo: url)) != nil {
         add(.stream, H.kind.name, "took a file without an end")
@@ -76,7 +76,7 @@ extension Trial {
 
   // MARK: Equality
 
-  /// Values are equal if and only if all their fields are equal, and equal values have the same hash.
+  /// Checks that values are equal if, and only if, all their fields are equal, and that equal values have the same hash.
   private mutating func equality() {
     func hash(_ value: H) -> Int {
       var hasher = Hasher()
@@ -143,7 +143,7 @@ extension Trial {
     lenient(values[0])
   }
 
-  /// A field with a coercion reads the coerced form as the same value. A field without one rejects that form.
+  /// Checks that a field with a coercion reads the coerced form as the same value, and that a field without one rejects it.
   private mutating func lenient(_ value: H) {
     for (key, type) in H.types {
       guard let tree = value.plainFields[key]?.jsonTree, let other = Leniency(type, tree) else { continue }
@@ -200,7 +200,8 @@ extension Trial {
     }
   }
 
-  /// A model applies a patch of its own document, and the patch from one model to another turns the first into the second.
+  /// Checks that a model can apply a patch of its own document, and that the patch from one model to another turns the first into the
+  /// second.
   private mutating func patched(_ key: String, _ type: String, _ patch: JSONPatch, _ near: Plain, _ shown: String)
     throws
   {

@@ -47,7 +47,7 @@ struct Oracle {
     return try one(local, incoming, base: base)
   }
 
-  /// Merges a value as a whole. If there is a base, the value of the side that changed it is used. In a conflict, the local value is
+  /// Merges a value as a whole. If there is a base and only one side changed the value, that side wins. In a conflict, the local value is
   /// kept, unless `takesServer` is set.
   private func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
     guard let base else { return try completed(incoming) }
@@ -69,7 +69,7 @@ struct Oracle {
     }
     var model = here
     if here.kind != there.kind {
-      // The object changes its class and keeps the fields of both classes.
+      // The object changes its class and keeps the fields that both classes have.
       let kept = here.fields.filter { there.kind.keys.contains($0.key) }
       model = PlainModel(kind: there.kind, fields: there.kind.defaults().merging(kept) { _, kept in kept })
     }
@@ -132,7 +132,7 @@ struct Oracle {
     func isKept(_ element: Plain) -> Bool {
       if case .model(let model) = element, let identity = model.identity { !listed.contains(identity) } else { false }
     }
-    // In nested lists, the merge rules do not define which list keeps an element.
+    // For nested lists, the merge rules don't define which of the lists keeps an element.
     switch (local, rebuilt) {
     case (.list(let here), .list(let elements)): return .list(elements + here.filter(isKept))
     case (.set(let here), .set(let elements)): return .set(elements.union(here.filter(isKept)))

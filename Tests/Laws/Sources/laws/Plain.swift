@@ -21,7 +21,7 @@ indirect enum Plain: Hashable, Sendable {
 /// A model, or the part of a model that a document contains.
 struct PlainModel: Hashable, Sendable {
   let kind: Kind
-  /// The present fields.
+  /// The fields that are present.
   var fields: [String: Plain]
 
   /// The properties that all values of a type share.
@@ -35,7 +35,7 @@ struct PlainModel: Hashable, Sendable {
     var version: Int { oldKeys.isEmpty ? 1 : 2 }
     /// The keys of version 1 that differ from the current ones.
     let oldKeys: [String: String]
-    /// Whether the values are objects, which can be referenced.
+    /// Whether the values are class instances, which can be shared.
     let isObject: Bool
     /// The default values for fields that are missing in a document. Fields without a default are not included.
     let defaults: @Sendable () -> [String: Plain]
@@ -80,7 +80,7 @@ enum Scalar: Hashable, Sendable {
 }
 
 extension Plain {
-  /// A copy of the value in which references replace objects that have an identity.
+  /// A copy of the value in which objects with an identity are replaced with references.
   var withReferences: Plain {
     switch self {
     case .null, .scalar, .opaque: return self

@@ -39,8 +39,8 @@ extension Trial {
     }
   }
 
-  /// When a row merges a server's record, the result is the same as when a value merges a document. This holds whether or not the row
-  /// has been edited since the previous record was merged.
+  /// Checks that merging a server's record into a row has the same result as merging a document into a value, whether or not the row has
+  /// been edited since the previous merge.
   private mutating func merge(_ key: String, _ type: String, _ here: Plain, _ there: Plain, _ rows: Rows) async {
     var mixer = Mixer(random: SeededRandom(seed: seed &+ 0xABCD))
     let part = mixer.thin(mixer.mix(here, with: there))

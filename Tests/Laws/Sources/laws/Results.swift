@@ -17,7 +17,7 @@ enum Law: String, CaseIterable, Hashable {
   case rule6, rule7, rule8, rule9, rule10
 }
 
-/// The numbers of checks and failures of each law for each type.
+/// For each law and type, the numbers of checks and failures.
 struct Results {
   struct Key: Hashable { let law: Law, type: String }
 
@@ -51,7 +51,7 @@ struct Results {
   }
 }
 
-/// A type in which the types of leaves and keys are replaced by their kinds, such as `scalar`.
+/// A type name in which leaf types and key types are replaced with their kinds, such as `scalar`.
 struct Pattern: Hashable, Comparable {
   let text: String
 

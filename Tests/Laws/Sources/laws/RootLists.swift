@@ -1,10 +1,10 @@
 import Foundation
 import Strata
 
-/// The laws of lists of models, and of values that are merged without their models.
+/// The laws about merging lists of models, and about merging values without their model types.
 ///
-/// Each side changes its own elements, so that the expected result does not depend on types: if only one side has changed a
-/// field, that side's value is used. Fields that both have changed differently are covered by the laws of fields.
+/// The expected result does not depend on the fields' types: if only one side has changed a field, that side's value is used. The laws
+/// about fields cover fields that both sides have changed differently.
 extension Trial {
   mutating func lists() {
     var random = SeededRandom(seed: seed &+ 0x7157)
@@ -41,7 +41,7 @@ extension Trial {
     _ expected: [Int: [String: Plain]], _ sides: Sides<H>, _ known: Bool, _ source: String,
     _ merge: (inout [H]) throws -> MergeReport
   ) {
-    // If a document is merged without a base, nothing inside an element is removed.
+    // Merging a document without a base removes nothing inside an element.
     let keepsKeys = !known && (source == "json" || source == "value")
     var list = sides.local
     do {
@@ -70,7 +70,7 @@ extension Trial {
           guard let wanted = fields[key], let value = found[id]?[key] else { continue }
           var same = value.unordered == wanted.unordered
           if keepsKeys, let here = sides.local.first(where: { $0.id == id })?.plainFields[key] {
-            // In nested lists, the merge rules do not define which list keeps an element.
+            // For nested lists, the merge rules don't define which of the lists keeps an element.
             guard !here.listsListsOfIdentities, !here.repeatsIdentity, !wanted.repeatsIdentity else { continue }
             same = try value.unplaced == Oracle().merged(here, wanted).unplaced
           }

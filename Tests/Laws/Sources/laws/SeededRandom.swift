@@ -1,6 +1,6 @@
-/// A random number generator with a seed, so that a failure can be repeated.
+/// A seeded random number generator, so that failures can be reproduced.
 ///
-/// The algorithm must not change, because scripts name rounds by their seeds.
+/// The algorithm must not change, because scripts identify rounds by their seeds.
 package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   package let seed: UInt64
   private var state: UInt64

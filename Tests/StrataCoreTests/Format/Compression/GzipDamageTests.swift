@@ -33,7 +33,7 @@ struct GzipDamageTests {
         #expect(error is ArchiveError)
       }
     }
-    // A flipped bit has no effect only in the padding of the deflate data or of a stored block's header.
+    // A flipped bit has no effect only if it is padding in the deflate data or in a stored block's header.
     #expect(silent < 14)
   }
 

@@ -31,7 +31,7 @@ private struct Spelled {
   var decimal: Decimal? {
     if digits.isEmpty { return 0 }
     guard power <= 200 else { return nil }
-    // Foundation accepts exponents up to 127, so the remaining zeros become digits.
+    // Foundation accepts exponents only up to 127. For a larger exponent, zeros are appended to the digits instead.
     let zeros = String(repeating: "0", count: max(power - 127, 0))
     let text = (isNegative ? "-" : "") + digits + zeros + "e\(min(power, 127))"
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), decimal.isFinite,
@@ -59,7 +59,7 @@ private struct Spelled {
 struct JSONNumberLawTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
-  /// Significands around the widths that the implementation distinguishes.
+  /// Significands at which the implementation may switch to another representation: powers of two and of ten, and the maximum.
   private static let edges: [UInt128] =
     [53, 54, 63, 64].map { 1 << $0 } + [.max] + (0...38).map { (0..<$0).reduce(1) { power, _ in power * 10 } }
 

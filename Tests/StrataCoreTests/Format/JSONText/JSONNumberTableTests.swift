@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// A field of every type that a JSON number can have.
+/// A model with a field of every type that can be read from a JSON number.
 private struct Numbers: DescribedModel, Equatable {
   var int8: Int8?
   var int16: Int16?
@@ -30,7 +30,7 @@ private struct Numbers: DescribedModel, Equatable {
         uint128: $9, double: $10, float: $11, decimal: $12)
     })
 
-  /// The value of the only field that is set, in the table's spelling.
+  /// The value of the only field that is set, spelled as in the table.
   var spelled: String? {
     let integers: [(any BinaryInteger)?] = [
       int8, int16, int32, int64, int128, uint8, uint16, uint32, uint64, uint128, double?.bitPattern,

@@ -87,7 +87,8 @@ struct JSONSameTextTests {
     #expect(error?.all.map(\.pathDescription) == ["id", "inner.name"])
   }
 
-  /// The input of an error as a value. If a transformer throws the error, the input has the transformer's input type.
+  /// Returns the rejected input of an error as a value. If a transformer threw the error, the input has the transformer's input type,
+  /// here `String`.
   private func refused(_ error: ArchiveError?) -> ArchiveValue? {
     error?.input as? ArchiveValue ?? (error?.input as? String).map { .string($0) }
   }

@@ -77,7 +77,7 @@ struct JSONWriterTests {
     #expect(error?.pathDescription == #"x[1].1.b[1]"#)
   }
 
-  // The dates are not test arguments, because Foundation traps when it describes such a date.
+  // Foundation traps when it describes these dates, so they aren't test arguments.
   @Test("A date that is not finite or out of range throws an error")
   func noDate() {
     for interval in [Double.nan, .infinity, -.infinity, 1e300] {

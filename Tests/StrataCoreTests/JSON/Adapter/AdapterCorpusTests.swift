@@ -34,7 +34,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
 
 private enum Difference: Error { case found }
 
-/// Searches a value, and calls `found` for each object that has all of the given keys.
+/// Searches a value and calls `found` for each object that has all of the given keys.
 private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (ArchiveValue) throws -> Void) rethrows {
   switch value {
   case .object(let object):
@@ -45,7 +45,8 @@ private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (A
   }
 }
 
-/// Whether the written value is consistent with the document: equal at every key that both have, and a default at every other.
+/// Whether the written value agrees with the document. Keys that both contain must have matching values. A key that only the written
+/// value contains must be `false` or an empty array.
 private func isConsistent(_ written: ArchiveValue, _ read: ArchiveValue?) -> Bool {
   switch (written, read) {
   case (.object(let written), .object(let read)?):

@@ -5,7 +5,7 @@ func json(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(te
 
 func text(_ value: ArchiveValue) throws -> String { String(decoding: try JSONWriter().write(value), as: UTF8.self) }
 
-/// A person with the elements of a simple mapping: a renamed key, a nested path and a number that is text in JSON.
+/// A person with a simple mapping: a renamed key, a nested path and a number that is text in JSON.
 @Model(version: 1)
 struct Member: Equatable {
   @Field(json: "username") var name: String?

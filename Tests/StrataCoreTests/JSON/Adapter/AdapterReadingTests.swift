@@ -107,7 +107,7 @@ struct AdapterReadingTests {
     let value = try adapter.decode(json(#"{"a": {"b": 1}, "c": null}"#))
     #expect(value.anything == ["a.b": 1, "c": .null])
     #expect(try text(adapter.encodeValue(value)) == #"{"a":{"b":1},"c":null}"#)
-    // An archive contains the keys of this object, so they keep the spelling of the paths.
+    // An archive contains these keys, so they are spelled exactly like the paths.
     let special = try JSONAdapter<Exact>(["anything": .paths("a=b]", #"c\.d\[0]"#)])
     let found = try special.decode(json(#"{"a=b]": 1, "c.d[0]": 2}"#))
     #expect(found.anything == ["a=b]": 1, #"c\.d\[0]"#: 2])

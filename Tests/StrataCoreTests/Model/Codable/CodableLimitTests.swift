@@ -83,7 +83,7 @@ struct CodableLimitTests {
     arguments: Effort.isLong ? [0, 1, 2, 31, 127, 128, 129, 5000, 10_000] : [0, 1, 2, 31, 127, 128, 129, 500],
     [false, true])
   func keys(count: Int, hasOthers: Bool) throws {
-    // This type is Codable but not Archivable, so that its keys are found as in any Codable type.
+    // This type is Codable but not Archivable, so its keys are looked up as in any other Codable type.
     struct Number: Codable { var value: Int }
     var dictionary = Dictionary(uniqueKeysWithValues: (0..<count).map { ("key \($0)", Number(value: $0)) })
     if hasOthers { dictionary["e\u{301}"] = Number(value: 1) }
@@ -103,8 +103,8 @@ struct CodableLimitTests {
   @Test("A repeated long string is written each time, the same as through ArchiveValue", .tags(.long))
   func sharedTexts() throws {
     struct Line: Codable { var text: String }
-    // The texts are too long to be written as references to each other. Their total size is so large that shared parts are not
-    // ignored.
+    // The texts are too long to be written as references to each other. In the long test, they are large enough in total that the limit
+    // for repeated shared parts applies.
     let lines = Array(
       repeating: Line(text: String(repeating: "long ", count: 30_000)), count: Effort.rounds(20, long: 600))
     let encoder = ArchiveEncoder(compression: .none)
@@ -119,7 +119,7 @@ struct CodableLimitTests {
     }
   }
 
-  /// Tries several types at each level.
+  /// Tries to decode several types at each level.
   indirect enum Guess: Decodable {
     case numbers([String: Int])
     case texts([String])

@@ -9,7 +9,7 @@ import Testing
 struct CodableOrderTests {
   private struct Name: Codable, Hashable { var name: String }
 
-  /// The archives of many equal values that exist at the same time, so that their iteration orders differ.
+  /// Returns the distinct archives of many equal values. The values exist at the same time, so that their iteration orders differ.
   private static func archives<T: Codable>(_ make: () -> T) throws -> Set<Data> {
     let values = (0..<200).map { _ in make() }
     return Set(try values.map { try ArchiveEncoder(compression: .none).encode($0) })
@@ -36,7 +36,7 @@ struct CodableOrderTests {
     #expect(try Self.archives { CodableBox(value: [[set()]: 1]) }.count == 1)
   }
 
-  /// Encodes its own elements, and then a dictionary or a set in their place.
+  /// Encodes its own elements, and then encodes a dictionary or a set in the same place, which replaces them.
   private struct Twice<Value: Codable>: Codable {
     var first: [Name]
     var value: Value

@@ -36,7 +36,7 @@ struct CodablePathsAgreeTests {
     #expect(encoded > rounds * 3 / 5)
   }
 
-  /// The log of a probe that decodes a body.
+  /// Returns the log of a probe that decodes the body.
   private static func notes(
     _ body: [UInt8], _ seed: UInt64, _ decoder: ArchiveDecoder,
     _ decode: (CodableProbe.Type, [UInt8], ArchiveDecoder) throws -> CodableProbe

@@ -3,9 +3,9 @@ import StrataTestSupport
 
 @testable import StrataCore
 
-/// Decodes itself with calls that a seed chooses, and logs the result of each.
+/// Decodes itself with random calls, which depend on a seed, and logs the result of each call.
 struct CodableProbe: Decodable {
-  /// The source of the choices, and the number of calls that are left.
+  /// Makes the random choices and counts the remaining calls.
   final class Dice: @unchecked Sendable {
     var random: SeededRandom
     var calls = 400
@@ -29,7 +29,7 @@ struct CodableProbe: Decodable {
       default: note("\(CodableOutcome { Self.read(try decoder.singleValueContainer()) })")
       }
     }
-    // If the type itself throws an error, decoding the types around it fails as well.
+    // Sometimes throws an error itself, which makes the types around it fail as well.
     if dice.below(12) == 0 { throw CodableScript.Refusal() }
     if dice.below(20) == 0 { _ = try decoder.singleValueContainer().decode(Int.self) }
   }
@@ -107,7 +107,7 @@ struct CodableProbe: Decodable {
     return notes
   }
 
-  /// A decoded type.
+  /// The ways to decode a type from each kind of container.
   private struct Kind: Sendable {
     let keyed: @Sendable (KeyedDecodingContainer<ScriptKey>, ScriptKey) -> CodableOutcome
     let unkeyed: @Sendable (inout any UnkeyedDecodingContainer) -> CodableOutcome
@@ -119,7 +119,7 @@ struct CodableProbe: Decodable {
       single = { container in CodableOutcome({ try container.decode(T.self) }, describing: Self.text) }
     }
 
-    /// The value as text without the order of hashes.
+    /// The value as text, independent of the order of hashes.
     private static func text<T>(_ value: T) -> String {
       if let value = value as? any Encodable, let plain = try? ValueWay.value(of: value) { return "\(plain)" }
       return "\(value)"

@@ -3,7 +3,7 @@ import StrataTestSupport
 
 @testable import StrataCore
 
-/// A key that is any text or a number.
+/// A key with any text or number.
 struct ScriptKey: CodingKey, Hashable {
   let stringValue: String
   let intValue: Int?
@@ -18,7 +18,7 @@ struct ScriptKey: CodingKey, Hashable {
     self.intValue = intValue
   }
 
-  /// Few keys, so that some occur twice. They include equivalent spellings and long keys.
+  /// There are only a few keys, so that some occur twice. They include equivalent spellings and long keys.
   static let all =
     ["a", "b", "id", "title", "super", "", "\u{E9}", "e\u{301}", "K", "\u{212A}", "profile_image_url_of_the_author"].map
   {
@@ -26,7 +26,8 @@ struct ScriptKey: CodingKey, Hashable {
   } + [ScriptKey(intValue: 3), ScriptKey(intValue: 7)]
 }
 
-/// Encodes itself with calls that a seed chooses: containers of all kinds, filled in any order, requested twice or left empty.
+/// Encodes itself with random calls, which depend on a seed. It uses containers of all kinds, fills them in any order, requests them
+/// twice or leaves them empty.
 struct CodableScript: Encodable {
   let seed: UInt64
   var depth = 0
@@ -115,7 +116,7 @@ struct CodableScript: Encodable {
     for var container in arrays where !random.isOnce(in: 4) { try inner.fill(&container, &random) }
   }
 
-  /// Encodes a part of itself and throws.
+  /// Encodes a part of itself and then throws.
   private struct Failing: Encodable {
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: ScriptKey.self)

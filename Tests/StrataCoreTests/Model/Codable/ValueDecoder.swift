@@ -1,6 +1,6 @@
 @testable import StrataCore
 
-/// Decodes a Codable type from a value, like the library's decoder but in a simple way.
+/// Decodes a Codable type from a value. This is a simpler version of the library's decoder, for comparison.
 struct ValueDecoder: Decoder {
   let value: ArchiveValue
   let codingPath: [any CodingKey]

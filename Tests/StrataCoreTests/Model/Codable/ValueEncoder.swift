@@ -1,12 +1,13 @@
 @testable import StrataCore
 
-/// Encodes a Codable type as a value, like the library's encoder but in a simple way. Each place has a node.
+/// Encodes a Codable type as a value. This is a simpler version of the library's encoder, for comparison. Each position in the value has
+/// a node.
 struct ValueEncoder: Encoder {
   let node: Node
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// A place that a container fills. Several containers for the same place share its node.
+  /// A position in the value. All containers that are requested for the same position share its node.
   final class Node {
     enum Content {
       case empty
@@ -153,14 +154,14 @@ struct ValueEncoder: Encoder {
   }
 }
 
-/// A type that encodes its elements in the order of their hashes, which differs between runs.
+/// A type that encodes its elements in hash order, which differs between runs.
 private protocol HashOrdered { static var hasPairs: Bool { get } }
 extension Set: HashOrdered { static var hasPairs: Bool { false } }
 extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 
 extension CanonicalOrder {
-  /// The encoded set or dictionary, sorted by the encoded bytes of keys and elements. A dictionary whose keys aren't strings
-  /// encodes an array of alternating keys and values.
+  /// The encoded set or dictionary, sorted by the encoded bytes of keys and elements. A dictionary whose keys aren't strings is encoded
+  /// as an array of alternating keys and values.
   fileprivate static func sorted(hashed value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
     switch value {
     case .object(let object):

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import StrataCore
 
-/// Encodes and decodes Codable types with a slow and simple coder, for comparison with the library.
+/// Encodes and decodes Codable types with a simple, slow coder. The tests compare its results with the library's.
 enum ValueWay {
   static func encode<T: Encodable>(_ value: T, with encoder: ArchiveEncoder) throws -> Data {
     let content = try self.value(of: value)
