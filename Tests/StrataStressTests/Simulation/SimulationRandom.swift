@@ -146,7 +146,7 @@ extension SeededRandom {
 }
 
 extension Shape {
-  /// The key from which random values of a dictionary are derived.
+  /// The key that is passed to generate random members of a dictionary.
   fileprivate var memberKey: String { if case .model = self { "element" } else { "member" } }
 }
 
