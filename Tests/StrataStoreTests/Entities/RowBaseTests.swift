@@ -299,7 +299,7 @@ struct RowBaseTests {
       let error = await #expect(throws: EntityError.self) { try await store.save(folder) }
       #expect(error?.code == .conflict)
       #expect(try await store.fetchOne(Page.filter(key: 3))?.text == "theirs")
-      // A folder without a base removes no pages.
+      // Saving a folder without a base throws instead of removing pages.
       let made = Folder(2, "B")
       let stale = await #expect(throws: EntityError.self) { try await store.save(made) }
       #expect(stale?.code == .staleSave)

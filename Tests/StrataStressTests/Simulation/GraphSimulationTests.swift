@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The expected result of merging graphs. Each object is a map of fields and is merged once. References are compared like plain values.
+/// The expected result of merging graphs. Each object is a map of fields and is merged once. References are merged like plain values.
 private struct GraphOracle {
   let base: GraphMap?
   let local: GraphMap
