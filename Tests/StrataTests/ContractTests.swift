@@ -74,7 +74,7 @@ struct ContractTests {
         }
         #expect(isThere, "\(row.item) quotes \(quote.suite) “\(quote.name)”")
       }
-      // A row that quotes no test must give a reason instead, which isn't checked here.
+      // A row that quotes no test must give a reason instead, which is checked below.
       let isHeld =
         row.quotes.isEmpty
         || row.quotes.contains { quote in

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataTool
 
-/// The tool of an app whose tickets have changed once. It serves to try workers (Docs/Scaling.md).
+/// The tool of an app whose tickets have changed once. It is for trying out workers (Docs/Scaling.md).
 ///
 ///     strata-tickets make 1000000 [FIRST]   writes tickets of version 1, each as a 4-byte length and an archive
 ///     strata-tickets direct                 upgrades tickets from standard input without a worker, in the format of make
