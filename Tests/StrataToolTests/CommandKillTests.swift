@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Commands that are killed or interrupted while they work, and are then run again.
+/// Tests commands that are killed or interrupted while they work, and are then run again.
 @Suite("Killed commands", .serialized, .tags(.long))
 struct CommandKillTests {
   private static let commands = [

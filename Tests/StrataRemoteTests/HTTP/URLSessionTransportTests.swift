@@ -238,7 +238,7 @@ struct URLSessionTransportTests {
     #expect(await eventually { server.openConnections == 0 })
   }
 
-  /// The limit is low, because the session buffers the content and copies it for each part that arrives.
+  /// The limit is low, because the session copies all buffered content again for each part that arrives.
   @Test(arguments: ["Connection: close", "Content-Length: 1000000000"])
   func theContentOfARedirectionHasItsLimit(length: String) async throws {
     let server = try RawServer { connection in

@@ -124,7 +124,7 @@ private struct Convergence: Hashable, CustomStringConvertible {
 
 @Suite("Simulation: which policies converge", .tags(.long))
 struct ConvergenceTests {
-  /// The expected convergence of each policy, in the order of the columns.
+  /// The expected convergence of the policies that converge in at least one respect.
   private static let expected: [String: Convergence] = [
     "max on ordered": Convergence(), "min on ordered": Convergence(), "max on number": Convergence(),
     "union on set": Convergence(), "addWins on set": Convergence(),

@@ -37,7 +37,7 @@ struct WrittenPropertyTests {
       guard case .record(let record) = value else { return try decoder.decode(M.self, from: data) }
       return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
     }
-    // If a format cannot represent a value, writing the value throws. Reading never does.
+    // If a format cannot represent a value, writing the value throws. Reading never throws.
     func writes<T>(_ write: () throws -> T) -> T? {
       do { return try write() } catch {
         let code = (error as? ArchiveError)?.code
