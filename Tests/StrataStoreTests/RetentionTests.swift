@@ -67,7 +67,7 @@ struct RetentionTests {
           }
           last[key] = number
         }
-        // Pruning keeps labeled revisions, which leaves gaps in the history that no rule would leave.
+        // Pruning keeps labeled revisions, which leaves gaps in the history that no rule alone would leave.
         for key in ["a", "b", "c"] where random.random.isOnce(in: 2) {
           if let number = states[key]?.keys.randomElement(using: &random.random) {
             try store.write { try $0.setLabel("l\(number)", of: key, at: .revision(number)) }

@@ -7,7 +7,7 @@ import Testing
 #if os(Linux)
   /// Makes each system call of a program that works on a store fail in turn, including SQLite's calls.
   ///
-  /// All rounds run in one process that loads the library Tests/Faults/faults.c. If `STRATA_FAULT_STEP` is n, only every nth call fails.
+  /// All rounds run in one process that loads the library from Tests/Faults/faults.c. If `STRATA_FAULT_STEP` is n, only every nth call fails.
   /// Tests/Scripts/store-faults makes every call fail.
   @Suite("Stores with failing system calls", .serialized, .tags(.long))
   struct StoreFaultTests {
@@ -142,7 +142,7 @@ import Testing
     /// - Returns: whether the work made at least `call` system calls, so that the fault occurred.
     func run(_ work: Work, _ application: Application, _ way: Faults.Way, at call: Int) throws -> Bool {
       let manager = FileManager.default
-      // Ignores the error of the first round, in which the folder does not exist yet.
+      // In the first round, the folder does not exist yet, so errors are ignored.
       try? manager.removeItem(at: place)
       try manager.createDirectory(at: place, withIntermediateDirectories: false)
       try manager.copyItem(at: template, to: store)

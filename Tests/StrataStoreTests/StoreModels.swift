@@ -4,7 +4,7 @@ import StrataTestSupport
 
 enum Stage: String, Archivable, CaseIterable { case draft, open, closed }
 
-/// An enum with payloads and a handwritten coding.
+/// An enum with payloads, and with handwritten encoding and decoding.
 enum Reminder: EnumModel, Hashable, Sendable {
   case none
   case at(Date, repeats: Int?)

@@ -83,7 +83,7 @@ import Testing
           let scratch = try Scratch()
           try Self.prepare(scratch)
           let mark = build.path("mark")
-          // Ignores the error of the first round, before which the file does not exist.
+          // In the first round, the file does not exist yet, so errors are ignored.
           try? FileManager.default.removeItem(atPath: mark)
           let variables = Faults.environment(library, path: scratch.url.path, at: call, way)
           let code = try Self.run(command, scratch, variables.merging(["STRATA_FAULT_MARK": mark]) { $1 })

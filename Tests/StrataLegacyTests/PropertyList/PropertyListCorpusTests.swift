@@ -53,7 +53,7 @@ struct PropertyListCorpusTests {
         read += 1
       } else {
         let error = #expect(throws: ArchiveError.self, "\(entry.path)") { try PropertyListReader().read(data) }
-        // An unclosed quotation mark swallows the rest of the text, so such a list is truncated instead of damaged.
+        // An unclosed quotation mark swallows the rest of the text, so such a list is reported as truncated.
         let codes: [ArchiveError.Code] = entry.isList ? [.damaged, .truncated] : [.notAnArchive]
         #expect(error.map { codes.contains($0.code) } == true, "\(entry.path): \(error?.reason ?? "")")
         #expect(error?.byteOffset.map { $0 <= data.count } == true, "\(entry.path)")

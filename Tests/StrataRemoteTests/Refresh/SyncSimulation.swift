@@ -510,7 +510,7 @@ final class SyncSimulation {
         if try await !client.office.remote.conflicts().isEmpty { isSettled = false }
       }
       if isSettled { return }
-      // A cancelled send may still be waiting for the database to end its lease.
+      // A cancelled send may still be waiting for the database, which it needs to end its lease.
       try await Task.sleep(for: .milliseconds(20 * round))
     }
     var left: [String] = []

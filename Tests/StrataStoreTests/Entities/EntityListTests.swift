@@ -103,7 +103,7 @@ struct EntityListTests {
     #expect(try fetched(1).address == Address(street: "b"))
     #expect(try entities.saveNow(Shop(1))["address"] == .init(deleted: 1))
     #expect(try fetched(1).address == nil)
-    // Two rows belong to `address`, which can hold only one.
+    // Inserts two rows for `address`, which can hold only one.
     try entities.saveNow(Shop(1, Address(street: "b")))
     try queue.write { db in try db.execute(sql: "INSERT INTO address (street, shopID) VALUES ('c', 1)") }
     let error = entityError(.notReadable) { try fetched(1) }

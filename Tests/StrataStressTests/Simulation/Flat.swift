@@ -24,7 +24,7 @@ enum FlatLeaf: Equatable {
   }
 }
 
-/// A value that is flattened to a map from paths to leaves.
+/// A value, flattened to a map from paths to leaves.
 struct Flat {
   private(set) var leaves: [FlatPath: FlatLeaf] = [:]
 
