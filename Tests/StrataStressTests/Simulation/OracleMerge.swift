@@ -210,7 +210,7 @@ struct OracleMerge {
       || isLarger(local, path, shape)
   }
 
-  /// Whether a container has members that the base lacks. Model keys that the base lacks are ignored, because their base values are unknown.
+  /// Whether a container has members that the base lacks. Model keys that the base lacks are ignored, because their base value is unknown.
   private func isLarger(_ flat: Flat, _ path: FlatPath, _ shape: Shape) -> Bool {
     var isKnownInPart = false
     switch flat[path] {
