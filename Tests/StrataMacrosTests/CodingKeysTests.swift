@@ -8,7 +8,7 @@ import Testing
 
 @Suite("CodingKeys of models")
 struct CodingKeysTests {
-  /// The lines of the fields in the schema, without the enclosing call.
+  /// Returns the lines of the expanded schema that declare fields, without the enclosing call.
   private func fields(_ members: String, kind: String = "struct", head: String = "@Model(version: 1)") -> [String] {
     let file = Parser.parse(source: "\(head) \(kind) A: Codable {\n\(members)\n}")
     let expanded = file.expand(
@@ -20,7 +20,7 @@ struct CodingKeysTests {
     }
   }
 
-  /// The diagnostics for a struct with the members, the first of which is on line 3.
+  /// Returns the diagnostics for a struct with the given members, which start on line 3.
   private func said(_ members: String) -> [String] {
     diagnostics("@Model(version: 1)\nstruct A: Codable {\n\(members)\n}")
   }
@@ -156,7 +156,7 @@ struct CodingKeysTests {
       + "optional or a var with an initial value"
     #expect(said("var a = 1\nlet b: Int" + keys) == ["4:5 \(message)"])
     #expect(said("var a = 1\nvar b: Int" + keys) == ["4:5 \(message)"])
-    // The macro reads every property before it fails.
+    // The macro reports every invalid property, not only the first one.
     #expect(said("let b: Int\nlet c = 1" + keys).count == 2)
     #expect(said("@Field(json: .none) var b: Int" + keys).isEmpty)
   }

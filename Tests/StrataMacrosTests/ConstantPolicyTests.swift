@@ -2,7 +2,7 @@ import Testing
 
 @testable import StrataMacros
 
-/// A merge sets the properties of an object, or replaces an object whose properties are all constants.
+/// A merge sets the properties of an object. If all properties are constants, it replaces the object instead.
 @Suite struct ConstantPolicyTests {
   private static let message =
     "a merge fails if it changes the constant 'name' of an object; declare the property with var, or write "

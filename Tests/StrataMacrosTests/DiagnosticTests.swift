@@ -185,7 +185,7 @@ struct Mistake: Sendable {
     }
     #expect(diagnostics("enum A {\n  @Field(formerly: \"x\") case a\n}") == ["2:3 \(message)"])
     #expect(diagnostics("@Strata.Model(version: 1) struct A {\n  @Strata.Field() var a = 1\n}").isEmpty)
-    // The innermost type counts.
+    // The innermost type must be a model; an outer model does not count.
     let nested = "@Model(version: 1)\nstruct B {\n  struct A {\n    @Field() var a = 1\n  }\n}"
     #expect(diagnostics(nested) == ["4:5 \(message)"])
   }
@@ -211,7 +211,7 @@ struct Mistake: Sendable {
       "if the superclass 'Animal' is a model, 'Dog' must inherit its fields; write @Model(version: …, superclass: "
       + "Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])
-    // Classes that declare the conformance themselves, and one that doesn't conform yet.
+    // There is no message if the class declares the conformance itself, has no superclass, or doesn't conform through its superclass.
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Validating {}", conforming).isEmpty)
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: VersionedModel, Animal {}", conforming).isEmpty)
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog {}", conforming).isEmpty)

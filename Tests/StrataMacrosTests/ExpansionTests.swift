@@ -51,7 +51,7 @@ import Testing
       """#)
   }
 
-  /// The compiler shows errors at the property. The lines of adjacent properties are counted only once.
+  /// The expansion lets the compiler show errors at the property. Adjacent properties need only one `#sourceLocation`.
   @Test func linesOfProperties() {
     expectExpansion(
       #"""
@@ -410,7 +410,7 @@ import Testing
       """#)
   }
 
-  /// If the superclass isn't a model, the compiler reports it at the first declaration. Here the place is unknown.
+  /// If the superclass isn't a model, the compiler reports an error at the first declaration. Here, the expansion has no source location.
   @Test func superclassThatIsNoModel() {
     let check =
       "private static func _rootOfJob<_StrataRoot: Base & _Strata.`any superclass that is no model; write @Model(version: …, "

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Check and backup")
 struct CheckTests {
-  /// A store with histories, deletions, labels and long texts.
+  /// Fills a store with histories, deletions, labels and long texts.
   static func fill(_ url: URL, seed: UInt64, keys: Int, revisions: Int) throws {
     var random = MemoRandom(seed: seed)
     let store = try SnapshotStore(url: url)
@@ -24,8 +24,8 @@ struct CheckTests {
     try store.close()
   }
 
-  /// The whole content of a store. Each value is represented by its beginning, its length and its checksum, because long texts
-  /// take long to hash and to search.
+  /// Returns the whole content of a store. Each value is reduced to its beginning, its length and its checksum, because long texts take
+  /// long to hash and to search.
   static func dump(_ url: URL) throws -> [String: [String]] {
     let store = try SnapshotStore(url: url)
     defer { withExtendedLifetime(store) {} }

@@ -143,7 +143,7 @@ struct DamagedContentTests {
       #expect(try store.read { try $0.value(Int.self, for: "n", at: .time(start + 25)) } == 2)
       try Database.change(url) {
         try $0.execute("UPDATE labels SET revision = (SELECT head FROM keys WHERE name = 'm')")
-        // Without the check, the second revision would be the first one that is later than the requested time.
+        // Damages the time of the second revision. Without the check, that revision would seem to be later than the requested time.
         try $0.execute("UPDATE revisions SET time = time + 1000000 WHERE seq = 2")
       }
       storeError(.damaged) { try store.read { try $0.value(Int.self, for: "n", at: .label("l")) } }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Mapping of SQLite errors")
 struct ErrorCodeTests {
-  /// Every SQLite result code for a failure, paired with the expected store error code.
+  /// Every SQLite result code that reports a failure, paired with the expected store error code.
   private static let codes: [(ResultCode, StoreError.Code)] = [
     (.SQLITE_ERROR, .fileSystem), (.SQLITE_INTERNAL, .fileSystem), (.SQLITE_PERM, .fileSystem),
     (.SQLITE_ABORT, .fileSystem), (.SQLITE_BUSY, .busy), (.SQLITE_LOCKED, .busy), (.SQLITE_NOMEM, .fileSystem),
@@ -24,10 +24,10 @@ struct ErrorCodeTests {
     #expect(Set(Self.codes.map(\.0.rawValue)) == Set(1...26))
     for (result, code) in Self.codes {
       #expect(StoreError.meaning(of: result).code == code)
-      // An extended code adds its own number above the low byte.
+      // An extended result code has the basic code in its low byte and its own number above it.
       for more in 1...40 {
         let extended = ResultCode(rawValue: result.rawValue | Int32(more) << 8)
-        // `SQLITE_IOERR_SHMSIZE` means that SQLite could not enlarge the index file of the journal.
+        // `SQLITE_IOERR_SHMSIZE` means that SQLite could not enlarge the journal's index file, so it counts as a full disk.
         let expected = extended == .SQLITE_IOERR_SHMSIZE ? .full : code
         #expect(StoreError.meaning(of: extended).code == expected, "\(extended)")
       }

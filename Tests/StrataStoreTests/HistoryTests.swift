@@ -9,7 +9,7 @@ struct HistoryTests {
   /// The expected history of a key: its states in order, and the information for undo.
   private struct Oracle {
     var states: [Memo?] = []
-    /// The states that undo can return to, ending with the current one, and the states that redo can return to.
+    /// `past` has the states that undo can return to and ends with the current state. `future` has the states that redo can return to.
     var past: [Memo?] = []
     var future: [Memo?] = []
 
@@ -105,7 +105,7 @@ struct HistoryTests {
       #expect(try store.write { try $0.save([1, 2], as: "k") }.number == 2)
       try store.write { _ = try $0.undo("k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1])
-      // Saving an equal value keeps the undone states.
+      // Saving the current value again keeps the undone states.
       try store.write { _ = try $0.save([1], as: "k") }
       try store.write { _ = try $0.redo("k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1, 2])
@@ -113,7 +113,7 @@ struct HistoryTests {
       try store.write { _ = try $0.delete("k") }
       try store.write { _ = try $0.save([1, 2], as: "k") }
       #expect(try store.read { try $0.value([Int].self, for: "k") } == [1, 2])
-      // Values that are stored as blobs and pieces are compared, too.
+      // Large values, which are stored as blobs and pieces, are also compared with the current value.
       let large = (0..<1000).map { $0 * 7919 }
       for _ in 0..<2 { try store.write { _ = try $0.save(large, as: "large") } }
       #expect(try store.read { try $0.history(of: "large").count } == 1)
@@ -210,11 +210,11 @@ struct HistoryTests {
 
   /// The changes that each revision makes to a document.
   enum Edits: CaseIterable {
-    /// One text, which is replaced by random words, and two numbers.
+    /// Replaces one text with random words, and changes two numbers.
     case fewFields
-    /// Three texts of 20 to 40 bytes that consist of words from the document.
+    /// Replaces three texts with 20 to 40 bytes of words from the document.
     case threeTexts
-    /// Three texts of 20 to 40 bytes that consist of random letters and digits, which are incompressible.
+    /// Replaces three texts with 20 to 40 bytes of random letters and digits, which are incompressible.
     case threeRandomTexts
 
     func name(_ random: inout MemoRandom, _ number: Int = 0) -> String {
@@ -281,7 +281,7 @@ struct HistoryTests {
       var states: [[Part]] = []
       try store.write { transaction in
         for number in 0..<1000 {
-          // Some changes consist of words, some are incompressible, and some replace nearly all parts.
+          // Some revisions insert words, some insert incompressible text, and some replace nearly all parts.
           for _ in 0..<(number % 50 == 49 ? 50 : 1) { parts[random.random.below(50)].name = random.text(30) }
           if number % 3 == 0 { parts[random.random.below(50)].name = "\(random.random.next())" }
           for (place, text) in longTexts.enumerated() { parts[50 + place].name = text + (number > 500 ? "!" : "") }
@@ -309,7 +309,7 @@ struct HistoryTests {
         print("history: at most \(most) inflations for any of 1000 revisions")
       }
       try check()
-      // Pruning stores the remaining revisions again, and the same limit of inflations applies to them.
+      // Pruning stores the remaining revisions anew. Reading them must respect the same limit on inflations.
       for number in 1...1000 where number % 7 == 0 || random.random.isOnce(in: 5) {
         try store.write { try $0.setLabel("l\(number)", of: "document", at: .revision(number)) }
       }

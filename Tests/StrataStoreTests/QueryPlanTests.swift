@@ -24,7 +24,7 @@ struct QueryPlanTests {
       queue = try DatabaseQueue(configuration: configuration)
     }
 
-    /// Returns the plans of those statements that `body` runs and that contain one of the names.
+    /// Runs `body` and returns the query plans of those of its statements that contain one of the names.
     func plans(naming names: [String], _ body: () throws -> Void) throws -> [(sql: String, plan: [String])] {
       found.withLock { $0.removeAll() }
       try body()
@@ -68,7 +68,7 @@ struct QueryPlanTests {
       let archive = try transaction.archive(of: "text/1")
       try transaction.saveArchive(archive, as: "text/0")
       for point in [StorePoint.latest, .revision(2), .time(.distantFuture), .time(.now - 3600), .label("l")] {
-        // There is no revision at some of these points.
+        // Some of these points have no revision, so errors are ignored.
         _ = try? transaction.untypedValue(for: "number", at: point)
         _ = try? transaction.revision(of: "text/1", at: point)
       }
@@ -104,8 +104,8 @@ struct QueryPlanTests {
       try usePages(store)
     }
     #expect(plans.count > 40)
-    // These tables and aliases may be scanned. They have only one row for each definition, or for each revision that could not be
-    // upgraded.
+    // Statements may scan these tables and aliases, because they have only one row for each definition, or for each revision that could not
+    // be upgraded.
     let small = [
       "c", "d", "f", "strata_counts", "strata_definitions", "strata_failures", "strata_meta", "sqlite_sequence",
     ]
@@ -137,7 +137,7 @@ struct QueryPlanTests {
     #expect(plans.count > 10)
     for (sql, plan) in plans {
       for step in plan {
-        // This statement counts by definition, so its result has only one row for each definition.
+        // This statement groups its counts by definition, so its result has only one row for each definition.
         let isOfCounts = sql.contains("WITH found")
         #expect(!step.contains("AUTOMATIC") || isOfCounts, "\(step): \(sql)")
         // A scan inside another loop would run once for each row of that loop.
@@ -200,7 +200,7 @@ struct QueryPlanTests {
 
   // MARK: Growth
 
-  /// Returns how many hundreds of SQLite instructions `body` runs in a store that has the given number of keys.
+  /// Returns how many hundred SQLite instructions `body` executes in a store that has the given number of keys.
   private func steps(_ keys: Int, _ body: (SnapshotStore) throws -> Void) throws -> Int {
     let queue = try DatabaseQueue()
     let store = try SnapshotStore(in: queue)
@@ -308,7 +308,7 @@ private struct StubbornPoint: DescribedModel, Migratable, Sendable {
 }
 
 extension DatabaseQueue {
-  /// Returns how many hundreds of SQLite instructions `body` runs.
+  /// Returns how many hundred SQLite instructions `body` executes.
   fileprivate func countingSteps(_ body: () throws -> Void) throws -> Int {
     final class Counter { var steps = 0 }
     let counter = Counter()

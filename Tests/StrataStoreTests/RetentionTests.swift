@@ -67,7 +67,7 @@ struct RetentionTests {
           }
           last[key] = number
         }
-        // Labels leave gaps in the history that no rule would leave.
+        // Pruning keeps labeled revisions, which leaves gaps in the history that no rule alone would leave.
         for key in ["a", "b", "c"] where random.random.isOnce(in: 2) {
           if let number = states[key]?.keys.randomElement(using: &random.random) {
             try store.write { try $0.setLabel("l\(number)", of: key, at: .revision(number)) }
@@ -194,7 +194,7 @@ struct RetentionTests {
       let left = Set(try await store.history(of: "long").map(\.number))
       #expect(left.count < count && left.count > 20)
       try check(left)
-      // While the prune waits, others save revisions and label one that the prune would remove.
+      // While the prune waits, revisions are saved, and one that the prune would remove is labeled.
       let second = Gate()
       let again = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { second.pass() } } }
       await second.reached()

@@ -97,7 +97,7 @@ struct SalvageTests {
       }
       _ = try SnapshotStore.salvage(url, to: copy)
       try SnapshotStore(url: copy).readNow { transaction throws in
-        // Revision 2 has sequence 3. Up to sequence 1,000,000, the key could have used all numbers up to 999,999.
+        // Revision 2 of key "a" has sequence 3. By sequence 1,000,000, the key could have used all revision numbers up to 999,999.
         #expect(try transaction.history(of: "a").map(\.number).last ?? 0 > 999_999)
         #expect(try transaction.history(of: "b").map(\.number) == [1, 2, 3])
         #expect(try transaction.value(Int.self, for: "a") == 2)
@@ -117,7 +117,7 @@ struct SalvageTests {
       let sizes = try [url, copy].map { url in try Database.change(url) { try $0.contentSize() } }
       #expect(sizes[1] < sizes[0] * 11 / 10)
       await storeErrorAsync(.invalid) { try await SnapshotStore(url: url).salvage(to: copy) }
-      // Assigned numbers are not reused.
+      // Revision numbers that were already assigned are not reused.
       let next = try await SnapshotStore(url: copy).save(1, as: "n")
       #expect(next.sequence == 74)
     }
@@ -219,7 +219,7 @@ struct SalvageTests {
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
       try CheckTests.fill(url, seed: 1, keys: 4, revisions: 3)
       let before = try CheckTests.dump(url)
-      // Renames memo/1 in the table, but not in the index, to memo/3, which already exists.
+      // Renames memo/1 to memo/3, which already exists, in the table but not in the index.
       var bytes = try Data(contentsOf: url)
       let page = try #require(try Database.change(url) { try $0.pages(of: "keys") }.first) - 1
       let place = try #require(bytes.range(of: Data("memo/1".utf8), in: page * 4096..<(page + 1) * 4096))

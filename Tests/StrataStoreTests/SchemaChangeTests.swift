@@ -9,7 +9,7 @@ import Testing
 struct SchemaChangeTests {
   private struct Stop: Error {}
 
-  /// A step to a format that older programs may read but not write.
+  /// A schema step to a format that older programs may read but not write.
   static let step = StoreSchema.Step(minimumReader: 1, minimumWriter: 2) { prefix, execute in
     try execute("CREATE TABLE \(prefix)extra (id INTEGER PRIMARY KEY, what TEXT)")
     try execute("INSERT INTO \(prefix)extra (what) SELECT author FROM \(prefix)revisions")
@@ -161,7 +161,7 @@ struct SchemaChangeTests {
     }
   }
 
-  /// A step after which programs of format 1 may save.
+  /// A schema step after which programs of format 1 may still save.
   private static let open = StoreSchema.Step(minimumReader: 1, minimumWriter: 1, change: step.run)
 
   @Test("Saves throw busy until a schema change is verified, so restoring the copy loses nothing")
@@ -171,7 +171,7 @@ struct SchemaChangeTests {
       let before = try fill(url)
       let older = try SnapshotStore(url: url)
       let schema = StoreSchema(steps: [Self.open]) {
-        // Another program tries to save before the verification, which then finds wrong data on disk.
+        // Another program tries to save before the verification. The test then damages the file, and the verification notices.
         storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
         try older.close()
         try Database.overwrite(url, pages: [#require(try Database.change(url) { try $0.pages(of: "revisions") }.last)])

@@ -10,7 +10,7 @@ import Testing
 struct StoreConcurrencyTests {
   private static let readers = 8, saves = 40
 
-  /// Saves two models in one transaction, so that a reader who sees one sees the other.
+  /// Saves two values in one transaction, so that a reader that sees one of them also sees the other.
   private static func save(_ number: Int, _ transaction: StoreTransaction) throws {
     try transaction.save(
       Point5(name: String(repeating: "n\(number) ", count: 40), x: number, y: -number, isOn: true), as: "point")
@@ -22,7 +22,7 @@ struct StoreConcurrencyTests {
     try store.write { try Self.save(number, $0) }
   }
 
-  /// Returns the number of the store's current state. `way` selects how the state is read.
+  /// Returns the number of saves that a reader sees. `way` selects how the store is read.
   private static func read(_ store: SnapshotStore, _ way: Int) async throws -> Int {
     switch way % 4 {
     case 0:

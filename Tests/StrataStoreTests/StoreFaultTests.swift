@@ -5,10 +5,10 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Lets each system call fail in turn while a program works on a store. This includes the calls that SQLite makes.
+  /// Makes each system call of a program that works on a store fail in turn, including SQLite's calls.
   ///
-  /// All rounds run in one process that loads Tests/Faults/faults.c. `STRATA_FAULT_STEP` is the distance between the calls that
-  /// fail. Tests/Scripts/store-faults lets every call fail.
+  /// All rounds run in one process that loads the library from Tests/Faults/faults.c. If `STRATA_FAULT_STEP` is n, only every nth call
+  /// fails. Tests/Scripts/store-faults makes every call fail.
   @Suite("Stores with failing system calls", .serialized, .tags(.long))
   struct StoreFaultTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -22,7 +22,7 @@ import Testing
       let step = Self.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? 1
       let run = FaultRun(folder: URL(fileURLWithPath: path).deletingLastPathComponent())
       try run.prepare()
-      // Each combination starts at a different call, so that even a few rounds make different calls fail.
+      // Each combination starts at a different call, so that even a few rounds cover different calls.
       var first = 1
       for work in FaultRun.Work.allCases {
         for application in FaultRun.Application.allCases {
@@ -67,8 +67,7 @@ import Testing
     }
   }
 
-  /// In each round, works on a new copy of one store while a system call fails, then compares the copy with the acknowledged
-  /// saves.
+  /// Each round works on a new copy of one store while a system call fails. Then it compares the copy with the acknowledged saves.
   final class FaultRun {
     enum Work: String, CaseIterable { case save, `import`, backup, upgrade, prune, check, salvage }
 
@@ -140,10 +139,10 @@ import Testing
       }
     }
 
-    /// - Returns: whether the work made enough calls to reach the given one.
+    /// - Returns: whether the work made at least `call` system calls, so that the fault occurred.
     func run(_ work: Work, _ application: Application, _ way: Faults.Way, at call: Int) throws -> Bool {
       let manager = FileManager.default
-      // The folder does not exist before the first round.
+      // In the first round, the folder does not exist yet, so errors are ignored.
       try? manager.removeItem(at: place)
       try manager.createDirectory(at: place, withIntermediateDirectories: false)
       try manager.copyItem(at: template, to: store)
@@ -163,7 +162,7 @@ import Testing
 
     private func problem(_ text: String) { problems.append("\(round): \(text)") }
 
-    /// Runs the body and reacts to errors as the application would.
+    /// Runs `body` and reacts to errors as the application would.
     private func attempt<R>(_ application: Application, _ body: () throws -> R) throws -> R? {
       for _ in 0..<(application == .retries ? 3 : 1) {
         do { return try body() } catch let error as StoreError {
@@ -227,7 +226,7 @@ import Testing
     private func verify(_ work: Work) throws {
       try verify(store, saved)
       guard FileManager.default.fileExists(atPath: output.path) else { return }
-      // A backup or a salvaged store is complete or absent.
+      // If a backup or a salvaged store exists, it must be complete.
       try verify(output, saved.filter { $0.note == "note 1" })
       // The next backup removes temporary files that an earlier one failed to remove.
       guard work == .backup else { return }

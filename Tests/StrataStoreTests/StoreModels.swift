@@ -4,7 +4,7 @@ import StrataTestSupport
 
 enum Stage: String, Archivable, CaseIterable { case draft, open, closed }
 
-/// An enum with payloads whose coding is written by hand.
+/// An enum with payloads, and with handwritten encoding and decoding.
 enum Reminder: EnumModel, Hashable, Sendable {
   case none
   case at(Date, repeats: Int?)
@@ -46,7 +46,7 @@ struct Part: DescribedModel, Hashable, Sendable {
     Part.self, version: 2, Field("name", \.name), Field("weight", \.weight), make: { Part(name: $0, weight: $1) })
 }
 
-/// A document with every kind of field that rows store in a special way.
+/// A document that has a field of every kind that rows store in a special way.
 struct Memo: DescribedModel, Hashable, Sendable {
   var title: String
   var text: String
@@ -109,7 +109,7 @@ struct NewPoint: DescribedModel, Hashable, Sendable {
     make: { NewPoint(name: $0, z: $1) })
 }
 
-/// A model whose version stayed the same while the version of a nested model rose.
+/// A model that keeps its version while the version of its nested model rises.
 struct Holder<Inner: VersionedModel & Sendable>: VersionedModel, Sendable {
   var inner: Inner
 
@@ -125,7 +125,7 @@ struct Holder<Inner: VersionedModel & Sendable>: VersionedModel, Sendable {
   func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, inner) }
 }
 
-/// Objects that refer to each other, in cycles too.
+/// A class whose objects can refer to each other, also in cycles.
 final class Person: VersionedModel, Hashable {
   var name: String
   var friends: [Person]

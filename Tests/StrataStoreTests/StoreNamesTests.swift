@@ -43,8 +43,8 @@ struct StoreNamesTests {
   @Test(
     "A key with a damaged row throws damaged and is not pruned",
     arguments: [
-      // The head is another key's revision, a missing revision, or an earlier one of the same key. Then the identifier, the name
-      // or the checksum is wrong.
+      // The first three make the key's head another key's revision, a missing revision, and an earlier revision. The others change the
+      // key's identifier, name and checksum.
       "head = 6", "head = 999", "head = 1", "id = 1000", "name = 'aa'", "crc = crc + 1",
     ])
   func damagedKey(damage: String) async throws {
@@ -63,7 +63,7 @@ struct StoreNamesTests {
       #expect(try await iterator.next()?.value == 13)
       #expect(try await iterator.next()?.value == 23)
       #expect(try await iterator.next() == nil)
-      // Observing changes also throws and continues.
+      // Observing changes also throws an error for the damaged key, then continues.
       var changes = store.changes(since: 0).makeAsyncIterator()
       var found: [String] = []
       for _ in 0..<9 {
@@ -140,7 +140,7 @@ struct StoreNamesTests {
       #expect(try transaction.value(Int.self, for: composed) == 3)
       #expect(try transaction.value(Int.self, for: decomposed) == 14)
     }
-    // The report has one entry for both keys, which lists all removed revisions.
+    // As Swift strings, the two keys are equal, so the report has one entry with the removed revisions of both.
     let report = try store.prune([.keepLast(1)])
     #expect(report.removedCount == 3 && report.kept == 4)
   }
@@ -192,7 +192,7 @@ struct StoreNamesTests {
       let store = try SnapshotStore(url: url)
       storeError(.damaged) {
         try store.write { transaction in
-          // The transaction throws this error at its end even if the body ignores it.
+          // The transaction throws this error when it ends, even though the body ignores it.
           do { _ = try transaction.restore("p", to: .revision(1)) } catch {}
         }
       }

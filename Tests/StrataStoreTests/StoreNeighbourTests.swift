@@ -6,7 +6,7 @@ import Testing
 
 /// Tests in which two processes use one store, and tests of the system calls that a save makes.
 extension StoreProcessTests {
-  /// The task of the other process.
+  /// The role of the other process in a test.
   enum Role: String {
     /// Saves at intervals, and writes the current time into each note.
     case saver
@@ -14,7 +14,7 @@ extension StoreProcessTests {
     case counter
     /// Keeps a read transaction open.
     case reader
-    /// Saves values, and acknowledges each save with the system call `write`.
+    /// Saves values, and acknowledges each save with a `write` system call.
     case speaker
   }
 
@@ -48,8 +48,8 @@ extension StoreProcessTests {
     }
   }
 
-  /// Increments a number several times. Each save requires that the number is unchanged since it was read, and is retried
-  /// otherwise.
+  /// Increments a number several times. A save succeeds only if the number has not changed since it was read; otherwise the increment is
+  /// retried.
   static func count(_ store: SnapshotStore) throws {
     for _ in 0..<counts {
       while true {
@@ -95,7 +95,7 @@ extension StoreProcessTests {
         var last: Int?
         while last != 9 { last = try await values.next() ?? nil }
         print("store: what another process saved was seen after at most \(latest) ms")
-        // The delay depends on the load from other tests. The limit only proves that the reader looked for changes.
+        // The delay depends on how much load other tests cause. The limit only proves that the reader noticed the changes.
         #expect(latest < 60_000)
       }
     }

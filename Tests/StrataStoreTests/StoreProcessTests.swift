@@ -14,8 +14,7 @@ struct StoreProcessTests {
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 12) }
 
-  /// Returns the value that a process saves under a number. Most values are small. Some are long, and other values may share
-  /// their content.
+  /// Returns the value that a process saves for a number. Every seventh value is long, and shares most of its content with other long ones.
   private static func memo(_ name: String, _ number: Int) -> Part {
     let long = number.isMultiple(of: 7) ? String(repeating: "\(number % 3)", count: 600) : ""
     return Part(name: "\(name)-\(number)" + long, weight: Double(number))
@@ -76,7 +75,7 @@ struct StoreProcessTests {
         }
         while kills < Self.rounds {
           while running.count < count { try start() }
-          // The first process is not killed before it has acknowledged a save, even on a slow machine.
+          // Waits until the first process has acknowledged a save before killing it, even on a slow machine.
           while kills == 0, running[0].isRunning, try Data(contentsOf: URL(fileURLWithPath: url.path + ".p0")).isEmpty {
             Thread.sleep(forTimeInterval: 0.01)
           }

@@ -109,7 +109,7 @@ extension StoreProcessTests {
             savers.append("p\(kills)")
             saver = try Self.start("saver", url, savers[savers.count - 1], ["STRATA_SAVER": savers[savers.count - 1]])
           }
-          // The first processes are not killed before they have logged something, even on a slow machine.
+          // Waits until the first processes have logged something before killing them, even on a slow machine.
           for (process, name) in [(worker, names.first), (saver, savers.first)] where kills == 0 {
             guard let process, let name else { continue }
             while process.isRunning, try Data(contentsOf: URL(fileURLWithPath: url.path + "." + name)).isEmpty {
@@ -178,8 +178,7 @@ extension StoreProcessTests {
       let store = try SnapshotStore(url: url)
       #expect(try store.check(.full).findings.map(\.description) == [])
       for name in names {
-        // The last acknowledged revision number of each key. The key's history contains all earlier revisions, or those that
-        // pruning kept.
+        // The last acknowledged revision number of each key. The key's history must contain all earlier revisions that were not pruned.
         var last: [String: Int] = [:]
         for line in try lines(url, name) {
           let parts = line.split(separator: " ", maxSplits: 1)
@@ -187,7 +186,7 @@ extension StoreProcessTests {
         }
         for (key, number) in last {
           if work == .backup {
-            // An interrupted later backup has left this backup intact.
+            // A later backup that was interrupted must not have damaged this one.
             let backup = try SnapshotStore(url: URL(fileURLWithPath: url.path + ".backup-" + name))
             #expect(try backup.read { try $0.revisions(since: Int64(number) - 1, limit: 1) }.first?.key == key)
             #expect(try backup.check(.quick).isClean)

@@ -79,7 +79,7 @@ final class Gate: Sendable {
 }
 
 extension StoreRevision {
-  /// The names and values of all properties. The description of a revision omits the private ones.
+  /// The names and values of all properties, including the private ones that `description` omits.
   var everything: String {
     Mirror(reflecting: self).children.map { "\($0.label ?? ""): \($0.value)" }.joined(separator: ", ")
   }

@@ -21,12 +21,12 @@ import Testing
       switch work {
       case .backup: try SnapshotStore(url: store).backup(to: output)
       case .salvage, .rebuild:
-        // The output does not exist before the first run.
+        // Before the first run, the output does not exist, so errors are ignored.
         try? FileManager.default.removeItem(at: output)
         let report = try SnapshotStore.salvage(store, to: output)
         #expect(report.revisions > 0)
       case .schema:
-        // The output does not exist before the first run.
+        // Before the first run, the output does not exist, so errors are ignored.
         try? FileManager.default.removeItem(at: output)
         try FileManager.default.copyItem(at: store, to: output)
         try SnapshotStore(url: output, schema: StoreSchema(steps: [SchemaChangeTests.step])).close()

@@ -65,7 +65,7 @@ struct TwoProgramsTests {
       options.busyTimeout = 0.2
       let impatient = try SnapshotStore(url: url, options: options), patient = try SnapshotStore(url: url)
       let other = try DatabaseQueue(path: url.path)
-      // The other program keeps its transaction open until the semaphore is signalled, however slow other tests make this one.
+      // The other program keeps its transaction open until the semaphore is signalled, however slow this test is.
       let end = DispatchSemaphore(value: 0)
       let (started, start) = AsyncStream<Void>.makeStream()
       // This closure blocks, so it runs on another thread.

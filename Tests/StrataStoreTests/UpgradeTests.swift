@@ -30,7 +30,7 @@ private struct LatePoint: DescribedModel, Migratable, Sendable {
     .step(
       from: 1, to: 2,
       .custom("fail") { _ in
-        // The lock also ensures that the step changes the store for only one revision at a time.
+        // Because of the lock, the step changes the store for only one revision at a time.
         try meanwhile.withLock { try $0?() }
         throw Refusal()
       }))
@@ -243,7 +243,7 @@ struct UpgradeTests {
       try store.write { _ = try $0.save(OldPoint(name: String(name.prefix(500)), x: 1, y: 2), as: "size") }
       let size = try Database.change(url) { try $0.number("SELECT length(content) FROM revisions") }
       try store.write { transaction in
-        // The row has the greatest length that is stored in place.
+        // This row is as long as a row that is stored in place can be.
         try transaction.save(OldPoint(name: String(name.prefix(500 + 512 - size)), x: 1, y: 2), as: "k")
         for letter in ["a", "b", "c"] {
           let name = name.prefix(380) + String(repeating: letter, count: 100)
@@ -272,10 +272,10 @@ struct UpgradeTests {
       let size = try Database.change(url) { try $0.number("SELECT length(content) FROM revisions") }
       let longest = String(name.prefix(500 + 512 - size))
       try store.write { transaction in
-        // Only the first revision is old. Its row has the greatest length that is stored in place.
+        // Only the first revision has the old version. Its row is as long as a row that is stored in place can be.
         try transaction.save(OldPoint(name: longest, x: 1, y: 2), as: "k")
-        // The first delta is too short to be deflated, and the following ones are deflated. Revision 6 takes the maximum number
-        // of inflations.
+        // The first delta is too short to be deflated; the following ones are deflated. Reading revision 6 takes the maximum number of
+        // inflations.
         try transaction.save(Point5(name: longest, x: 2, y: 2, isOn: true), as: "k")
         for letter in ["a", "b", "c", "d", "e"] {
           let name = name.prefix(380) + String(repeating: letter, count: 100)
@@ -313,7 +313,7 @@ struct UpgradeTests {
           }
         }
       }
-      // Counted from 0, each revision 16 i + 1 is a delta of the first one, because the revisions that it would otherwise use are
+      // Counted from 0, each revision 16 i + 1 is a delta of the first one, because the revisions that would otherwise be its base are
       // deletions.
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE base = 1") } >= 20)
       func inflations() throws -> [Int] {

@@ -8,9 +8,9 @@ import Foundation
   import Darwin
 #endif
 
-/// Limits for the process in which a test runs its work.
+/// Resource limits for the process in which a test runs its work.
 package enum Child {
-  /// Limits the memory and the processor time of this process. The process fails if it exceeds either limit.
+  /// Limits the memory and the processor time of this process, which fails if it exceeds either limit.
   package static func limit(memory: UInt64 = 2 << 30, seconds: UInt64 = 60) {
     #if canImport(Glibc)
       let (space, time) = (__rlimit_resource_t(RLIMIT_AS.rawValue), __rlimit_resource_t(RLIMIT_CPU.rawValue))

@@ -1,7 +1,7 @@
 package import Foundation
 package import Testing
 
-/// The folder of real data that `STRATA_CORPUS` names. It isn't part of the repository.
+/// The folder of real data to which `STRATA_CORPUS` points. It isn't part of the repository.
 package enum Corpus {
   /// The folder, or `nil` if the variable is not set.
   package static let root = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
@@ -10,7 +10,7 @@ package enum Corpus {
 
   /// The cells of each row of the index, without the heading row.
   package static let index: [[String]] = {
-    // Without the index there are no rows, and the tests that count them fail.
+    // Without the index there are no rows, so tests that check the number of rows fail.
     guard let text = try? String(contentsOf: url("INDEX.tsv"), encoding: .utf8) else { return [] }
     return text.split(separator: "\n").dropFirst().map { line in
       line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)

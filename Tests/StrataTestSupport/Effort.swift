@@ -1,26 +1,26 @@
 import Foundation
 package import Testing
 
-/// The amount of work that the random, simulated and corpus tests do.
+/// How much work the random, simulated and corpus tests do.
 package enum Effort {
   private static let value = ProcessInfo.processInfo.environment["STRATA_LONG"]
 
   /// Whether this is a long run: `STRATA_LONG` is 1, or `part`, as in `.ci/run`.
   package static let isLong = value == "1" || value == "part"
 
-  /// The number of rounds. It is `few` by default, so that all tests finish in two minutes, and `long` in a long run. A part of a long run
-  /// uses a third of `long`, but at least `few`.
+  /// Returns the number of rounds: `few` by default, so that all tests finish in two minutes, and `long` in a long run. If `STRATA_LONG` is
+  /// `part`, it is a third of `long`, but at least `few`.
   package static func rounds(_ few: Int, long: Int) -> Int {
     value == "part" ? max(few, long / 3) : isLong ? long : few
   }
 
-  /// The distance between system calls that fail. It is the value of `STRATA_FAULT_STEP`, which a long run sets. Without this variable, the
-  /// distance is `few`, so that few calls fail, or `long` in a long run, so that many fail.
+  /// Returns the distance between the system calls that fail: `STRATA_FAULT_STEP` if it is set, otherwise `few`, or `long` in a long run.
+  /// The shorter the distance, the more calls fail.
   package static func faultStep(_ few: Int, long: Int) -> Int {
     ProcessInfo.processInfo.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? (isLong ? long : few)
   }
 
-  /// `few` evenly spaced elements by default, including the first and the last, and all elements in a long run.
+  /// Returns `few` evenly spaced elements, including the first and the last, or all elements in a long run.
   package static func sample<Elements: Collection>(_ few: Int, of elements: Elements) -> [Elements.Element] {
     let all = Array(elements)
     guard !isLong, all.count > few else { return all }

@@ -40,7 +40,7 @@ package enum Faults {
     #endif
   }
 
-  /// The environment of a process in which a call for a file under a path fails.
+  /// Returns the environment variables that make a system call on a file under `path` fail in a child process.
   package static func environment(_ library: String, path: String, at place: Int, _ way: Way) -> [String: String] {
     let (error, then) = way.numbers
     return [
@@ -58,13 +58,13 @@ package enum Faults {
     /// Whether this process has loaded the library.
     package static var isLoaded: Bool { setFault != nil }
 
-    /// Sets which call for a file under the path fails, counted from 1. If `place` is 0, no call fails.
+    /// Sets which system call on a file under `path` fails, counted from 1. If `place` is 0, no call fails.
     package static func set(_ path: String, at place: Int, _ way: Way) {
       let (error, then) = way.numbers
       path.withCString { setFault?($0, Int32(place), error, then) }
     }
 
-    /// The number of calls since the last `set`.
+    /// The number of system calls on files under the path since the last `set`.
     package static var calls: Int { countCalls.map { Int($0()) } ?? 0 }
   #endif
 }

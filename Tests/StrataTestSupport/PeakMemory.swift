@@ -19,7 +19,7 @@ package struct PeakMemory {
     start = now
   }
 
-  /// The growth of the peak since the start, in bytes.
+  /// The growth of the peak since this value was created, in bytes.
   package var growth: Int { max(0, (Self.value("VmHWM:") ?? start) - start) }
 
   private static func value(_ name: String) -> Int? {

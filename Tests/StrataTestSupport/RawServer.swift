@@ -7,13 +7,13 @@ import StrataCore
   import Darwin
 #endif
 
-/// A server on 127.0.0.1 whose closure sends arbitrary bytes. Each connection has its own thread.
+/// A server on 127.0.0.1 that runs a closure for each connection. The closure can send any bytes, and runs on a thread of its own.
 package final class RawServer: Sendable {
   /// A connection that is closed after the closure returns.
   package struct Connection: Sendable {
     fileprivate let descriptor: Int32
 
-    /// Reads up to the end of a header, without the content. Returns `nil` if the client has closed the connection.
+    /// Reads a request up to the end of its header. Returns `nil` if the client has closed the connection.
     package func head() -> String? {
       var head: [UInt8] = []
       var byte: UInt8 = 0
@@ -54,7 +54,7 @@ package final class RawServer: Sendable {
       while recv(descriptor, &byte, 1, 0) == 1 {}
     }
 
-    /// Makes the connection end with a reset instead of an orderly close.
+    /// Ends the connection with a reset instead of closing it in an orderly way.
     package func reset() {
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

@@ -1,6 +1,6 @@
 package import StrataCore
 
-/// Returns the value decoded from its own archive.
+/// Archives a value and returns the value decoded from the archive.
 package func archived<T: Archivable>(_ value: T) throws -> T {
   try ArchiveDecoder().decode(T.self, from: ArchiveEncoder().encode(value))
 }

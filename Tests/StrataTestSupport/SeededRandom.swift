@@ -19,7 +19,7 @@ package struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
   }
 }
 
-/// The methods extend the protocol so that generators of values that draw from a ``SeededRandom`` have them too.
+/// These methods are also available in generators that draw from a ``SeededRandom``.
 extension RandomNumberGenerator {
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 

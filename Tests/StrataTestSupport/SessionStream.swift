@@ -1,7 +1,7 @@
 package import Foundation
 package import StrataCore
 
-/// Streams with a few sessions, and operations on their files.
+/// A stream to which tests append a few sessions, with operations on its file.
 package struct SessionStream {
   package let folder: URL
   package let url: URL
@@ -21,7 +21,7 @@ package struct SessionStream {
 
   package static func model(_ number: Int) -> Address { Address(street: "Street \(number)", country: "C\(number % 7)") }
 
-  /// Writes a session with the models of a range.
+  /// Writes a session of models, one for each number in a range.
   package func session(_ range: Range<Int>, recovering: Bool = false) throws {
     let isNew = !FileManager.default.fileExists(atPath: url.path)
     var writer =

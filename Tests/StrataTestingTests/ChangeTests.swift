@@ -33,15 +33,15 @@ struct Change: Sendable, CustomTestStringConvertible {
 
   let name: String
   let need: Need
-  /// A part of the message that names the change.
+  /// A part of the message by which the change is reported.
   var says = ""
-  /// A part of the draft of the step.
+  /// A part of the migration step that the lock drafts.
   var draft = ""
   var before: Probe.Declaration
   var after: Probe.Declaration
   var testDescription: String { name }
 
-  /// The field that each declaration has.
+  /// A field that every declaration has.
   static let id = FieldInfo("id", Int.self)
 
   init(

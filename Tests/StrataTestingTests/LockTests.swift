@@ -258,7 +258,7 @@ extension ProbeTests {
       try withFolder { (folder: URL) throws in
         declare(1, FieldInfo("stars", String.self))
         #expect(try problems(Probe.self, in: folder, records: true) == [])
-        // The strings in the archive are not numbers.
+        // The recorded strings are not numbers, so the conversion fails.
         declare(
           2, FieldInfo("stars", Int.self),
           steps: [.init(fromVersion: 1, toVersion: 2, operations: [.convert("stars", .toInteger)])])

@@ -4,7 +4,7 @@ import StrataTestSupport
 import StrataTesting
 import Testing
 
-/// A nested model with a key that new records of a step lack.
+/// A nested model with a key that is missing from records that a migration step creates.
 struct Tip: DescribedModel {
   var title: String?
   var details: String?
@@ -200,7 +200,7 @@ extension ProbeTests {
           try SchemaLock(Probe.self, folder: folder, records: true, values: values).check()
         }
       } catch is SchemaLockError {
-        // The lock already reports some of the faults and refuses to record the version. In that case, this records each version
+        // The lock already reports some of the faults and then refuses to record the version. In that case, this records each version
         // separately.
         return try recordedAnyway(history, folder, archives)
       }
@@ -214,7 +214,7 @@ extension ProbeTests {
       return []
     }
 
-    /// Records each version in its own folder, so that it need not open the golden archives of older versions. Then proves all versions.
+    /// Records each version in its own folder, so that no version has to open the golden archives of older ones. Then proves all versions.
     private func recordedAnyway(_ history: History, _ folder: URL, _ archives: Int) throws -> [String] {
       try FileManager.default.removeItem(at: folder.appendingPathComponent("Issue"))
       for version in history.versions {
@@ -321,7 +321,7 @@ extension ProbeTests {
       }
     }
 
-    /// Conditions that must not change the result of a step, but do in this test.
+    /// Conditions that must not affect the result of a step. In this test, they do.
     enum Surroundings: String, CaseIterable { case timeZone, locale, typeOfToday }
 
     @Test(
@@ -335,7 +335,7 @@ extension ProbeTests {
           .custom("describe the day", changes: ["day"]) { record in
             guard case .date(let date)? = record["day"] else { return }
             let isElsewhere = isElsewhere.withLock { $0 }
-            // Simulates another `Calendar.current`, another `Locale.current`, and a release with other cases.
+            // Simulates a different time zone, a different locale, and a release in which a type has other cases.
             switch surroundings {
             case .timeZone:
               var calendar = Calendar(identifier: .gregorian)

@@ -40,7 +40,7 @@ private struct CodedIssue: Codable, Equatable {
     case createdAt = "made_at"
   }
 
-  /// Returns a value without integral doubles, which `JSONEncoder` writes as integers.
+  /// Returns a random value. It has no integral doubles, because `JSONEncoder` writes them as integers.
   static func random(_ random: inout SeededRandom) -> CodedIssue {
     let texts = ["", "a", "é", "e\u{301}", "a\"b\\c/d", "\n\u{1}", "🜁", "label.name", "null"]
     func label() -> Label {
@@ -112,7 +112,7 @@ private final class CodedPlaylist: Codable {
 
 @Suite("JSON keys from CodingKeys")
 struct CodingKeysTests {
-  /// The document with sorted object keys.
+  /// Returns the document with its object keys sorted.
   private func sorted(_ json: Data) throws -> String {
     try String(decoding: JSONWriter(sortsKeys: true).write(JSONReader().read(json)), as: UTF8.self)
   }

@@ -12,7 +12,7 @@ struct ContractTests {
     "X": 8, "U": 27, "G": 6, "F": 17,
   ]
 
-  /// Items that were added to a part later, so their numbers do not directly follow the part's other numbers.
+  /// Items that were added to a part later, so their numbers don't directly follow those of the part's other items.
   static let later = ["X": 30...37]
 
   /// An item and the tests that its row quotes as `Suite “name”`. A name that ends with `…` is a prefix.
@@ -74,7 +74,7 @@ struct ContractTests {
         }
         #expect(isThere, "\(row.item) quotes \(quote.suite) “\(quote.name)”")
       }
-      // A row that quotes no test must give a reason instead.
+      // A row that quotes no test must give a reason instead, which is checked below.
       let isHeld =
         row.quotes.isEmpty
         || row.quotes.contains { quote in

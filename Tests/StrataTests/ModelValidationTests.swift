@@ -41,7 +41,7 @@ struct Awkward: FieldHashable, DescribesFields {
   var `Type` = 12
 }
 
-/// A model whose field names are those of standard properties.
+/// A model with fields that have the names of standard properties.
 @Model(version: 1)
 struct Product: Equatable {
   var description: String

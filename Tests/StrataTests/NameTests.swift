@@ -61,7 +61,7 @@ struct NameTests {
       #expect(error?.code == .invalidSchema && error?.reason.contains("Item") == true)
     }
     #expect(both == before)
-    // As X-35 requires, upgrading decodes by types, not by names.
+    // As X-35 requires, an upgrade tells the two models apart by type, not by name.
     #expect(try ArchiveUpgrader(Both.self).upgrade(data) == data)
     #expect(try Both(fromJSON: Data(#"{"first": {"a": 5}, "second": {"b": 6}}"#.utf8)) == both)
     let nodes = Nodes()

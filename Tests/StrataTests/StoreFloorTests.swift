@@ -38,7 +38,7 @@ struct StoreFloorTests {
       var list = try #require(try transaction.value([Older.Note].self, for: "list"))
       list[0].title = "edited"
       try transaction.save(list, as: "list")
-      // An object that the older program creates lacks the newer program's fields, so saving it fails.
+      // An object created by the older program lacks the newer program's fields, so saving it fails.
       #expect(throws: StoreError.self) { try transaction.save(Older.Note(title: "own"), as: "one") }
     }
     try store.read { transaction in

@@ -70,7 +70,7 @@ final class Knot: Codable {
   @Test func classes() throws {
     #expect(try archived(Derived()).x == 3)
     #expect(try archived(Derived2(x: 4)).x == 4)
-    // The superclass's properties are left out, as the attribute requests.
+    // The superclass's properties are not archived, as the attribute requests.
     let derived = Derived(); derived.base = 5; derived.x = 6
     #expect(try archived(derived).base == 1)
     #expect(try derived.dictionaryValue.keys.sorted() == ["x"])
@@ -102,7 +102,7 @@ final class Knot: Codable {
     let read = try archived(one)
     #expect(knot(read.next) === read)
     (one.next, read.next) = (nil, nil)
-    // A copy refers to the same object and keeps excluded fields.
+    // A copy refers to the same object, whose excluded fields keep their values.
     one.seen = 3
     let holder = Knot(name: "h")
     holder.next = .right(one)

@@ -70,7 +70,7 @@ enum App {
 }
 
 extension Run {
-  /// Runs a command of the app's own tool.
+  /// Runs a command of the app's tool in this process.
   static func app(_ arguments: String..., input: Data = Data()) -> Run {
     Run(arguments, input: input, models: App.models)
   }

@@ -23,14 +23,14 @@ struct Browser {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  /// The visible text, without the contents of collapsed parts of trees.
+  /// The visible text of the page, without collapsed parts of trees.
   let text: String
   /// The boxes of headings, rows, parts of trees and list items, in document order.
   let boxes: [Box]
   /// The width of the window.
   let width: Double
 
-  /// Opens a page in a window of 1000 × 800 points. The page itself has no scripts; one that measures it is added to a copy.
+  /// Opens a page in a window of 1000 × 800 points. The page itself has no scripts, so a script that measures it is added to a copy.
   init(_ page: String) throws {
     let scratch = try Scratch()
     let script = """

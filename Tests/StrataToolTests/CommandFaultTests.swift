@@ -5,8 +5,8 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Makes system calls of whole commands fail, including those of SQLite and Foundation. `STRATA_FAULT_STEP` is the distance between
-  /// the calls that fail. Tests/Scripts/store-faults makes every call fail.
+  /// Makes system calls of whole commands fail, including those of SQLite and Foundation. If `STRATA_FAULT_STEP` is n, only every nth call
+  /// fails. Tests/Scripts/store-faults makes every call fail.
   @Suite("Commands with failing system calls", .serialized, .tags(.long))
   struct CommandFaultTests {
     private static let commands = [
@@ -83,7 +83,7 @@ import Testing
           let scratch = try Scratch()
           try Self.prepare(scratch)
           let mark = build.path("mark")
-          // The file does not exist before the first round.
+          // In the first round, the file does not exist yet, so errors are ignored.
           try? FileManager.default.removeItem(atPath: mark)
           let variables = Faults.environment(library, path: scratch.url.path, at: call, way)
           let code = try Self.run(command, scratch, variables.merging(["STRATA_FAULT_MARK": mark]) { $1 })

@@ -4,7 +4,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Commands that are killed or interrupted while they work, and are then run again.
+/// Tests commands that are killed or interrupted while they work, and are then run again.
 @Suite("Killed commands", .serialized, .tags(.long))
 struct CommandKillTests {
   private static let commands = [
@@ -72,7 +72,7 @@ struct CommandKillTests {
     let scratch = try Scratch()
     try prepare(scratch)
     for number in 0..<kills {
-      // The signals are spread over the duration of a run and alternate between SIGKILL and SIGINT.
+      // The signals are spread evenly over the duration of a run, and alternate between SIGKILL and SIGINT.
       let time = duration * (Double(number) + 0.5) / Double(kills)
       if try run(command, scratch, endedAfter: time, by: number.isMultiple(of: 2) ? SIGKILL : SIGINT) { ended += 1 }
       if try self.paths(scratch).contains(where: { $0.contains(".strata-") && $0.hasSuffix(".tmp") }) { left += 1 }
@@ -83,12 +83,12 @@ struct CommandKillTests {
   }
 
   private func again(_ command: String, _ scratch: Scratch, _ paths: [String]) throws {
-    // An earlier run may have completed and created the new store.
+    // Removes the new store if an earlier run has completed it.
     if command.contains("store salvage") { try? FileManager.default.removeItem(atPath: scratch.path("out")) }
     let arguments = command.split(separator: " ").map(String.init)
     let run = try Executable.run(Executable.path(), arguments, nil, in: scratch.url)
     #expect(run.code == 0, "\(run.text) \(run.error)")
-    // After a kill, the journal files of a store remain until it is opened for writing.
+    // Ignores the journal files of a store, which remain after a kill until the store is opened for writing.
     func files(_ paths: [String]) -> [String] { paths.filter { !$0.hasPrefix("models.store-") } }
     #expect(try files(self.paths(scratch)) == files(paths))
     let store = try SnapshotStore(url: scratch.url.appending(path: "models.store"))

@@ -37,7 +37,7 @@ import Testing
     return result
   }
 
-  /// Each archive is complete or absent, a failure is reported, and the next run writes the remaining archives.
+  /// Each archive must be complete or absent, a failure must be reported, and the next run must write the remaining archives.
   ///
   /// - Parameter isAgain: whether an earlier run converted all files and one of them has changed since.
   @Test(
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// - Returns: whether the call was reached.
+  /// - Returns: whether the command made enough calls to reach the failing one.
   private func run(_ call: SystemCall, _ number: Int, _ fault: SystemCall.Outcome, _ isAgain: Bool) throws -> Bool {
     let scratch = try Scratch()
     let (input, output) = (scratch.path("old"), scratch.path("new"))
@@ -76,7 +76,7 @@ import Testing
     let found = try Self.archives(output)
     for (name, data) in found { #expect(data == new[name] || data == old[name], place) }
     for name in old.keys { #expect(found[name] != nil, place) }
-    // If the status of a file cannot be read, that file fails. A folder that cannot be synchronized is not an error.
+    // If the status of a file cannot be read, converting that file fails. A folder that cannot be synchronized is not an error.
     if failed.code == 0 { #expect(found == new, place) } else { #expect(!failed.text.isEmpty || !failed.error.isEmpty) }
     // Interrupted calls, except `close`, and short calls must not make `convert` fail.
     if fault == .fails(EINTR) && call != .close || fault == .isShort { #expect(failed.code == 0, place) }

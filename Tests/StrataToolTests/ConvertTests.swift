@@ -112,7 +112,7 @@ struct ConvertTests {
     }
     #expect(graph.objects.count == 2 && stamp.typeName == "Value")
     #expect(graph.root.objectValue?.keys == ["z", "root", "list"])
-    // The result leaves out objects that only the values of other keys refer to.
+    // With `--key`, the result leaves out objects that only other top-level keys refer to.
     let (one, oneStamp) = try value("--key", "root")
     let second = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
     #expect(one == .graph(ObjectGraph(objects: [second], root: .reference(0))) && oneStamp.typeName == "T")

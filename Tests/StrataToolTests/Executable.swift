@@ -23,8 +23,8 @@ enum Executable {
     }
   }
 
-  /// The path of the executable: the value of `STRATA_EXECUTABLE` if it is set, so that CI tests the release build. Otherwise the
-  /// executable beside the test bundle.
+  /// The path of the executable. If `STRATA_EXECUTABLE` is set, it is that path, so that CI can test the release build. Otherwise it is the
+  /// executable next to the test bundle.
   static func path() throws -> String {
     if let path = ProcessInfo.processInfo.environment["STRATA_EXECUTABLE"] {
       try #require(

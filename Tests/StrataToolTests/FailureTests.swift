@@ -38,7 +38,7 @@ struct FailureTests {
 
   @Test func newerFormats() throws {
     var bytes = [UInt8](try ArchiveEncoder().encode(ArchiveValue.null))
-    // The format version follows the gzip header, the length of the extra field and the head of the subfield.
+    // The byte of the format version follows the gzip header, the length of the extra field and the head of the subfield.
     #expect(bytes[16] == 1)
     bytes[16] = 2
     // The header's checksum covers the format version, so it must be updated.

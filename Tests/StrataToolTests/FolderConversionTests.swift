@@ -104,7 +104,7 @@ struct FolderConversionTests {
       let run = Run("convert", input, "-o", output)
       let done = journal.prefix(length).count { $0 == UInt8(ascii: "\n") }
       let last = run.text.split(separator: "\n").last ?? ""
-      // The last line of the journal may be complete even if its newline is missing.
+      // If only the newline of the journal's last line is missing, the line may still count as complete.
       #expect(
         last == "\(4 - done) converted, \(done) already converted, 5 ignored, 1 failed"
           || last == "\(3 - done) converted, \(done + 1) already converted, 5 ignored, 1 failed", "\(length)")
@@ -175,7 +175,7 @@ struct FolderConversionTests {
     #expect(summary() == "4 converted, 0 already converted, 5 ignored, 1 failed")
     #expect(try scratch.data("new/.strata-notes.tmp") == Data("precious".utf8))
     #expect(try scratch.data("new/deep/.strata-1f.tmp") == Data("precious".utf8))
-    // convert also converts an input file with such a name.
+    // An input file with such a name is converted like any other.
     _ = try scratch.file("old/.strata-a.tmp", Legacy.data("settings.plist"))
     #expect(summary() == "1 converted, 4 already converted, 5 ignored, 1 failed")
   }
@@ -244,7 +244,7 @@ struct FolderConversionTests {
       bytes.baseAddress.map { start in start.withMemoryRebound(to: CChar.self, capacity: path.count) { fopen($0, "w") }
       }
     }
-    // Some file systems reject names that are not valid UTF-8.
+    // Some file systems reject names that are not valid UTF-8. The test then ends here.
     guard let file = file ?? nil else { return }
     fclose(file)
     let run = Run("convert", input, "-o", output)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataTool
 
-/// The help texts, and the messages for mistyped commands.
+/// Tests the help texts and the messages for mistyped commands.
 struct HelpTests {
   static let commands = [
     "tour", "encode", "decode", "inspect", "verify", "upgrade", "salvage", "convert", "diff", "merge", "index",

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Whether there is a Python that can read property lists.
+/// Whether a Python that can read property lists is installed.
 private let hasPython: Bool = {
   let process = Process()
   process.executableURL = URL(filePath: "/usr/bin/env")
@@ -42,14 +42,14 @@ struct KeyedInteropTests {
     for (path, line) in zip(paths, lines) {
       let run = Run("inspect", "--json", path)
       #expect(run.code == 0, "\(run.error)")
-      // Both documents are parsed and written again, so that the order of keys counts, but the notation of numbers does not.
+      // Both documents are parsed and written again, so that the order of keys matters but the notation of numbers does not.
       let ours = try JSONWriter().write(JSONReader().read(run.output))
       let theirs = try JSONWriter().write(JSONReader().read(Data(line.utf8)))
       #expect(ours == theirs, "\(path)")
     }
   }
 
-  /// The output of `Tests/Interop/keyed_json.py`.
+  /// Returns the documents that `Tests/Interop/keyed_json.py` prints for the files.
   private func documents(_ paths: [String]) throws -> [Substring] {
     let scratch = try Scratch()
     let process = Process()

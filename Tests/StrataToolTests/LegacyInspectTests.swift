@@ -108,7 +108,8 @@ struct LegacyInspectTests {
     #expect(Run("verify", path).code == 0)
   }
 
-  /// A keyed archive whose root has a name and the value `odd`. `objects` are appended to its objects.
+  /// A keyed archive whose root has the keys `name` and `odd`; the value of the latter is given. `objects` are appended to the archive's
+  /// objects.
   private static func archive(_ odd: String, _ objects: String...) -> String {
     func reference(_ uid: Int) -> String { "<dict><key>CF$UID</key><integer>\(uid)</integer></dict>" }
     return """
@@ -123,7 +124,8 @@ struct LegacyInspectTests {
       """
   }
 
-  /// An archive with an invalid object: the value of the key `odd`, the objects from the seventh on, and the expected output.
+  /// An archive with an invalid object. It has the given value for the key `odd` and the given objects from the seventh on, followed by the
+  /// expected output.
   struct Odd {
     let value: String
     let objects: [String]
@@ -221,7 +223,7 @@ struct LegacyInspectTests {
   func damage() throws {
     let step = Effort.rounds(20, long: 8)
     let whole = try Legacy.data("bookmarks.plist")
-    // The random start lets several runs together cover each byte. KeyedDamageTests tests the reader itself with all bytes.
+    // The random start lets several runs together cover every byte. KeyedDamageTests tests the reader itself with all bytes.
     for length in stride(from: Int.random(in: 0..<step), to: whole.count, by: step) {
       Run("inspect", "--json", "-", input: whole.prefix(length)).expectFailure("standard input: ")
     }
@@ -249,7 +251,7 @@ struct LegacyInspectTests {
     let top = "<key>$top</key><dict><key>root</key><dict><key>CF$UID</key><integer>7</integer></dict></dict>"
     let missing = try reason(archiver + "<key>$objects</key><array/>" + top)
     #expect(missing.code == 0 && missing.text.contains("object 7"))
-    // Any property list may contain one of the four keys alone, so this file is not a broken keyed archive.
+    // Any property list may contain just one of the four keys, so this file is not a broken keyed archive.
     #expect(try reason("<key>$version</key><integer>1</integer>").code == 0)
   }
 }

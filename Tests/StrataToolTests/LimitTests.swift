@@ -3,7 +3,7 @@ import StrataTool
 import StrataTestSupport
 import Testing
 
-/// Limits that commands take as arguments.
+/// Tests the limits that commands take as arguments.
 struct LimitTests {
   @Test("X-33: commands that read archives accept limits on values, bytes and steps")
   func limits() throws {

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// Reports that commands write to standard output.
+/// Tests the reports that commands write to standard output.
 struct ReportTests {
   let scratch: Scratch
 

@@ -15,7 +15,7 @@ struct SchemaCommandTests {
     try record(App.Note.self)
   }
 
-  /// Records each model in a separate folder and copies its files, because other models in the folder would fail the checks.
+  /// Records each model in a separate folder and then copies its files, because the lock's check fails if the folder has other models.
   private func record(_ models: any VersionedModel.Type...) throws {
     let url = URL(fileURLWithPath: folder)
     for model in models {
@@ -43,7 +43,7 @@ struct SchemaCommandTests {
     try git("commit", "-q", "-m", "schemas")
   }
 
-  /// Changes a recorded schema and writes it in the format of the lock.
+  /// Changes a recorded schema and writes it in the lock's format.
   private func change(_ name: String, _ version: Int, _ body: (inout RecordedSchema) -> Void) throws {
     let url = URL(fileURLWithPath: "\(folder)/\(name)/\(version).json")
     var schema = try RecordedSchema(json: Data(contentsOf: url))

@@ -74,11 +74,11 @@ struct StoreCommandTests {
     #expect(scene.run("export", "issue/2", "-o", scene.scratch.path("b.strata")).code == 0)
     #expect(try scene.scratch.data("b.strata") == archive)
     #expect(scene.run("export", "issue/2", "-o", "-").output == archive)
-    // Commands that only read leave journal files behind. Saving removes them.
+    // Commands that only read leave journal files behind, which the next save removes.
     try scene.save("issue/2", "1")
     #expect(try scene.scratch.names == ["a.strata", "b.strata", "models.store"])
 
-    // `store save` accepts a type for JSON, as `encode` does.
+    // Like `encode`, `store save` accepts a type for JSON.
     try scene.save("issue/3", #"{"title": "T"}"#, "--type", "Issue", "--model-version", "4")
     let typed = try scene.json("show", "issue/3")
     #expect(typed["type"] == "Issue" && typed["modelVersion"] == 4)

@@ -43,7 +43,7 @@ struct StoreProcessCommandTests {
 
   @Test("Concurrent saves from two processes wait for each other and both succeed")
   func twoProcesses() throws {
-    // The script uses a pipeline, because `wait` never returns if SIGCHLD is blocked.
+    // The script runs the processes in a pipeline instead of using `wait`, which never returns if SIGCHLD is blocked.
     let script = #"""
       save() { for i in 1 2 3 4 5 6 7 8; do echo $i | "$0" store save models.store "k$1" - >/dev/null || echo $i >>failed; done; }
       save 1 | save 2

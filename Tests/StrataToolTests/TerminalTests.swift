@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataTool
 
-/// The tool's behavior at a terminal, which differs from pipes and files.
+/// Tests how the tool behaves at a terminal, which differs from its behavior with pipes and files.
 struct TerminalTests {
   let scratch: Scratch
   let archive: String

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The status words and the summary that `verify` prints.
+/// Tests the status words and the summary that `verify` prints.
 struct VerifyOutcomeTests {
   let scratch: Scratch
   let good: String

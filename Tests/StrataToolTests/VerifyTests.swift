@@ -128,7 +128,7 @@ struct VerifyTests {
     #expect(run.code == 1 && run.text.contains("missing  bytes 0..<") && run.text.contains("partial"))
     #expect(run.text.contains("8 models"), "\(run.text)")
     #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
-    // The following checks use truncated and damaged archives of one value, and invalid arguments.
+    // The following checks use invalid arguments, and archives of one value that are truncated or damaged.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
     #expect(cut.code == 1 && cut.text.contains("missing  everything from"), "\(cut.text) \(cut.error)")
     let unverified = Run(

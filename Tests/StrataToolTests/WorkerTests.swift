@@ -124,7 +124,7 @@ struct WorkerTests {
     for operation: UInt8 in [1, 2] {
       for (data, outcome, details) in cases where operation == 2 || outcome != 35 {
         let answer = try Self.ask(Self.request(4, operation, [data]))[0]
-        // Operation 1 (verify) reports a broken property list as damaged and an empty file as an empty archive.
+        // Operation 1 (verify) has other outcomes for two inputs: a broken property list is damaged, and an empty file is an empty archive.
         let isOther = operation == 1 && (data.isEmpty || data == Data("bplist00".utf8))
         #expect(
           isOther ? answer.outcome == 32 : answer.outcome == outcome && answer.details.contains(details), "\(answer)")
@@ -294,7 +294,7 @@ struct WorkerTests {
       #expect(answer.outcome == 3 && answer.archive == upgraded)
     }
     #expect(try Self.ask(Self.request(1, 2, [upgraded]))[0].outcome == 2)
-    // A stream without its end is truncated, although its first member alone is intact.
+    // A stream whose end is missing counts as truncated, although its first member alone is intact.
     #expect(try Self.ask(Self.request(1, 1, [upgraded.dropLast(30)]))[0].outcome == 32)
   }
 
@@ -318,7 +318,7 @@ struct WorkerTests {
       stamp.versions == [1, 2] && stamp.typeName == "Note" && stamp.details.contains(#""kind":"single""#), "\(stamp)")
   }
 
-  /// Runs the worker on a new thread, because a worker that downloads blocks its thread.
+  /// Runs the worker on a thread of its own, because a worker blocks its thread while it downloads.
   private static func ask(_ location: URL, _ offset: Int, _ length: Int, options: [String] = []) async throws -> Answer
   {
     let range = range(offset, length, location.absoluteString)
@@ -356,7 +356,7 @@ struct WorkerTests {
         connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
         while sent.withLock({ $0 }) < 1 << 30, connection.send(Data(count: 1 << 16)) {
           sent.withLock { $0 += 1 << 16 }
-          // The server sends slowly, because on a busy machine the connection is closed later.
+          // Sends slowly, so that not too much is sent before a busy machine closes the connection.
           Thread.sleep(forTimeInterval: 0.001)
         }
       default: respond("404 Not Found", Data())

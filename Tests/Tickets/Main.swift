@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataTool
 
-/// The tool of an app whose tickets have changed once. It serves to try workers (Docs/Scaling.md).
+/// The tool of an app whose tickets have changed once. It is for trying out workers (Docs/Scaling.md).
 ///
 ///     strata-tickets make 1000000 [FIRST]   writes tickets of version 1, each as a 4-byte length and an archive
 ///     strata-tickets direct                 upgrades tickets from standard input without a worker, in the format of make
@@ -28,7 +28,7 @@ import StrataTool
     try output.flush()
   }
 
-  /// Upgrades the archives with the library alone. The difference in time from `worker` is the cost of the frames.
+  /// Upgrades the archives with the library alone. The difference in time between this and `worker` is the cost of the frames.
   private static func upgradeDirectly() throws {
     let upgrader = ArchiveUpgrader(Ticket.self)
     var output = Output()
@@ -81,7 +81,7 @@ struct OldTicket: DescribedModel {
     (self.id, self.summary, self.comments, self.opened, self.isClosed) = (id, summary, comments, opened, isClosed)
   }
 
-  /// A ticket whose content depends on its number alone.
+  /// Creates a ticket whose content depends only on its number.
   init(id: Int) {
     let words = [
       "crash", "on", "launch", "after", "update", "of", "the", "sync", "engine", "while", "offline", "again",
@@ -118,7 +118,7 @@ struct Ticket: DescribedModel, Migratable {
         try misbehave(record["title"]?.stringValue ?? "")
       }))
 
-  /// Simulates faults in an app's own code, for the tests of the programs that drive workers.
+  /// Simulates faults in an app's own code. Programs that control workers are tested with them.
   private static func misbehave(_ title: String) throws {
     switch title {
     case "trap": fatalError("a step traps")

@@ -38,7 +38,7 @@ private let money = ReversibleTransformer<Decimal, TransformedMoney>(
   toObjects: { TransformedMoney(cents: NSDecimalNumber(decimal: $0 * 100).intValue) },
   reverse: { Decimal($0.cents) / 100 })
 
-/// Fields with transformers to classes and to types that are only `Codable`.
+/// A model whose fields use transformers to classes and to types that are only `Codable`.
 private struct TransformedReport: VersionedModel {
   var author: TransformedPerson?
   var readers: [TransformedPerson?]

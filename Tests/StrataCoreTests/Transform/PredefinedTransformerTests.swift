@@ -66,7 +66,7 @@ struct PredefinedTransformerTests {
       [["zero"]: 0, ["one"]: 1], unknown: .use(-1), unknownReverse: .use(["many"]))
     #expect(try counts.transform(["zero"]) == 0 && counts.transform([]) == -1)
     #expect(try counts.reverse(1) == ["one"] && counts.reverse(9) == ["many"])
-    // Null is an ordinary key.
+    // `nil` is a key like any other.
     let nulls = ReversibleTransformer<String?, Int>.values([nil: 0, "x": 1])
     #expect(try nulls.transform(nil) == 0 && nulls.reverse(0) == nil)
   }
@@ -106,7 +106,7 @@ struct PredefinedTransformerTests {
     #expect(try long.reverse(Date(timeIntervalSince1970: 1_183_135_260)) == "June 29, 2007")
     let error = #expect(throws: TransformError.self) { try long.transform("September 37, 2015") }
     #expect(error?.input as? String == "September 37, 2015" && error?.reason.isEmpty == false)
-    // The literal Z means UTC, because UTC is the default time zone.
+    // The quoted Z is plain text. The dates are still read as UTC, because UTC is the default time zone.
     let readme = ReversibleTransformer.date(format: "yyyy-MM-dd'T'HH:mm:ss'Z'")
     #expect(try readme.transform("2011-01-26T19:01:12Z") == Date(timeIntervalSince1970: 1_296_068_472))
     #expect(try readme.reverse(Date(timeIntervalSince1970: 1_296_068_472)) == "2011-01-26T19:01:12Z")

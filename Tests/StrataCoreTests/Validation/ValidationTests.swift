@@ -117,7 +117,7 @@ struct ValidationTests {
     target = Counted(count: 7)
     try target.mergeValues(fromJSON: Data(#"{"count": 0, "inner": [{"count": 0, "inner": []}]}"#.utf8))
     #expect(target == expected)
-    // Objects that a copy does not change are not validated again.
+    // A copy does not validate nested models again if it does not change them.
     #expect(try source.copy(updating: ["count": 4]) == Counted(count: 5, inner: [Counted(count: 0)]))
     #expect(try source.copy(updating: ["inner": [["count": 2]]]) == Counted(count: 1, inner: [Counted(count: 3)]))
   }
@@ -393,7 +393,7 @@ struct RefusedValueTests {
   func inputs() throws {
     #expect(try failures(#"{"name": "secret", "stars": 9}"#).map { $0.input as? ArchiveValue } == ["secret", 9])
     #expect(try failures(#"{"name": "bad"}"#).map { $0.input as? ArchiveValue } == ["bad", .null])
-    // A rule of the whole model names a field. A list of models has no single input.
+    // If a rule for the whole model names a field, the input is the field's value. A list of models has no single input.
     #expect(try failures(#"{"name": "odd", "stars": 1}"#).map { $0.input as? ArchiveValue } == ["odd"])
     let two = #"{"name": "a", "stars": 1, "parts": [{"name": "b", "stars": 1}, {"name": "", "stars": 7}]}"#
     #expect(try failures(two).map { $0.input as? ArchiveValue } == [nil, "", 7])

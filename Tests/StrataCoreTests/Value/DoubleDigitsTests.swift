@@ -8,7 +8,7 @@ import Testing
 struct DoubleDigitsTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
 
-  /// The digits of a description without trailing zeros, and their power of ten.
+  /// Returns the digits in the description of a number, without trailing zeros, and their power of ten.
   private func digits(of description: String) throws -> (significand: UInt64, power: Int) {
     let halves = description.split(separator: "e")
     let parts = halves[0].drop { $0 == "-" }.split(separator: ".")
@@ -29,7 +29,7 @@ struct DoubleDigitsTests {
       let exponent = UInt64(1023 - 38 + random.below(92))
       let fraction = UInt64.random(in: 0..<1 << 52, using: &random)
       try check(Double(bitPattern: exponent << 52 | fraction))
-      // The distance to the neighbors changes at a power of two.
+      // Numbers next to a power of two, where the distance to the neighboring doubles changes.
       try check(-Double(bitPattern: exponent << 52 | fraction % 8))
       try check(Double(bitPattern: exponent << 52 - fraction % 8))
       // A number with few binary places can lie halfway between two numbers of 17 digits.

@@ -4,12 +4,12 @@ import Testing
 
 @testable import StrataCore
 
-/// Each function that traverses a value reaches all of its parts.
+/// Checks that each function that traverses a value reaches all of its parts.
 @Suite("Traversing values") struct TraversalTests {
   private static let address = ArchiveValue.record(
     ModelRecord(typeName: "Address", modelVersion: 0, fields: [("street", "a")]))
 
-  /// Functions that put a value at every place where one can be, each with the path component of the place.
+  /// Functions that embed a value in another one, one for each place that can hold a value, with the path component of that place.
   private static let places: [(String, @Sendable (ArchiveValue) -> ArchiveValue, ArchiveError.PathComponent?)] = [
     ("array", { [1, $0] }, .index(1)),
     ("set", { .set([1, $0]) }, .index(1)),

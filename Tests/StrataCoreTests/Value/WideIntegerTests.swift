@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Compares integers with the standard library's 128-bit types.
+/// Compares the library's wide integers with the standard library's 128-bit types.
 @Suite("128-bit integers")
 struct WideIntegerTests {
   /// Numbers of every width, and the neighbors of powers of two.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Foundation classes in keyed archives")
 struct FoundationClassesTests {
-  /// Decodes an archive of one object. Its class has the number 2, and `more` contains the objects from number 3 on.
+  /// Decodes an archive whose root is one object. Object 2 is its class, and `more` has the objects from number 3 on.
   private func value(_ type: String, _ fields: Plist, _ more: Plist...) throws -> ArchiveValue {
     guard case .dictionary(let members) = fields else { return .null }
     let object = Plist.dictionary([("$class", .uid(2))] + members)

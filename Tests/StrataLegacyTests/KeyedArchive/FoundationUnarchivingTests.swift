@@ -4,7 +4,7 @@ import StrataLegacy
 import Testing
 
 extension NSCoder {
-  // On Linux, decoding a missing key is an error.
+  // On Linux, decoding a missing key is an error, so these methods check for the key first.
   fileprivate func object<T: NSObject & NSCoding>(_ type: T.Type, _ key: String) -> T? {
     containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
   }
@@ -50,7 +50,7 @@ final class OldUser: NSObject, NSSecureCoding {
   override init() { super.init() }
 }
 
-/// A class in Mantle's form: every property is an object.
+/// A class that archives itself in Mantle's form, with every property as an object.
 final class OldModel: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   var version: Int?

@@ -39,7 +39,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     return PropertyList(objects: objects, root: root)
   }
 
-  /// A keyed archive whose objects follow null, which is object 0.
+  /// Creates a keyed archive whose object list is `$null`, which is object 0, followed by the given objects.
   static func keyed(_ objects: [Plist], top: Plist = ["root": .uid(1)]) -> Plist {
     [
       "$version": 100_000, "$archiver": "NSKeyedArchiver", "$top": top, "$objects": .array(["$null"] + objects),
@@ -52,7 +52,7 @@ indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 }
 
 extension KeyedArchive {
-  /// Creates an archive that contains these objects after null.
+  /// Creates an archive whose object list is `$null` followed by the given objects.
   init(_ objects: Plist..., top: Plist = ["root": .uid(1)]) throws {
     try self.init(Plist.keyed(objects, top: top).table)
   }

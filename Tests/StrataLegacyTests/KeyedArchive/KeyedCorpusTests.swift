@@ -47,12 +47,12 @@ struct KeyedCorpusTests {
     }
   }
 
-  /// Archives whose objects are numbered differently when they are rewritten. In one, dictionaries have keys that are objects stored
-  /// after their values. In the other, only a date refers to a time zone, and dates have no time zone here.
+  /// Archives whose objects get different numbers when they are rewritten. In one, some dictionaries have keys that are objects stored
+  /// after the values. In the other, only a date refers to a time zone, which the library does not keep.
   private static let numberedAnew = ["twitterDMUsers", "SinaCloudStorage__03bd41c0"]
 
-  /// Classes that change when they are rewritten, because values don't distinguish them from others. A date loses its time zone,
-  /// and `NSNull` becomes nil in a field, as in the fields listed below.
+  /// Classes that change when they are rewritten, because the library decodes them to the same values as other classes. For example, a date
+  /// loses its time zone. `NSNull` becomes nil in a field, as in the fields listed below.
   private static let otherAgain = [
     "NSOrderedSet", "NSCalendarDate", "NSTimeZone", "NSDecimalNumberPlaceholder", "NSNull", "NSURL",
   ]
@@ -77,7 +77,7 @@ struct KeyedCorpusTests {
         }
         let (was, now) = try (KeyedWritingTests.shape(data), KeyedWritingTests.shape(written))
         for (name, keys) in was where !Self.otherAgain.contains(name) && !name.hasPrefix("NSMutable") {
-          // Older archivers wrote collections with a key per element.
+          // Older archivers wrote collections with one key for each element.
           if keys.contains("NS.object.0 false") { continue }
           let lost = keys.symmetricDifference(now[name] ?? []).subtracting(Self.nullFields)
           #expect(lost.isEmpty, "\(archive.path): \(name) \(lost.sorted())")
@@ -101,7 +101,7 @@ struct KeyedCorpusTests {
     #expect(holders == ["keyed/scene/xamarin__a11d0e56__scene.scn"])
   }
 
-  /// Archives that other readers reject but that are valid here. Some contain cycles, which a graph can represent. One has a top key
+  /// Archives that other readers reject but the library accepts. Some contain cycles, which a graph can represent. One has a top-level key
   /// other than `root`, and any key is allowed.
   private static let openHere = ["circularReference", "circular_archive", "missingRoot"]
 

@@ -31,7 +31,7 @@ struct KeyedDamageTests {
     }
   }
 
-  /// Decodes an archive into models. Returns `false` if it is rejected, which must be an `ArchiveError`.
+  /// Decodes an archive into models. Returns `false` if the archive is rejected with an `ArchiveError`, and throws any other error.
   private func reads(_ data: Data) throws -> Bool {
     do {
       let archive = try KeyedArchive(data)

@@ -240,7 +240,7 @@ struct KeyedDecodingTests {
     }
   }
 
-  /// A model that contains models of the same type. Its hook reads the name of the first one.
+  /// A model that contains models of the same type. Its hook takes the name from the first of them.
   private struct Folder: DescribedModel, KeyMigrating {
     var name: String
     var inner: [Folder]
@@ -263,7 +263,7 @@ struct KeyedDecodingTests {
     objects.append(["$class": .uid(1), "name": "last"])
     let data = try PropertyListWriter().write(Plist.keyed(objects, top: ["root": .uid(2)]).table)
     var folder: Folder? = try ArchiveDecoder().decode(Folder.self, fromKeyed: data)
-    // Each hook reads the name that the nested model has before the nested model's own hook runs.
+    // Each hook sees the nested model's name before the nested model's own hook changes it.
     var names: [String] = []
     while let next = folder { (folder, names) = (next.inner.first, names + [next.name]) }
     #expect(names == Array(repeating: "outer", count: count - 1) + ["last", "last"])

@@ -67,7 +67,7 @@ struct KeyedSharingTests {
   }
 
   @Test("X-33: a shared object counts with its full depth at each position") func sharedDepth() throws {
-    // The root contains an array of arrays, and a second array in which the same array of arrays occurs again, two levels further down.
+    // The root contains an array directly, and again two levels further down inside another array.
     let list = PropertyList(
       objects: [.array([1, 3]), .array([2]), .array([5]), .array([4]), .array([1]), .null], root: 0)
     var reader = PropertyListReader()

@@ -19,7 +19,7 @@ struct KeyedWritingTests {
     return entries.first { list.objects[$0.key] == .string(key) }?.value
   }
 
-  /// The keys of each class in an archive. Each key is followed by whether its value is stored inside the object.
+  /// The keys of each class in an archive. Each key is followed by `true` if its value is stored inside the object, or `false` if not.
   static func shape(_ data: Data) throws -> [String: Set<String>] {
     let list = try PropertyListReader().read(data)
     guard let number = try member("$objects", of: list.root, in: list), case .array(let numbers) = list.objects[number]
@@ -35,7 +35,7 @@ struct KeyedWritingTests {
         guard case .string(let key) = list.objects[entry.key] else { continue }
         var isInPlace = true
         if case .uid(let uid) = list.objects[entry.value] {
-          // nil is stored neither inside nor outside the object.
+          // Skips nil, which is stored neither inside nor outside the object.
           if uid == 0 { continue }
           isInPlace = false
         }

@@ -78,7 +78,7 @@ struct LegacyCrew: DescribedModel, Migratable, Equatable {
   static let migration = MigrationPlan(.step(from: 0, to: 1, .move("lead.name", to: "leadName")))
 }
 
-/// The same model with a hook.
+/// The same model with a hook instead of a migration step.
 struct LegacyGang: DescribedModel, KeyMigrating, Equatable {
   var leadName: String
   var members: Set<LegacyUser> = []

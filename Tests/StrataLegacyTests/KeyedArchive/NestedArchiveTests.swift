@@ -37,7 +37,7 @@ struct NestedArchiveTests {
     #expect(try KeyedArchive(outer).graph.objects[0]["payload"] == .data(inner))
     let archive = try KeyedArchive(outer, opensNested: true)
     let box = try #require(archive.graph.objects.first)
-    // Identical data objects share their objects. A different data object has its own.
+    // References to the same data object share the objects of its archive. Another data object has its own, even if its bytes are the same.
     #expect(box["payload"] == .reference(1) && box["again"] == .reference(1) && box["own"] == .reference(3))
     #expect(archive.graph.objects.count == 5)
     #expect(archive.graph.objects[1]["friend"] == .reference(2))
@@ -131,7 +131,7 @@ struct NestedArchiveTests {
     objects += ["ha", .type("NSArray", "NSObject")]
     let inner = try PropertyListWriter().write(Plist.keyed(objects).table)
     #expect(throws: Never.self) { try KeyedArchive(inner) }
-    // Every copy is a separate data object.
+    // The copies are separate data objects, so the values of each copy are counted.
     let outer = try PropertyListWriter().write(
       Plist.keyed([
         ["$class": .uid(2), "NS.objects": .array((0..<40).map { _ in Self.plist(inner) })], .type("NSArray"),

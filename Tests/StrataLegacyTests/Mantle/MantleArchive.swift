@@ -2,8 +2,8 @@ import Foundation
 
 /// A keyed archive in Mantle's form, built byte by byte without the library.
 ///
-/// The format follows CFBinaryPList.c: a marker and a content for each object, their offsets, and a trailer of 32 bytes.
-/// References have two bytes here, and offsets four.
+/// The format follows CFBinaryPList.c: a marker and the content of each object, a table of offsets, and a 32-byte trailer. Here, references
+/// have two bytes and offsets have four.
 struct MantleArchive {
   indirect enum Node {
     case string(String)
@@ -20,7 +20,7 @@ struct MantleArchive {
   /// The reference to nil.
   let null = Node.uid(0)
 
-  /// Adds a boxed value or any other object.
+  /// Adds an object, such as a boxed value, and returns a reference to it.
   mutating func object(_ node: Node) -> Node {
     objects.append(node)
     return .uid(objects.count - 1)
@@ -65,7 +65,7 @@ struct MantleArchive {
       .dictionary([("$class", type), ("NS.keys", .array(keys)), ("NS.objects", .array(members.map(\.1)))]))
   }
 
-  /// Returns the file with an object under `root`. The method is mutating, so that its argument can add objects.
+  /// Returns the bytes of an archive with `root` as its root object. The method is mutating, so that its argument can add objects.
   mutating func data(_ root: Node) -> Data {
     var bytes = PropertyListBytes()
     let top = bytes.add(

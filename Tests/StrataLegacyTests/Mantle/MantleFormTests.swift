@@ -22,7 +22,7 @@ struct MantleFormTests {
     archiveError { try decode(type, data) }
   }
 
-  /// The archive of a task.
+  /// Returns the archive of a task.
   private static func task(
     version: Int64?, name: String = "GHTask", _ fields: (inout MantleArchive) -> [(String, MantleArchive.Node)]
   ) -> Data {
@@ -129,7 +129,7 @@ struct MantleFormTests {
       let pair = archive.model(type, version: 1, fields)
       #expect(try Self.decode(Pair.self, archive.data(pair)).weakModel == nil)
     }
-    // Nothing else refers to the memo, so the written archive omits it.
+    // Only the conditional reference refers to the memo, so the written archive omits it.
     let (pair, memo) = (Pair(), Memo())
     pair.weakModel = memo
     let alone = try KeyedArchive(ArchiveEncoder().encodeKeyed(pair))
@@ -202,7 +202,7 @@ struct MantleFormTests {
     let first = try #require(animals[0] as? Puppy)
     #expect(first.name == "Tim" && first.breed == "pug" && first.weeks == 8 && first.friend === animals[1])
     #expect(type(of: animals[1]) == Dog.self && type(of: animals[2]) == Animal.self && animals[2].name == "Ape")
-    // In the other direction, the class of the object is written with its superclasses.
+    // Writing the objects again writes each class with its superclasses.
     let again = try KeyedArchive(ArchiveEncoder(subclasses: decoder.subclasses).encodeKeyed(animals))
     #expect(again.classChain(of: "Puppy") == ["Puppy", "Dog", "Animal", "NSObject"])
     let copy = try decoder.decode([Animal].self, fromKeyed: again)
@@ -272,7 +272,7 @@ struct MantleFormTests {
 
   // MARK: The form before 0.4
 
-  /// An archive in the form before 0.4. Its only key apart from the version contains a dictionary in JSON form.
+  /// Creates an archive in the form before 0.4. Its only key apart from the version contains a dictionary in JSON form.
   private static func old(
     _ name: String, version: Int64?, _ members: (inout MantleArchive) -> [(String, MantleArchive.Node)]
   ) -> Data {
@@ -301,7 +301,7 @@ struct MantleFormTests {
     let data = Self.old("Memo.Old", version: version) { [("t", $0.string("abc")), ("n", $0.string("12"))] }
     var report = DecodingReport()
     let memo = try Self.decode(MantleMemo.self, data, &report)
-    // A version at which the field already had its new name has no step for the old one.
+    // From version 2 on, the field already had its new name, so no step reads the old one.
     #expect(memo == MantleMemo(text: version < 2 ? "abc" : "", pages: 12))
     #expect(report.upgrades.map(\.fromVersion) == [Int(version)])
   }

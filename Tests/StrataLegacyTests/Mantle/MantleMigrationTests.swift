@@ -73,7 +73,7 @@ func exportIncidents(_ incidents: [Incident]) throws -> Data {
 
 @Suite("Docs/Migrating.md")
 struct MantleMigrationTests {
-  /// The archive of the old app at each of its versions; `nil` is the form before Mantle 0.4.
+  /// Returns the archive that the old app wrote at the given version; `nil` is the form before Mantle 0.4.
   private static func file(_ version: Int64?) -> Data {
     var archive = MantleArchive()
     let type = archive.type("GHIncident")
@@ -142,7 +142,7 @@ struct MantleMigrationTests {
   func text() throws {
     let page = try Repository.text("Docs/Migrating.md")
     let program = try #require(Repository.examples("Migrating").first)
-    // The page describes the steps between its parts, so each part is compared separately.
+    // The page has text between the parts of the program, so each part is compared separately.
     let blocks = page.components(separatedBy: "```swift\n").map { $0.components(separatedBy: "\n```")[0] }
     let parts = program.components(separatedBy: "\n\n").filter { !$0.isEmpty }
     for part in parts {

@@ -66,7 +66,7 @@ struct MantleMemo: LegacyModel, Migratable, Equatable {
   }
 }
 
-/// A model with a field that has the same name as the only key of the oldest form.
+/// A model with a field that is named like the only key of the oldest form.
 @Model(version: 1, name: "MantleLetter")
 struct MantleLetter: Equatable {
   var externalRepresentation: String

@@ -26,8 +26,8 @@ private struct CorpusList: Sendable, CustomTestStringConvertible {
 
 @Suite("Property lists of the corpus", .readsCorpus)
 struct PropertyListCorpusTests {
-  /// Lists that are accepted here although Python rejects them. One contains UTF-8 text marked as ASCII, and one has a NUL byte
-  /// after the end.
+  /// Lists that the library accepts although Python rejects them. One contains UTF-8 text marked as ASCII, and one has a NUL byte after the
+  /// end.
   static let onlyReadHere = ["joeferner__0cbf22d2__sample1.bplist", "cjwl__18c0446d__Cocotron.keyedArchive"]
 
   /// Valid lists among the hostile ones: one without a document type, and one with a comment in an empty key.
@@ -53,7 +53,7 @@ struct PropertyListCorpusTests {
         read += 1
       } else {
         let error = #expect(throws: ArchiveError.self, "\(entry.path)") { try PropertyListReader().read(data) }
-        // An unclosed quotation mark swallows the rest of the text.
+        // An unclosed quotation mark swallows the rest of the text, so such a list is reported as truncated.
         let codes: [ArchiveError.Code] = entry.isList ? [.damaged, .truncated] : [.notAnArchive]
         #expect(error.map { codes.contains($0.code) } == true, "\(entry.path): \(error?.reason ?? "")")
         #expect(error?.byteOffset.map { $0 <= data.count } == true, "\(entry.path)")

@@ -61,7 +61,7 @@ struct PropertyListDamageTests {
           let list = try PropertyListReader().read(flipped)
           read += 1
           let written = try PropertyListWriter().write(list)
-          // Bytes are compared instead of tables, because NaN equals nothing.
+          // The written bytes are compared instead of the tables, because NaN isn't equal to itself.
           #expect(try PropertyListWriter().write(PropertyListReader().read(written)) == written)
           _ = try? PropertyListReader().value(of: list)
         } catch let error as ArchiveError {

@@ -6,7 +6,7 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Refreshes a store with the recorded responses for a resource, one after the other, and edits it in between.
+/// Refreshes a store with the recorded responses for a resource, one after the other, and edits the store in between.
 @Suite("Recorded sequences of responses, refreshed with edits in between", .readsCorpus)
 struct RecordedSequenceTests {
   @Test(
@@ -23,14 +23,14 @@ struct RecordedSequenceTests {
 
   @Test func someWereFound() { #expect(RecordedSequence.all.count > 50) }
 
-  /// The document of a resource, or `nil` if it isn't an object.
+  /// Returns a recorded document, or `nil` if it isn't an object.
   private static func record(_ document: ArchiveValue) -> ArchiveValue? {
     guard case .object = document else { return nil }
     return document
   }
 }
 
-/// One run of a sequence. The expected content of the store is computed without merging: each change is applied at its path.
+/// One run of a sequence. The expected content of the store is computed without merging, by applying each change at its path.
 private struct SequenceRun {
   private let documents: [ArchiveValue]
   private let label: String
@@ -71,7 +71,7 @@ private struct SequenceRun {
     for conflict in try await remote.conflicts() { try await remote.resolve(conflict, .local) }
     try await remote.send()
     let left = try await remote.changes()
-    // Some recorded values are null. A merge patch cannot restore null if the server has dropped the key since.
+    // Some recorded values are null. A merge patch cannot set a key to null again if the server has since dropped the key.
     if let change = left.first {
       #expect(change.state == .refused && "\(change)".contains("a merge patch cannot set"), "\(label): \(change)")
       return
@@ -114,7 +114,7 @@ private struct SequenceRun {
       }
     }
     let touched = Array(edits.keys) + conflicts
-    // Keys that the server no longer lists are kept, because the value is a dictionary.
+    // Keys that the server no longer lists stay in the row, because the value is a dictionary.
     for leaf in Self.leaves(server)
     where Self.value(server, leaf) != [:] && !touched.contains(where: { Self.overlaps($0, leaf) }) {
       #expect(Self.value(row, leaf) == Self.value(server, leaf), "\(label): \(leaf) is not what the server said")

@@ -127,7 +127,7 @@ struct HTTPClientTests {
 
   private struct Foreign: Error {}
 
-  /// For example, an invalidated session throws a `CancellationError`.
+  /// A transport may throw any error. For example, an invalidated session throws a `CancellationError`.
   @Test(arguments: [Foreign(), CancellationError(), URLError(.cannotFindHost)] as [any Error])
   func whatATransportThrowsIsNotConnected(thrown: any Error) async throws {
     let transport = ScriptedTransport { request, number in

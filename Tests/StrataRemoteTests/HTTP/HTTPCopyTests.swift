@@ -32,7 +32,7 @@ struct HTTPCopyTests {
     #expect(try #require(remember(["Cache-Control": "s-maxage=60, private", "Expires": date(10)])).freshFor == 10)
   }
 
-  /// RFC 9111, section 4.2.3.
+  /// The age of a response on arrival (RFC 9111, section 4.2.3).
   @Test(
     arguments: [
       ([:] as HTTPHeaders, 0.0, 0.0), (["Age": "30"], 0, 30), (["Age": "30"], 5, 35), (["Age": "30, 7"], 0, 30),

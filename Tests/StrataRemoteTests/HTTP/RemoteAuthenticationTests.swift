@@ -17,7 +17,7 @@ struct RemoteAuthenticationTests {
     func transport(_ gate: Gate? = nil, rejecting count: Int = 0) -> ScriptedTransport {
       ScriptedTransport { request, number in
         let isValid = self.state.withLock { request.headers.values(of: "Authorization") == ["Bearer \($0.valid)"] }
-        // The server rejects all requests before the first one receives its response.
+        // Rejected requests get their responses only after all `count` requests have arrived.
         if number == count { gate?.open() }
         if !isValid { try await gate?.wait() }
         return HTTPResponse(isValid ? 200 : 401, url: request.url)

@@ -26,7 +26,7 @@ struct RemoteConcurrencyTests {
       for _ in 0..<100 {
         group.addTask {
           for _ in 0..<5 {
-            // Two 401 responses in a row cause an error. This happens by chance.
+            // Two 401 responses in a row make a request fail. That can happen by chance here, so errors are ignored.
             _ = try? await client.send(HTTPRequest("GET", url))
           }
         }

@@ -25,7 +25,7 @@ struct RemoteRetryTests {
       RemoteRetry(baseDelay: .seconds(-1)).delay(afterAttempt: 1, response: nil, now: Self.now, random: 1) == .zero)
   }
 
-  /// RFC 9110, section 10.2.3, including its example of a number.
+  /// Values of `Retry-After` (RFC 9110, section 10.2.3), including the RFC's example of a number of seconds.
   @Test(
     arguments: [
       ("120", 120.0), ("0", 0), ("Sun, 06 Nov 1994 08:50:37 GMT", 60), ("Sunday, 06-Nov-94 08:50:37 GMT", 60),

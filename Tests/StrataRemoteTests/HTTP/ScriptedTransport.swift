@@ -3,7 +3,7 @@ import StrataCore
 
 @testable import StrataRemote
 
-/// A transport without a network. A closure returns the responses.
+/// A transport that gets its responses from a closure instead of the network.
 final class ScriptedTransport: HTTPTransport {
   typealias Script = @Sendable (HTTPRequest, _ number: Int) async throws -> HTTPResponse
 

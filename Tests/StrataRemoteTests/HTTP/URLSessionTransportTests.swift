@@ -238,7 +238,7 @@ struct URLSessionTransportTests {
     #expect(await eventually { server.openConnections == 0 })
   }
 
-  /// The limit is low, because the session buffers the content and copies it for each part that arrives.
+  /// The limit is low, because the session copies all buffered content again for each part that arrives.
   @Test(arguments: ["Connection: close", "Content-Length: 1000000000"])
   func theContentOfARedirectionHasItsLimit(length: String) async throws {
     let server = try RawServer { connection in
@@ -306,7 +306,7 @@ struct URLSessionTransportTests {
     #expect(isEmpty)
   }
 
-  /// For example, the session may be busy with another response while the request waits.
+  /// A request can end before its task is created, for example while the session is busy with another response.
   @Test func whatEndsBeforeItsTaskIsMadeMakesNone() async throws {
     let server = try raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     defer { server.stop() }
@@ -337,7 +337,7 @@ struct URLSessionTransportTests {
     let server = try RawServer { $0.waitForEnd() }
     defer { server.stop() }
     #expect(await failure(HTTPRequest("GET", try server.url()), timeout: .milliseconds(100))?.code == .timedOut)
-    // The connection is closed as well.
+    // The transport also closes the connection.
     #expect(await eventually { server.openConnections == 0 })
   }
 
@@ -520,7 +520,7 @@ struct URLSessionTransportTests {
         }
         guard number > 0 else { continue }
         Task {
-          // This task is never cancelled.
+          // This task is never cancelled, so the sleep does not fail.
           try? await Task.sleep(for: .microseconds(pause))
           task.cancel()
         }

@@ -122,7 +122,7 @@ struct AnswerRulesTests {
 
   // MARK: Order
 
-  /// Starts two refreshes. The first one is answered last.
+  /// Starts two refreshes, of which the first one receives its response last.
   private func reordered(_ slow: String, _ fast: String, _ headers: HTTPHeaders = [:]) async throws -> (
     Desk, RemoteRefresh
   ) {
@@ -150,7 +150,7 @@ struct AnswerRulesTests {
     let (desk, first) = try await reordered(old, new, ["ETag": "\"fast\""])
     #expect((first.inserted, first.updated, first.deleted, first.passedOver) == (0, 0, 0, 2))
     #expect(try await desk.titles() == ["new", "new", "new"])
-    // The headers of the newer response are used.
+    // The store keeps the headers of the newer response.
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
     #expect(desk.requests.last?.conditions == ["If-None-Match: \"fast\""])
   }
@@ -250,7 +250,7 @@ struct AnswerRulesTests {
           ended.add("")
         }
         Task {
-          // This task is never cancelled.
+          // This task is never cancelled, so the sleep does not fail.
           try? await Task.sleep(for: .microseconds(pause))
           task.cancel()
         }

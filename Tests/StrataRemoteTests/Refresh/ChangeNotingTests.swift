@@ -14,7 +14,7 @@ struct ChangeNotingTests {
     return office
   }
 
-  /// The rows of the tables that the store added to the app's database.
+  /// Returns the rows of the tables that the store added to the app's database.
   private func noted(_ office: Office) async throws -> [String] {
     try await office.writer.read { db in
       try Row.fetchAll(

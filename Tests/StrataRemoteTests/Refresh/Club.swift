@@ -39,7 +39,7 @@ struct Club {
   let entities: EntityStore
   let remote: RemoteStore
 
-  /// - Parameter byID: whether relations are ids in JSON.
+  /// - Parameter byID: whether the JSON refers to related records by id.
   init(_ lists: [String: String], byID: Bool = false, _ configure: (inout RemoteConfiguration) -> Void = { _ in })
     async throws
   {

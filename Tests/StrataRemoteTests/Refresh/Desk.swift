@@ -31,7 +31,7 @@ struct Desk {
 
   func titles() async throws -> [String] { try await office.todos().map(\.title) }
 
-  /// The mappers of ``Office``, with this pagination for tasks.
+  /// The mappers of ``Office``, with the given pagination for tasks.
   static func mappers(_ pagination: RemotePagination) -> [EntityMapper] {
     [
       Office.mappers[0],

@@ -99,7 +99,7 @@ struct EditFaultTests {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
     try await office.remote.send()
-    // The server returns to an earlier state, as if restored from a backup. The list has its old tag again.
+    // The server returns to an earlier state, as if restored from a backup. The list has its old ETag again.
     let list = #"[{"id": "1", "title": "Paint", "description": null, "project_id": "a"}, {"id": "2", "title": "Sand"}]"#
     office.server.set("todos", list)
     office.server.state.withLock { state in
@@ -330,7 +330,7 @@ struct EditFaultTests {
     server.state.withLock { $0.fault = { $0.method == "POST" ? .answerLost : nil } }
     await #expect(throws: RemoteError.self) { try await remote.send() }
     server.state.withLock { $0.fault = nil }
-    // The refresh inserts the record as a second row, and both rows are edited.
+    // The refresh inserts the server's copy of the record as a second row. Then both rows are edited.
     try await remote.refresh(Contact.self)
     let rows = try await entities.fetchAll(Contact.all())
     #expect(rows.count == 2)

@@ -23,7 +23,7 @@ struct FormatTests {
       "todos": "[" + todos.joined(separator: ",")
         + #", {"id": "s1", "title": "Made", "description": "here", "project_id": "p1"}]"#,
     ])
-    // The server already received the change that was being sent, and recognizes the repeated request.
+    // The server has already received the change that was being sent, and recognizes the repeated request.
     let known = try JSONWriter().write(#require(server.json("todos", "s1")))
     server.state.withLock { state in
       state.lastID = 1

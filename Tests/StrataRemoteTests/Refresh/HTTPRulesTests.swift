@@ -11,7 +11,7 @@ import Testing
 struct HTTPRulesTests {
   static let tag: HTTPHeaders = ["ETag": "\"a\""]
 
-  /// The first response has these headers. Each later one is a 304.
+  /// Creates a desk whose server sends these headers in its first response and answers conditional requests with 304.
   private func desk(_ headers: HTTPHeaders, writer: (any DatabaseWriter)? = nil) async throws -> Desk {
     try await Desk(writer: writer) { request, _ in
       request.conditions.isEmpty ? request.answered(Desk.list("1", "2"), headers) : request.answered(status: 304)

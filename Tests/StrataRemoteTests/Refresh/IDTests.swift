@@ -87,7 +87,7 @@ struct IDTests {
   )
   func exchange() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
-    // This unusual server assigns the app's local numbers to other records.
+    // This unusual server gives each record the number that the app uses locally for the other one.
     let ids = Mutex<[String: Int]>(["a": -2, "b": -1])
     server.state.withLock { state in
       state.idOfNew = { body in .int(Int64(ids.withLock { $0[body["name"]?.stringValue ?? ""] } ?? 50)) }
@@ -115,7 +115,7 @@ struct IDTests {
       try await queue.write { db in try db.execute(sql: "INSERT INTO box (name) VALUES ('assigned')") }
     }
     try await entities.save(Box(id: remote.newKey(), name: "mine"))
-    // Any statement can write a row that comes from the server.
+    // A row from the server can be changed by any SQL statement. These three together count as one update.
     try await queue.write { db in
       try db.execute(sql: "INSERT OR REPLACE INTO box VALUES (1, 'changed')")
       try db.execute(sql: "DELETE FROM box WHERE id = 1")
@@ -344,7 +344,7 @@ struct IDTests {
     var memo = Memo(key: 1, serverID: nil, name: "x", text: isLost ? "theirs" : text)
     try await entities.save(memo, overwriting: true)
     if isLost {
-      // The response was lost, and the record was edited afterwards.
+      // The response to the insertion is lost, and the record is edited afterwards.
       server.state.withLock { state in
         state.idOfNew = { _ in 9 }
         state.fault = { $0.method == "POST" ? .answerLost : nil }

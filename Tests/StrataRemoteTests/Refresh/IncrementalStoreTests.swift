@@ -38,7 +38,7 @@ struct IncrementalStoreTests {
         case .willFetch: heard.append("will")
         case .didReceive(let pages, let records): heard.append("received \(records) in \(pages)")
         case .didFetch(let refresh):
-          // At this point, the rows already contain the change.
+          // When this event arrives, the rows already contain the server's change.
           let name = try await club.team()?.name
           heard.append("did \(refresh.ids) \(refresh.inserted) \(name ?? "none")")
           return heard
@@ -200,7 +200,7 @@ struct IncrementalStoreTests {
     club.server.set("members", #"[{"id": "m", "name": "M"}, {"id": "n", "name": "N"}]"#)
     try await club.remote.refresh(Member.self)
     #expect(try await club.team()?.lead?.id == "m")
-    // Elements were missing from the list, so it is requested in full.
+    // Some members were missing when the team's list arrived, so the team is requested again in full.
     #expect(try await club.remote.refresh(Team.self).outcome == .merged)
     team = try await club.team()
     #expect((team?.lead?.id, team?.members.map(\.id)) == ("m", ["m", "n"]))
@@ -263,7 +263,7 @@ struct IncrementalStoreTests {
     #expect((changes[0].state, changes[0].status) == (.refused, status))
     #expect(office.server.json("todos", "1")?["title"] == "Paint all")
     #expect(try await office.entities.fetchAll(Project.all()).count == 1)
-    // A refused change is not sent again automatically. Calling `retry` sends it, followed by the changes that waited for it.
+    // A refused change is not sent again automatically. After `retry`, the next send includes it and the changes that waited for it.
     office.server.forget()
     try await office.remote.send()
     #expect(office.server.lines.isEmpty)
@@ -317,7 +317,7 @@ struct IncrementalStoreTests {
     club.server.set("members", #"[{"id": "o", "name": "O", "team_id": "t"}]"#)
     let own = Member.filter(Column("teamID") == "t")
     let refresh = try await club.remote.refresh(Member.self, .matching(["team_id": "t"]), replacing: own)
-    // Records that are no longer in the requested part are deleted, unless they have unsent changes.
+    // The refresh deletes records that are no longer in the requested part, unless they have unsent changes.
     #expect((refresh.inserted, refresh.deleted, refresh.kept) == (1, 1, 1))
     #expect(try await club.team()?.members.map(\.name) == ["Mine", "O"])
   }

@@ -10,7 +10,7 @@ import Testing
 struct OverlapTests {
   private static let two = #"[{"id": "1", "title": "Paint"}, {"id": "2", "title": "Sand"}]"#
 
-  /// Whether the list is requested before or after the change. The response has the state before the change.
+  /// Whether the list is requested before or after the change is sent. Either way, the response shows the state before the change.
   enum Begin: CaseIterable, Sendable {
     case beforeTheChange, afterTheChange
   }
@@ -141,7 +141,7 @@ struct OverlapTests {
     _ = try await slow.value
     let new = try #require(try await desk.office.todos().first { $0.title == "New" })
     server.delete("todos", new.myId)
-    // The server's list is again as it was before the insertion.
+    // After the deletion, the server's list is the same as before the insertion.
     try await desk.remote.refresh(Todo.self)
     #expect(try await desk.office.todos().map(\.myId) == ["1", "2"])
   }

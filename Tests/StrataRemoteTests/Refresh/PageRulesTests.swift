@@ -23,7 +23,7 @@ struct PageRulesTests {
       }
     }
 
-    /// The number of the requested page, from 1.
+    /// The number of the requested page, counted from 1.
     func number(_ request: HTTPRequest) -> Int {
       func value(_ name: String) -> Int? { request.url.queryValue(name).flatMap { Int($0) } }
       return self == .offset ? (value("offset") ?? 0) / 2 + 1 : value("page") ?? 1
@@ -77,7 +77,7 @@ struct PageRulesTests {
     let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
     #expect(error?.entity == "Todo")
     #expect(try await desk.ids() == ["01", "98", "mine"])
-    // The client notices a missing id only when it merges the whole list.
+    // A missing id is noticed only when the whole list is merged, so all pages are requested in that case.
     #expect(desk.requests.count <= 3 || fault.contains("no id"))
   }
 

@@ -205,7 +205,7 @@ struct PlainServerTests {
     configuration.mappers = [EntityMapper(NewScale.self, keys: ["mass": "weight"], path: "scales", name: "Scale")]
     let updated = try await RemoteStore(EntityStore(writer, NewScale.self), configuration)
     #expect(try await updated.changes().first?.columns == ["mass"])
-    // The server still has the former value, so there is no conflict.
+    // The server's value is still the one that the app fetched, so there is no conflict.
     try await updated.refresh(NewScale.self)
     #expect(try await updated.conflicts().isEmpty)
     try await updated.send()

@@ -44,7 +44,7 @@ struct ServerTraitsTests {
     try await office.entities.save(Todo(myId: "mine", title: "Once", desc: "edited"), overwriting: true)
     #expect(try await office.remote.changes().first?.state != .refused)
     let id = try #require(office.server.state.withLock { $0.lists["todos"]?.first?.id })
-    // After an edit, the change is still uncertain.
+    // The edit leaves the change uncertain, so nothing is sent.
     #expect(try await office.remote.send().sent == 0)
     let known = try #require(try await office.remote.changes().first)
     #expect(known.number == change.number && known.state == .uncertain)
@@ -215,7 +215,7 @@ struct ServerTraitsTests {
     }
     try await office.remote.sync()
     try await office.edit("1") { $0.title = "Mine" }
-    // The observation delivers the current changes, and may skip states in between.
+    // Waits until the observation has seen the edit, because it may skip intermediate states.
     while try await office.remote.changes().isEmpty { await Task.yield() }
     try await Task.sleep(for: .milliseconds(200))
     let sync = try await office.remote.sync()
@@ -265,7 +265,7 @@ struct ServerTraitsTests {
       #expect(!refresh.invalid[0].reason.contains("7"))
     }
     #expect(try await office.todos().map(\.title) == ["A", "B", "C"])
-    // Without `onInvalid`, nothing is merged.
+    // Without an `onInvalid` closure, an invalid record makes the refresh fail, and nothing is merged.
     let strict = try await Office(ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": 7}]"#]))
     await #expect(throws: RemoteError.self) { try await strict.remote.refresh(Todo.self) }
   }
@@ -396,7 +396,7 @@ struct ServerTraitsTests {
     }
     try await desk.remote.refresh(Project.self)
     try await desk.remote.refresh(Todo.self)
-    // The foreign key prevents the deletion of the project.
+    // A todo refers to the project, and its foreign key prevents the deletion.
     #expect(try await desk.remote.evict(Project.all()) == 0)
     isSlow.withLock { $0 = true }
     let slow = Task { try await desk.remote.refresh(Todo.self, .all.with(.reload)) }

@@ -11,11 +11,11 @@ struct SyncReplica {
   let entities: EntityStore
   let remote: RemoteStore
 
-  /// Opens a file, and migrates it when the update opens it for the first time.
+  /// Opens a database file. The first time the updated app opens it, its table is migrated.
   init(_ server: ModelServer, file: URL, isUpdated: Bool, traits: SyncSimulation.Traits) async throws {
     var settings = GRDB.Configuration()
     settings.busyMode = .timeout(5)
-    // The simulation has no power failures, and waiting for the disk at thousands of commits would take most of the time.
+    // The simulation has no power failures, and syncing thousands of commits to disk would take most of its time.
     settings.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
     self.isUpdated = isUpdated
     writer = try DatabaseQueue(path: file.path, configuration: settings)
@@ -114,7 +114,7 @@ final class SyncDeath: TransactionObserver, Sendable {
 
   var isDead: Bool { left.withLock { $0 < 0 } }
 
-  /// Counts a commit or a request. Nothing else may write to the database at the same time.
+  /// Counts a commit or a request, and copies the file if it is the last one. Nothing else may write to the database meanwhile.
   func pass() {
     let isEnd = left.withLock { left in
       left -= 1
@@ -124,7 +124,7 @@ final class SyncDeath: TransactionObserver, Sendable {
     do { try FileManager.default.copyItem(at: file, to: copy) } catch { failure.withLock { $0 = error } }
   }
 
-  /// Ends the process if it has not ended yet.
+  /// Ends the simulated process if it has not ended yet.
   func end(_ writer: DatabaseQueue) throws {
     writer.inDatabase { _ in
       left.withLock { $0 = min($0, 0) }

@@ -5,7 +5,7 @@ import StrataRemote
 import StrataStore
 import StrataTestSupport
 
-/// Simulates one to three clients and a server with faults and restarts. Records every written value independently of the library.
+/// Simulates one to three clients and a server, with faults and restarts. It records every written value independently of the library.
 final class SyncSimulation {
   /// The last value that a client set for a field.
   struct Edit {
@@ -63,9 +63,9 @@ final class SyncSimulation {
   private var counter = 0
   private(set) var kills = 0
   private(set) var updates = 0
-  /// Every value that the server has had, by field.
+  /// Every value that the server has ever had, by field.
   private let history = Mutex<[String: Set<ArchiveValue>]>([:])
-  /// The names of the projects that any client assigned to each todo, by title. Titles and names never change.
+  /// The names of the projects that any client assigned to each todo, by the todo's title. Neither titles nor names ever change.
   private var projects: [String: Set<String>] = [:]
 
   private final class Client {
@@ -76,7 +76,7 @@ final class SyncSimulation {
     var inserted: Set<String> = []
     /// Objects that were fetched earlier and will be edited and saved later.
     var forms: [Todo] = []
-    /// Values that were discarded on purpose, by title.
+    /// The reasons why changes of a record need not reach the server, by the record's title.
     var givenUp: [String: Set<String>] = [:]
 
     init(file: URL, office: SyncReplica) { (self.file, self.office) = (file, office) }
@@ -90,7 +90,7 @@ final class SyncSimulation {
     self.seed = seed
     random = SeededRandom(seed: seed)
     var traits = Traits.all[Int(seed % UInt64(Traits.all.count))]
-    // The list has five elements. Five is coprime to the number of traits, so all combinations occur.
+    // The list has five elements, because 5 is coprime to the number of traits: consecutive seeds cover all combinations.
     traits.requestsAtOnce = [1, 1, 2, 4, 1][Int(seed % 5)]
     self.traits = traits
     server.state.withLock { [traits] in
@@ -151,7 +151,7 @@ final class SyncSimulation {
     case 14, 15: try await killed(client)
     case 16: try await twice(client)
     default:
-      // An update closes the open forms.
+      // Updating the app discards its open forms.
       let isUpdated = chance(25) || client.office.isUpdated
       if isUpdated, !client.office.isUpdated { (client.forms, updates) = ([], updates + 1) }
       client.office = try await open(client.file, isUpdated: isUpdated)
@@ -229,7 +229,7 @@ final class SyncSimulation {
     if !client.forms.isEmpty, chance(40) {
       todo = client.forms.remove(at: random.below(client.forms.count))
     } else if chance(20) {
-      // The server may assign this key to another record, and the form would then edit that one.
+      // Does not keep a form for a key that the server may assign to another record, because saving the form would then edit that record.
       let new = try await client.office.remote.changes().filter { $0.kind == .insert }.map(\.record)
       if !new.contains(todo.myId) || todo.myId.hasPrefix("l-") { client.forms.append(todo) }
       return
@@ -276,11 +276,11 @@ final class SyncSimulation {
     if let project { projects[title, default: []].insert(project.name) }
   }
 
-  /// Returns a key that no row has: one of the app's own, or one that the server may assign to another record.
+  /// Returns a key that no row has: either one that only this app uses, or one that the server may assign to another record.
   private func key(_ client: Client, _ title: String, _ known: Set<String>) async throws -> String {
     let key = "s\(random.below(20) + 1)"
     let waiting = try await client.office.remote.changes().map(\.record)
-    // A key that a record once had still refers to that record.
+    // If a record once had this key, the key still refers to that record and must not be used.
     let remote = client.office.remote
     let current = try await client.office.currentTodoKey(of: key)
     guard current == key.databaseValue, try await remote.currentKey(of: key, Project.self) == key.databaseValue else {
@@ -298,7 +298,7 @@ final class SyncSimulation {
     for other in clients { other.givenUp[todo.title, default: []].insert("deleted") }
   }
 
-  /// Deletes a project with its todos, after moving some of them out of it.
+  /// Moves some todos out of a project, then deletes the project and its other todos.
   private func deleteProject(_ client: Client) async throws {
     let known = try await client.office.entities.fetchAll(Project.all())
     guard !known.isEmpty, chance(40) else { return }
@@ -344,7 +344,7 @@ final class SyncSimulation {
       client.givenUp[project.name, default: []].insert("discarded")
     }
     do { try await client.office.remote.discard(change) } catch let error as RemoteError where error.code == .store {
-      // A record cannot be discarded while rows refer to it.
+      // The discard fails if other rows still refer to the record.
     }
   }
 
@@ -366,7 +366,7 @@ final class SyncSimulation {
     _ = try await (one, other)
   }
 
-  /// Ends the process of a client while it sends and refreshes. The next process finds the file as it was at that moment.
+  /// Ends the process of a client while it sends, refreshes or does both. The next process finds the file as it was at that moment.
   private func killed(_ client: Client) async throws {
     kills += 1
     let office = client.office
@@ -378,7 +378,7 @@ final class SyncSimulation {
     server.state.withLock { state in
       state.fault = { [fault = state.fault] request in
         guard !death.isDead else { return .lost }
-        // Another task may be inside a transaction.
+        // Counts the request on the database's queue, so that no other task is inside a transaction.
         office.writer.inDatabase { _ in death.pass() }
         if death.isDead { return arrives ? .answerLost : .lost }
         return fault?(request)
@@ -455,7 +455,7 @@ final class SyncSimulation {
 
   // MARK: The end
 
-  /// Decides an uncertain insertion like a user who looks for the record's title on the server.
+  /// Confirms, retries or discards an uncertain insertion, like a user who looks for the record's title on the server.
   private func decide(_ change: RemoteChange, _ client: Client) async throws {
     let isProject = change.entity == "Project"
     let key = isProject ? "name" : "title"
@@ -463,7 +463,7 @@ final class SyncSimulation {
     let title = try await client.office.writer.read { db in
       try String.fetchOne(db, sql: "SELECT \(key) FROM \(table) WHERE myId = ?", arguments: [change.record])
     }
-    // A record that was deleted locally may exist on the server.
+    // If the record was deleted locally, its title is unknown. The server may still have the record.
     guard let title else { return try await client.office.remote.discard(change) }
     let id = server.state.withLock { state in
       state.lists[list]?.first { $0.record.json[key]?.stringValue == title }?.id
@@ -510,7 +510,7 @@ final class SyncSimulation {
         if try await !client.office.remote.conflicts().isEmpty { isSettled = false }
       }
       if isSettled { return }
-      // A cancelled sender may still be waiting for the database, so that it can end its lease.
+      // A cancelled send may still be waiting for the database, which it needs to end its lease.
       try await Task.sleep(for: .milliseconds(20 * round))
     }
     var left: [String] = []
@@ -523,7 +523,7 @@ final class SyncSimulation {
       let changes = try await client.office.remote.changes()
       let refused = Dictionary(grouping: changes, by: \.entity).mapValues { Set($0.map(\.record)) }
       let todos = try await client.office.todos()
-      // Each record equals the server's, unless the server refused its changes.
+      // Each record is the same as on the server, unless the server refused its changes.
       for todo in todos where !(refused["Todo"]?.contains(todo.myId) ?? false) {
         guard let json = server.json("todos", todo.myId) else {
           throw Failure(
@@ -551,7 +551,7 @@ final class SyncSimulation {
       where !here.contains(id) && !(refused["Todo"]?.contains(id) ?? false) {
         throw Failure(description: "seed \(seed), client \(number): the server's \(id) is not here")
       }
-      // Each record that was created locally arrived exactly once.
+      // Each record that was created locally reached the server exactly once, unless it was deleted or discarded.
       for title in client.inserted {
         let known = history.withLock { $0["title"]?.contains(.string(title)) ?? false }
         let isGivenUp = client.givenUp[title] != nil
@@ -566,7 +566,7 @@ final class SyncSimulation {
           throw Failure(description: "seed \(seed), client \(number): \(title) arrived \(count) times")
         }
       }
-      // The last value of each field arrived, is in a refused change, or was discarded on purpose.
+      // The last value of each edited field reached the server, is in a refused change, or was discarded on purpose.
       for (title, fields) in client.edits {
         for (field, value) in fields {
           if client.givenUp[title] != nil { continue }

@@ -4,7 +4,7 @@ import Foundation
 import StrataCore
 import StrataTestSupport
 
-/// A FlyingFox server on 127.0.0.1 that follows the rules of HTTP and answers with a closure. ``RawServer`` can break the rules.
+/// A FlyingFox server on 127.0.0.1 that follows the rules of HTTP and gets its responses from a closure. ``RawServer`` can break the rules.
 final class FaultServer: Sendable {
   /// A received request.
   struct Request: Sendable {

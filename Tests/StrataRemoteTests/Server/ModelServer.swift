@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 import StrataRemote
 
-/// A minimal server in memory: lists of JSON objects, each with a version that is its ETag.
+/// A minimal in-memory server. It has lists of JSON objects, each with a version number that serves as its ETag.
 final class ModelServer: HTTPTransport {
   struct Record {
     var json: ArchiveValue
@@ -27,19 +27,19 @@ final class ModelServer: HTTPTransport {
     var lastID = 0
     var headers: HTTPHeaders = [:]
     var pageSize: Int?
-    /// Called for each request before it arrives.
+    /// Called for each request before it is processed. Returns the fault to apply, or `nil` for none.
     var fault: (@Sendable (HTTPRequest) -> Fault?)?
     /// Returns the status code with which the server refuses a change, or `nil` to accept it.
     var refuses: (@Sendable (HTTPRequest) -> Int?)?
     var acceptsIDs = false
-    /// The id of a new record. By default it is the text of a counter.
+    /// Returns the id of a new record. By default, ids are strings with consecutive numbers.
     var idOfNew: (@Sendable (ArchiveValue) -> ArchiveValue?)?
     var sendsETags = true
     /// Whether the server recognizes a repeated request by its `Idempotency-Key`.
     var honoursKeys = true
-    /// The time in `Last-Modified`, in whole seconds. Without a time the header is not sent.
+    /// The value of the `Last-Modified` header, in whole seconds. If it is `nil`, the header is not sent.
     var time: Date?
-    /// Whether null in a PATCH removes the key, as in RFC 7396. Otherwise the value becomes null, as in a column.
+    /// Whether a null in a PATCH removes the key, as in RFC 7396. Otherwise, the key keeps the null, like a column.
     var removesNulls = false
   }
 
@@ -112,7 +112,7 @@ final class ModelServer: HTTPTransport {
     if case .status(let status)? = fault { return HTTPResponse(status, url: request.url) }
     let response = state.withLock { answer(request, &$0) }
     if case .answerLost? = fault { throw lostError }
-    // A response that refuses the change is not replaced, because a success would confirm the change.
+    // A refusal is sent unchanged, because replacing it with a success would confirm the change.
     if case .body(let text)? = fault, response.status < 400 {
       return HTTPResponse(200, body: Data(text.utf8), url: request.url)
     }
@@ -214,7 +214,7 @@ final class ModelServer: HTTPTransport {
   }
 }
 
-/// Parses a text of the tests. Ends the process if it is invalid.
+/// Parses a string of a test. Ends the process if the string is invalid.
 private func parsed<Text, Value>(_ text: Text, _ parse: (Text) -> Value?) -> Value {
   guard let value = parse(text) else { fatalError("cannot be read: \(text)") }
   return value

@@ -14,7 +14,7 @@ private struct Step: DescribedModel, Equatable {
     Field("note", \.note, default: ""), make: { Step(phase: $0, note: $1) })
 }
 
-/// A row with columns that store a model, models and enum cases as JSON.
+/// A row with JSON columns for a model, a list of models and enum cases.
 private struct Plan: DescribedModel, Entity, Equatable {
   var id: Int
   var step: Step
@@ -31,7 +31,7 @@ private struct Plan: DescribedModel, Entity, Equatable {
     columns: ["step": .json("step"), "steps": .json("steps"), "phases": .json("phases"), "phase": .json("phase")])
 }
 
-/// The same row with the state in which it was fetched.
+/// The same row, which also keeps the state in which it was fetched.
 private struct BasedPlan: DescribedModel, Entity {
   var id: Int
   var phases: [Phase]
@@ -42,7 +42,7 @@ private struct BasedPlan: DescribedModel, Entity {
   static let entityMapping = EntityMapping(table: "plan", columns: ["phases": .json("phases")])
 }
 
-/// The next version of the row, which changes the label and some of the phases.
+/// The next version of the row. Its migration step changes the label and, for some labels, the phases.
 private struct NewPlan: DescribedModel, Migratable, Entity, Equatable {
   var id: Int
   var phases: [Phase]
@@ -65,7 +65,7 @@ private struct NewPlan: DescribedModel, Migratable, Entity, Equatable {
     table: "plan", columns: ["phases": .json("phases"), "phase": .json("phase")])
 }
 
-/// The same row with columns that store archives.
+/// The same row, but its columns store archives instead of JSON.
 private struct ArchivedPlan: DescribedModel, Entity, Equatable {
   var plan: Int
   var step: Step

@@ -34,7 +34,8 @@ struct EntityColumnTests {
     "STRING", "DECIMAL(10,5)",
   ]
 
-  /// Saves a value, reads it and saves it again. Returns the read value and the second report, or `nil` if the store rejects the value.
+  /// Saves a value, reads it back and saves it again. Returns the value that was read and the report of the second save, or `nil` if the
+  /// store rejects the value.
   static func saved<T: Archivable & Sendable & Equatable>(_ value: T, _ declared: String) throws -> (T, EntityReport)? {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value \(declared))")
     }

@@ -4,7 +4,7 @@ import StrataCore
 import StrataStore
 import Testing
 
-/// Tests absent, null, shared and duplicate values, and the database's own actions.
+/// Tests absent, null, shared and duplicate values, and the database's own triggers and cascades.
 @Suite("Entities: edge cases")
 struct EntityEdgeTests {
   struct User: DescribedModel, Entity, Equatable {
@@ -372,7 +372,7 @@ struct EntityEdgeTests {
     let error = entityError(.invalid) { try entities.saveNow([Album(2, []), Album(1, (1...3).map { Track(id: $0) })]) }
     #expect(error?.path == [.index(1)])
     #expect(try queue.lines("SELECT id FROM track") == ["1", "2"])
-    // An album that already violates the rule does not block other saves.
+    // An album in the database that already violates the rule does not prevent other saves.
     try queue.write { db in
       try db.execute(sql: "INSERT INTO album VALUES (9); INSERT INTO track VALUES (7, 9), (8, 9), (9, 9)")
     }
@@ -462,7 +462,7 @@ struct EntityEdgeTests {
     try queue.write { db in
       let report = try entities.apply(.json(["id": 1, "books": [["id": 5]]]), to: Shelf.self, in: db)
       #expect(report.isEmpty)
-      // The policy does not apply to saves by the app.
+      // The merge policy applies only to incoming data, not to saves by the app.
       try entities.save(Shelf(id: 1, books: [Book(id: 5)]), in: db)
     }
     #expect(try queue.lines("SELECT id FROM book") == ["5"])
@@ -604,7 +604,7 @@ struct EntityEdgeTests {
     _ = try apply("[\(shop), \(shop)]")
     #expect(try shops.queue.lines("SELECT count(*) FROM address").first == "1")
     #expect(try apply("[\(shop), \(shop)]").isEmpty)
-    // The last list applies, and elements that only the first one contains are deleted.
+    // If a document repeats a record, its last list applies. Elements that only the first list has are deleted.
     _ = try apply(#"[{"id": 2, "notes": [{"text": "p"}]}, {"id": 2, "notes": [{"text": "q"}, {"text": "r"}]}]"#)
     #expect(try shops.queue.lines("SELECT text FROM note ORDER BY text") == ["q", "r"])
   }

@@ -68,7 +68,7 @@ struct EntityKeymapTests {
     #expect(try apply(Self.whole).isEmpty)
     let back = try queue.read { db in try #require(try entities.fetchOne(Bookmark.all(), in: db)) }
     #expect(back.createdDate == ISO8601DateFormatter().date(from: "2013-01-02T03:04:05Z"))
-    // When the object is encoded as JSON again, numbers stay numbers.
+    // Encoding the object as JSON again keeps numbers as numbers.
     #expect(try JSONReader().read(keymap.encode(back)).objectValue?["stars"] == 5)
   }
 
@@ -108,7 +108,7 @@ struct EntityKeymapTests {
     entityError(.invalidSource) { try apply("5") }
     entityError(.invalidSource) { try apply(Self.whole, at: "not.there") }
     #expect(try rows == ["7|A|ann|https://a.b/c.png|2013-01-02 03:04:05.000|5"])
-    // K-7: a mapping cannot name a transformer from elsewhere, and a field that does not exist is rejected.
+    // K-7: a mapping of a field that does not exist is rejected.
     #expect(throws: ArchiveError.self) { try JSONAdapter<Bookmark>(["nothing": "x"]) }
   }
 
@@ -137,7 +137,7 @@ struct EntityKeymapTests {
       let value: ArchiveValue = [["id": 4, "title": "D"], ["id": 3, "title": "E"]]
       try entities.apply(.json(value), to: Bookmark.self, by: keymap, in: db)
       try entities.apply(.model(bookmark), to: Bookmark.self, in: db)
-      // A property list contains typed values like these.
+      // Values from a property list have types like these.
       let typed: ArchiveValue = [
         "identifier": 4, "createdDate": .date(Date(timeIntervalSince1970: 2)), "imageURL": "x:z",
       ]

@@ -103,7 +103,7 @@ struct EntityListTests {
     #expect(try fetched(1).address == Address(street: "b"))
     #expect(try entities.saveNow(Shop(1))["address"] == .init(deleted: 1))
     #expect(try fetched(1).address == nil)
-    // Two rows match a property that can hold only one.
+    // Inserts two rows for `address`, which can hold only one.
     try entities.saveNow(Shop(1, Address(street: "b")))
     try queue.write { db in try db.execute(sql: "INSERT INTO address (street, shopID) VALUES ('c', 1)") }
     let error = entityError(.notReadable) { try fetched(1) }
@@ -121,7 +121,7 @@ struct EntityListTests {
       #expect(try entities.saveNow(Shop(1, nil, rooms(names))).isEmpty)
       last = names
     }
-    // Removing an element does not move the others.
+    // Removing an element leaves the rows of the other elements unchanged.
     try entities.saveNow(Shop(1, nil, rooms("abcd")))
     #expect(try entities.saveNow(Shop(1, nil, rooms("acd")))["room"] == .init(unchanged: 3, deleted: 1))
   }
@@ -201,7 +201,7 @@ struct EntityListTests {
       #"{"id": 1, "address": {"street": "a"}, "rooms": [{"name": "x", "chairs": [{"id": 1}]}, {"name": "y"}], "tags": [{"name": "t"}]}"#
     )
     #expect(try apply(#"{"id": 1}"#).isEmpty)
-    // The chairs of an existing room are kept if the document does not contain them.
+    // An existing room keeps its chairs if the document has no `chairs` for it.
     #expect(try apply(#"{"id": 1, "rooms": [{"name": "x"}, {"name": "y"}]}"#).isEmpty)
     #expect(try fetched(1).rooms.map(\.chairs.count) == [1, 0])
     _ = try apply(#"{"id": 1, "address": null, "rooms": [{"name": "x", "chairs": []}]}"#)

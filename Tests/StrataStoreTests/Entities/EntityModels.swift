@@ -87,7 +87,7 @@ func familyTables(_ db: GRDB.Database) throws {
       """)
 }
 
-/// Returns the entity error that `body` throws. Another code, another error or none is recorded as a failure.
+/// Returns the entity error that `body` throws. Records a failure if `body` throws no entity error with the given code.
 @discardableResult
 func entityError<R>(
   _ code: EntityError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R
@@ -103,7 +103,7 @@ func entityError<R>(
 }
 
 extension DatabaseQueue {
-  /// The rows of a query as text: values with `|` between them, NULL as `-`.
+  /// Returns the rows of a query as text: values with `|` between them, NULL as `-`.
   func lines(_ sql: String) throws -> [String] {
     try read { db in
       try Row.fetchAll(db, sql: sql).map { row in

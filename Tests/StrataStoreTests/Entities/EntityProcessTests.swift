@@ -14,7 +14,8 @@ struct EntityProcessTests {
   static var isChild: Bool { environment["STRATA_ENTITY_FILE"] != nil }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(2, long: 30) }
 
-  /// Returns 20 teams with players that refer to each other in cycles. Every object has the given number, which also determines the lists.
+  /// Returns 20 teams with players that refer to each other in cycles. Every object stores the given number, which also decides who is in
+  /// which list.
   static func graph(_ number: Int) -> [Team] {
     let teams = (0..<20).map { Team($0, "\(number)") }
     let players = (0..<60).map { Player($0, "\(number)", Double(number), nil, nil, [Card(text: "\(number)")]) }
@@ -67,7 +68,7 @@ struct EntityProcessTests {
           process.standardOutput = FileHandle.nullDevice
           process.standardError = FileHandle.nullDevice
           try process.run()
-          // The process saves something in each round before it is killed, however slow the machine is.
+          // Waits until the process has saved something in this round before killing it, however slow the machine is.
           func acknowledged() throws -> Int {
             let text = try String(contentsOfFile: path + ".log", encoding: .utf8)
             return text.split(separator: "\n").last.flatMap { Int($0) } ?? 0

@@ -5,8 +5,8 @@ import StrataStore
 import StrataTestSupport
 import Testing
 
-/// Compares random graphs of entities with dictionaries that plain assignments set. `STRATA_ENTITY_ROUNDS` is the number of rounds.
-/// A failure prints the seed of its round.
+/// Saves random graphs of entities and compares the tables with dictionaries that plain assignments update. `STRATA_ENTITY_ROUNDS` is the
+/// number of rounds. A failure prints the seed of its round.
 @Suite("Entities: random graphs", .tags(.long))
 struct EntityRandomTests {
   static let environment = ProcessInfo.processInfo.environment
@@ -43,13 +43,13 @@ struct EntityRandomTests {
           #expect(try entities.save(roots, in: db).isEmpty, place)
         }
         #expect(try World(db) == world, place)
-        // The same plain code computes the expected content from the fetched objects.
+        // Computes the content of the fetched objects with the same plain code, and compares it with the expected content.
         let back = try entities.fetchAll(Team.all(), in: db)
         var again = World()
         again.save(teams: back, persons: [])
         for (id, team) in world.teams { #expect(again.teams[id] == team, place) }
         for (id, person) in again.persons { #expect(world.persons[id] == person, place) }
-        // Each row was fetched as one object.
+        // Each row was fetched as a single object.
         for person in known(back) { #expect(person.team.map { team in back.contains { $0 === team } } ?? true, place) }
         #expect(Set(known(back).map(\.id)).count == known(back).count, place)
         #expect(try entities.save(back, in: db).isEmpty, place)
@@ -57,7 +57,7 @@ struct EntityRandomTests {
     }
   }
 
-  /// Every person that a team refers to, once.
+  /// Returns every person that a team refers to, directly or indirectly, without duplicates.
   private static func known(_ teams: [Team]) -> [Player] {
     var seen = Set<ObjectIdentifier>()
     var found: [Player] = []
@@ -119,7 +119,7 @@ struct EntityRandomTests {
     person.team = team
   }
 
-  /// Merges a document with some keys of some persons.
+  /// Merges a JSON document that has only some of the persons, with only some of their keys.
   private static func merge(
     _ entities: EntityStore, _ world: inout World, _ db: GRDB.Database, _ random: inout SeededRandom
   ) throws {

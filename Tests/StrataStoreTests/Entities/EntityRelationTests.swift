@@ -12,7 +12,7 @@ struct EntityRelationTests {
     private let lock = NSLock()
     private var lines: [String] = []
     func add(_ line: String) { lock.withLock { lines.append(line) } }
-    /// The statements since the last call, except queries about the schema.
+    /// Returns the statements since the last call, except queries about the schema.
     func taken() -> [String] {
       lock.withLock {
         defer { lines = [] }
@@ -61,7 +61,7 @@ struct EntityRelationTests {
     #expect(second.count == 6)
     let found = try queue.read { db in try entities.fetchAll(Team.all(), in: db) }
     #expect(found.count == count / 10)
-    // Each relation is read with one query per level.
+    // Each level of objects takes one query per relation.
     #expect(statements.taken().count <= 12)
   }
 
@@ -161,16 +161,16 @@ struct EntityRelationTests {
     }
     #expect(error?.columns == ["rank"] && error?.path == [.index(1), .key("rank")], "\(String(describing: error))")
     #expect(try queue.lines("SELECT rank FROM user ORDER BY id") == ["2", "1", "3"])
-    // The keys match two rows, or one row with another primary key.
+    // The saved object's keys match two different rows, or one row with another primary key.
     try queue.write { db in
       entityError(.clash) { try entities.save(User(id: 1, email: "U2@X", rank: 9), in: db) }
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), in: db) }
-      // If only one key is matched, the other one may change, unless it is the primary key.
+      // If a save matches rows by one key only, it may change the other key, unless that is the primary key.
       let moved = try entities.save(User(id: 3, email: "new@x", rank: 3), matching: ["primaryKey"], in: db)
       #expect(moved.changes.map(\.columns) == [["email"]])
       entityError(.clash) { try entities.save(User(id: 8, email: "u2@x", rank: 9), matching: ["email"], in: db) }
       entityError(.invalidMapping) { try entities.save(users, matching: ["mail"], in: db) }
-      // SQLite's collation also applies within a save.
+      // Objects in one save are also compared with SQLite's collation, so these two emails are the same.
       let same = try entities.apply(
         .json([["id": 20, "email": "A@b", "rank": 20], ["email": "a@B", "rank": 21]]), to: User.self, in: db)
       #expect(same["user"] == .init(inserted: 1))

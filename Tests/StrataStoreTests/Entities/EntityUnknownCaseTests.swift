@@ -97,7 +97,7 @@ struct EntityUnknownCaseTests {
     let select = "SELECT id, title, phase, mood FROM visit WHERE id = 1"
     try edit { $0.title += "!" }
     #expect(try queue.lines(select) == [Self.unknown])
-    // Edits are saved.
+    // An edit of such a column replaces the unknown case.
     try edit { ($0.phase, $0.mood) = (.closed, .good) }
     #expect(try queue.lines(select) == ["1|a!|closed|good"])
   }
@@ -111,7 +111,7 @@ struct EntityUnknownCaseTests {
       visit.title += "!"
       _ = try entities.save(visit, in: db)
       #expect(try String.fetchOne(db, sql: "SELECT phase FROM visit WHERE id = 1") == "archived")
-      // If another program has changed the column in the meantime, an edit is a conflict.
+      // If another program has changed the column in the meantime, editing it is a conflict.
       visit = try #require(try entities.fetchAll(BasedVisit.all(), in: db).first)
       try db.execute(sql: "UPDATE visit SET phase = 'frozen' WHERE id = 1")
       visit.phase = .closed

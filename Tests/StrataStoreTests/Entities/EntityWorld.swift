@@ -89,7 +89,7 @@ func worldTables(_ db: GRDB.Database) throws {
       """)
 }
 
-/// The expected content of the tables, kept in dictionaries and set by plain assignments.
+/// The expected content of the tables. It is kept in dictionaries that plain assignments update.
 struct World: Equatable {
   struct OneTeam: Equatable {
     var name = ""

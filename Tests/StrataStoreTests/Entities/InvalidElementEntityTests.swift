@@ -61,7 +61,7 @@ struct InvalidElementEntityTests {
     #expect(
       try apply(#"{"id":1,"items":[{"id":1,"name":7},{"id":2,"name":"B"},{"id":3,"name":"c"}]}"#)
         == ["1|a|1", "2|B|1", "3|c|1"])
-    // A complete list removes rows as usual.
+    // A list without invalid elements removes rows as usual.
     #expect(try apply(#"{"id":1,"items":[{"id":2,"name":"B"}]}"#) == ["2|B|1"])
   }
 

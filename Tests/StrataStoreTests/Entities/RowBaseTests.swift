@@ -72,7 +72,7 @@ struct RowBaseTests {
     static let entityMapping = EntityMapping(table: "label")
   }
 
-  /// Objects that refer to each other in cycles.
+  /// A class whose objects refer to each other in cycles.
   final class Person: DescribedModel, Entity {
     let id: Int
     var name: String
@@ -223,7 +223,7 @@ struct RowBaseTests {
     (copy.id, copy.title) = (7, "Copy 7")
     try await store.save(copy)
     #expect(try await store.fetchAll(Note.all()).map(\.id) == [1, 2, 7])
-    // The object that saved returned can be saved again and again.
+    // The object that `saved` returned can be saved again and again.
     var next = saved
     for text in ["a", "b", "c"] {
       next.text = text
@@ -299,7 +299,7 @@ struct RowBaseTests {
       let error = await #expect(throws: EntityError.self) { try await store.save(folder) }
       #expect(error?.code == .conflict)
       #expect(try await store.fetchOne(Page.filter(key: 3))?.text == "theirs")
-      // A list without a base removes nothing.
+      // Saving a folder without a base throws instead of removing pages.
       let made = Folder(2, "B")
       let stale = await #expect(throws: EntityError.self) { try await store.save(made) }
       #expect(stale?.code == .staleSave)
@@ -542,7 +542,7 @@ struct RowBaseTests {
     #expect(folder.pages.isEmpty && folder.labels.count == 1 && folder.fetched.unread == ["pages", "mark"])
     folder.name = "other"
     try await store.save(folder)
-    // A save reads no relations: these two stay unread.
+    // A save does not read relations, so these two stay unread.
     #expect(folder.fetched.unread == ["pages", "mark"])
     folder.name = "third"
     try await store.save(folder, overwriting: true)

@@ -42,7 +42,7 @@ struct EntityMigratorTests {
           == ["s0 é!", "s1 é!", "s2 é!"].map(\.databaseValue))
       let entities = try EntityStore(queue, Incident.self)
       #expect(try queue.read { try entities.fetchAll(Incident.order(Column("id")), in: $0) } == upgradedIncidents(100))
-      // The columns of dropped or renamed keys keep their values.
+      // The columns of keys that were dropped or renamed keep their values.
       #expect(
         try queue.read { try Incident.migrator.unusedColumns($0) }["ticket"] == [
           "legacy", "reporter", "sizeInPages", "summary",
@@ -118,7 +118,7 @@ struct EntityMigratorTests {
       let error = entityError(.migrationFailed) { try Incident.migrator.migrate(queue, batchSize: 8) }
       #expect(error?.primaryKey == [60.databaseValue] && error?.table == "ticket")
       #expect(error?.description.contains("row 60") == true)
-      // The first two batches were written. No row of the third batch was.
+      // The first two batches were written, but no row of the third batch, which contains row 60.
       let rows = try queue.content("ticket")
       #expect(zip(rows, before).map { $0 != $1 } == (0..<40).map { $0 < 16 })
       try queue.write {
@@ -152,7 +152,7 @@ struct EntityMigratorTests {
       let error = entityError(.invalidMapping, body)
       #expect(error?.reason.contains("unrecorded") == true && error?.table == "ticket")
     }
-    // Without recorded versions, a store assumes that all rows have the current version.
+    // If no versions are recorded, a store assumes that all rows have the current version.
     _ = try EntityStore(queue, Incident.self)
   }
 

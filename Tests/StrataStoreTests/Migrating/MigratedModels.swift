@@ -129,7 +129,7 @@ extension DatabaseReader {
   }
 }
 
-// Versions of a model. Each migration step appends its number to a text, which reveals a step that ran twice or never.
+// Versions of a model. Each migration step appends its number to the `text` field, which reveals a step that ran twice or never.
 
 enum Log {
   static func queue(_ count: Int) throws -> DatabaseQueue {

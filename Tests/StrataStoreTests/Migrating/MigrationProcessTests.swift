@@ -56,7 +56,7 @@ struct MigrationProcessTests {
           }
           process.waitUntilExit()
           if process.terminationReason == .uncaughtSignal { kills += 1 }
-          // A process that was not killed has also checked its memory use.
+          // A process that ran to its end has also checked its memory use.
           if process.terminationReason == .exit { #expect(process.terminationStatus == 0, "round \(round)") }
           try pool.read { (db: GRDB.Database) throws in
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM log") == Self.rows)

@@ -377,7 +377,7 @@ struct RowUpgradeTests {
     let entities = try EntityStore(queue, Beast.self, Hound.self)
     let found = try queue.read { try entities.fetchAll(Beast.order(Column("id")), in: $0) }
     #expect(found.map(\.name) == ["a", "b"] && (found[1] as? Hound)?.sound == "wau!")
-    // Every class with recorded rows has to be registered. Two models cannot share the same rows.
+    // Every class with recorded rows must be registered, and two models cannot share the same rows.
     var lone = EntityMigrator()
     lone.register(Beast.self)
     try queue.write { try $0.execute(sql: "UPDATE strata_entity_versions SET version = 1 WHERE model = 'Beast'") }

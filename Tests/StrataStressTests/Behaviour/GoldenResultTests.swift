@@ -2,7 +2,7 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// The first golden results of `Tests/Behaviour`. `.ci/run` compares all of them, with the release build.
+/// Checks the first golden results of `Tests/Behaviour`. `.ci/run` checks all of them, with the release build.
 @Suite("Golden results")
 struct GoldenResultTests {
   private static let python = "/usr/bin/python3"

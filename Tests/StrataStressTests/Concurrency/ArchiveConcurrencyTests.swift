@@ -53,7 +53,7 @@ struct ArchiveConcurrencyTests {
       let place = task % encoders.count
       let data = try encoders[place].encode(text)
       #expect(data == expected[place])
-      // Lets other tasks run while this task's stream is in the pool.
+      // Yields now that this task's zlib stream is back in the pool, so that other tasks can take it.
       await Task.yield()
       #expect(try ArchiveDecoder().decode([String].self, from: data) == text)
       #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([String].self, from: broken) }

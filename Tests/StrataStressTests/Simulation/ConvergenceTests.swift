@@ -9,7 +9,7 @@ private struct Exchange {
   let base: ArchiveValue
   let edits: [ArchiveValue]
 
-  /// Creates values that the policy accepts. No edit has an earlier time than the base.
+  /// Creates a base and edits that the policy accepts. No edit has an earlier time than the base.
   init(_ law: MergeLaw, _ random: inout SeededRandom) {
     self.law = law
     let isTimed = law.isTimed
@@ -47,7 +47,7 @@ private struct Exchange {
       let sender = random.below(3)
       try send(sender, (sender + 1 + random.below(2)) % 3)
     }
-    // In each round replicas receive either the others' current states or those from the start of the round. The second form
+    // In each round, replicas receive either the others' current states or the others' states from the start of the round. The latter
     // reveals replicas that swap values forever.
     let isAtOnce = random.below(2) == 0
     let others = (0..<3).map { own in (0..<3).filter { $0 != own }.shuffled(using: &random) }
@@ -67,39 +67,39 @@ private struct Exchange {
 extension MergeLaw {
   fileprivate var isTimed: Bool { policy.description.hasPrefix("lastWriter") }
 
-  /// The policies under test, with values that they accept and times that never decrease.
+  /// The policies under test, each with a kind of value that it accepts. Times in these values never decrease.
   fileprivate static let converging: [MergeLaw] =
     all.filter { !$0.policy.description.contains(".ifPresent") } + [
       .init(policy: .lastWriter(by: "time"), kind: .scalar)
     ]
 }
 
-/// How far replicas converge.
+/// The claims about convergence that hold for a policy.
 private struct Convergence: Hashable, CustomStringConvertible {
-  /// Whether all replicas are equal, ignoring the order of arrays, after each received each edit once.
+  /// Whether all replicas are equal once each has received every edit exactly once. The order of arrays is ignored.
   var once = true
-  /// Whether all replicas are equal, ignoring the order of arrays, after any exchange of states.
+  /// Whether all replicas are equal after any exchange of states. The order of arrays is ignored.
   var gossip = true
-  /// Whether all replicas are equal, including the order of arrays, after any exchange of states.
+  /// Whether all replicas are equal after any exchange of states, even in the order of arrays.
   var inOrder = true
-  /// Whether two different exchanges of the same edits have the same result.
+  /// Whether two different exchanges of the same edits give the same result.
   var isConfluent = true
 
   static let table = ["each edit once", "any states, repeatedly", "order of arrays too", "same whoever meets first"]
 
-  /// Whether every claim is refuted already.
+  /// Whether none of the claims holds.
   var isRefuted: Bool { !once && !gossip && !inOrder && !isConfluent }
 
   var cells: [String] { [once, gossip, inOrder, isConfluent].map { $0 ? "✓" : " " } }
   var description: String { cells.joined(separator: " | ") }
 
-  /// Whether a claim that holds for `other` does not hold here.
+  /// Whether a claim that holds for `other` fails here.
   func isLess(than other: Convergence) -> Bool {
     zip(cells, other.cells).contains { $0 != $1 && $0 == " " }
   }
 
-  /// Returns the claims that hold in random cases. Runs more cases while a claim holds that is expected to fail, because a
-  /// counterexample is found by chance.
+  /// Returns the claims that hold in random cases. If a claim that is expected to fail still holds, runs more cases, because a
+  /// counterexample is only found by chance.
   static func found(for law: MergeLaw, expecting expected: Convergence, seed: UInt64) throws -> Convergence {
     var random = SeededRandom(seed: seed)
     var found = Convergence()
@@ -124,7 +124,7 @@ private struct Convergence: Hashable, CustomStringConvertible {
 
 @Suite("Simulation: which policies converge", .tags(.long))
 struct ConvergenceTests {
-  /// The expected convergence of each policy, in the order of the columns.
+  /// The expected convergence of the policies that converge in at least one respect.
   private static let expected: [String: Convergence] = [
     "max on ordered": Convergence(), "min on ordered": Convergence(), "max on number": Convergence(),
     "union on set": Convergence(), "addWins on set": Convergence(),

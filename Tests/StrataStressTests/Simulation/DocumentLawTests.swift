@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 extension SeededRandom {
-  /// The values in a document: those of JSON, all kinds, or all kinds and NaN.
+  /// The kinds of values in a document: only those of JSON, all kinds without NaN, or all kinds with NaN.
   fileprivate enum Form { case json, any, nan }
 
   private mutating func scalar(_ form: Form) -> ArchiveValue {
@@ -20,8 +20,8 @@ extension SeededRandom {
     }
   }
 
-  /// Returns a nested document with objects and with arrays, whose elements have unique, duplicate or no identifiers. Sets, maps
-  /// and records are included if the form allows them.
+  /// Returns a nested document of objects and arrays. Array elements have unique, duplicate or no identifiers. Sets, maps and records are
+  /// included if `form` allows them.
   fileprivate mutating func document(_ form: Form, depth: Int = 3) -> ArchiveValue {
     guard depth > 0 else { return scalar(form) }
     switch below(form == .json ? 7 : 10) {
@@ -206,7 +206,7 @@ struct DocumentLawTests {
     }
   }
 
-  /// Whether two records of one type at the same place have different fields. A missing field is left unchanged.
+  /// Whether records at the same place in both values have different fields. In that case, a merge leaves the missing fields unchanged.
   private static func lacksFields(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
     switch (one, other) {
     case (.record(let one), .record(let other)):

@@ -24,7 +24,7 @@ enum FlatLeaf: Equatable {
   }
 }
 
-/// A value as a map from paths to leaves.
+/// A value, flattened to a map from paths to leaves.
 struct Flat {
   private(set) var leaves: [FlatPath: FlatLeaf] = [:]
 
@@ -81,7 +81,7 @@ struct Flat {
     leaves[path] = nil
   }
 
-  /// Sets the marker of a list or a dictionary. Remove its former members first.
+  /// Sets the marker of a list or a dictionary. The caller must first remove the former members.
   mutating func mark(_ path: FlatPath, _ leaf: FlatLeaf) { leaves[path] = leaf }
 
   /// The value at a path, or `nil` if there is none.
@@ -106,7 +106,8 @@ struct Flat {
 
   func text(_ path: FlatPath, _ shape: Shape) -> String? { tree(path, shape)?.canonicalText }
 
-  /// The name of each element of a list: its identity or its whole content, followed by the number of equal elements before it.
+  /// Returns a name for each element of a list: its identity or, if it has none, its whole content. A repeated name ends with the number of
+  /// earlier elements that have it.
   static func names(of elements: [Tree], _ model: ModelShape) -> [String] {
     var counts: [String: Int] = [:]
     return elements.map { element in

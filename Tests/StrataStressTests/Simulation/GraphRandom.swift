@@ -31,7 +31,7 @@ extension SeededRandom {
     return "P\(id)"
   }
 
-  /// Makes one random change.
+  /// Makes one random change to the graph.
   mutating func edit(_ map: inout GraphMap) {
     let people = map.objects.filter { $0.value["pets"] != nil }.keys.sorted()
     guard case .references(var members)? = map.objects["root"]?["members"] else { return }
@@ -89,7 +89,7 @@ extension SeededRandom {
   }
 }
 
-/// A server's JSON document of a graph.
+/// The JSON document that a server sends for a graph.
 struct GraphDocument {
   let json: Tree
   /// The part of the graph that the document contains. Objects may lack fields.
@@ -97,7 +97,7 @@ struct GraphDocument {
 
   /// - Parameters:
   ///   - whole: the complete graph.
-  ///   - local: the local graph. Objects that it lacks are sent with all fields.
+  ///   - local: the local graph. If an object is missing from it, the document has all fields of the object.
   /// - Returns: `nil` if references form a cycle, which JSON cannot express.
   init?(_ whole: GraphMap, knownHere local: GraphMap, _ random: inout SeededRandom) {
     var map = whole

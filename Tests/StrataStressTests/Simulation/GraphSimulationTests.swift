@@ -3,12 +3,12 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The expected result of merging graphs. Each object is a map of fields and is merged once; references are values.
+/// The expected result of merging graphs. Each object is a map of fields and is merged once. References are merged like plain values.
 private struct GraphOracle {
   let base: GraphMap?
   let local: GraphMap
   let server: GraphMap
-  /// Whether null clears a weak reference when there is no base. Otherwise it leaves the local reference.
+  /// Whether a null clears a weak reference when there is no base. If not, the local reference is kept.
   let nullsClear: Bool
   private(set) var result = GraphMap()
   /// Whether the merge rules leave the result for a member undefined.
@@ -30,8 +30,7 @@ private struct GraphOracle {
         let value = merged(key, field, own[field], theirs)
         result.objects[key]?[field] = value
       }
-      // A pet has no identity. Without a base at its position the pet in the document is a new one, and absent keys take their
-      // defaults.
+      // A pet has no identity. If the base has no pet at this position, the document's pet is new, and absent keys get their defaults.
       guard key.contains(".pets["), base?.objects[key] == nil else { continue }
       if other["name"] == nil { isOpen = true }
       if other["keeper"] == nil { result.objects[key]?["keeper"] = .reference(nil) }
@@ -47,7 +46,7 @@ private struct GraphOracle {
       if field == "members", nullsClear, case .references(let mine)? = own, case .references(let others) = theirs {
         return .references(others + mine.filter { !others.contains($0) })
       }
-      // A null weak reference in a whole graph leaves the local reference.
+      // In a whole graph, a null weak reference does not change the local reference.
       if field == "friend", !nullsClear, theirs == .reference(nil) { return own }
       return theirs
     }
@@ -72,9 +71,8 @@ private struct GraphOracle {
     return .references(kept + other.filter { !own.contains($0) && !before.contains($0) })
   }
 
-  /// Whether an object that is identified only by its position has moved: it differs from the object at the same position in the
-  /// other graph, and equals one at another position of the list. The library pairs equal objects first, but the keys here follow
-  /// positions.
+  /// Whether an object that is identified only by its position has moved: it differs from the object at this position in the other graph
+  /// but equals one at another position. The library pairs equal objects first, whereas the keys here follow positions.
   private static func areMoved(_ one: GraphMap, _ other: GraphMap) -> Bool {
     other.objects.contains { key, fields in
       guard let bracket = key.lastIndex(of: "["), let own = one.objects[key], own != fields else { return false }
@@ -211,7 +209,7 @@ private struct GraphRound {
     return one == other
   }
 
-  /// Checks that every changed field has an entry, and that no place has two.
+  /// Checks that the report has an entry for every changed field, and never two for the same field.
   private func checkReport(_ report: MergeReport, _ before: GraphInstances, _ after: GraphInstances) throws {
     var told: [String: Int] = [:]
     // An edit that was removed with its object has an entry of its own, in addition to the entry of the reference.
@@ -236,7 +234,7 @@ private struct GraphRound {
     }
   }
 
-  /// The object and the field at a path, and the rest of the path; `nil` if the path isn't valid.
+  /// Resolves a path to the key of an object, a field and the rest of the path, as one string. Returns `nil` if the path isn't valid.
   private static func place(_ path: ArraySlice<ValuePath.Component>, _ key: String, _ map: GraphMap) -> String? {
     guard case .key(let field)? = path.first, let content = map.objects[key]?[field] else { return nil }
     let rest = path.dropFirst()

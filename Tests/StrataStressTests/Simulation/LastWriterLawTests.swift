@@ -10,7 +10,7 @@ struct LastWriterLawTests {
     var random = SeededRandom(seed: seed)
     let options = MergeOptions(policy: .lastWriter(by: "time"))
     func document(since time: Int = 0) -> ArchiveValue {
-      // Times never decrease.
+      // The time of a document is never earlier than `time`.
       var object = ArchiveObject([.init(key: "time", value: .integer(time + random.below(3)))])
       for key in ["a", "b"] { object[key] = random.value(for: .scalar) }
       return .object(object)

@@ -192,7 +192,7 @@ struct MergeLawTests {
   @Test(
     "Three-way and two-way merges give the same result if only the server changed the value", arguments: MergeLaw.all)
   func twoWays(_ law: MergeLaw) throws {
-    // These policies ignore the base, or decide between two values differently with a base.
+    // The law does not apply to these policies: they ignore the base, or they decide differently without one.
     let asked = ["localWins", "keepLocal", "max", "min", "conflict", "append"]
     guard law.policy.claims.contains(.respectsBase), !asked.contains(where: law.policy.description.hasPrefix),
       !law.policy.description.contains("keep"), law.policy.description != "addWins",

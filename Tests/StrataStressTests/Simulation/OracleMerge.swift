@@ -1,7 +1,7 @@
 import StrataCore
 
-/// The expected result of a merge, computed differently from the library: each side is a map from paths to values, and the
-/// result at a path depends only on the values of the sides at this path and on the rule of the field.
+/// The expected result of a merge, computed in a different way than in the library. Each side is a map from paths to values. The result at
+/// a path depends only on the sides' values at this path and on the field's rule.
 ///
 /// The order of a list that both sides may have changed is undefined. See ``openLists``.
 struct OracleMerge {
@@ -12,7 +12,7 @@ struct OracleMerge {
     var server: Tree?
   }
 
-  /// The values that the base has at a path.
+  /// The state of the base at a path.
   private enum Origin {
     /// The base's value is unknown.
     case unknown
@@ -25,7 +25,7 @@ struct OracleMerge {
   /// The server's state from which the local edits started, or `nil` if it is unknown. It may be only partly known.
   let base: Flat?
   let local: Flat
-  /// The incoming value. Keys of models may be absent.
+  /// The incoming value, in which keys of models may be absent.
   let incoming: Flat
   /// Whether members that the incoming list lacks are kept if the base is unknown.
   let keepsUnlisted: Bool
@@ -33,7 +33,7 @@ struct OracleMerge {
   private(set) var conflicts: [FlatPath: Conflict] = [:]
   /// The lists whose order both sides may have changed.
   private(set) var openLists: [FlatPath] = []
-  /// The paths at which the base had a different object than both sides.
+  /// The paths at which the base had a different object than the two sides.
   private var foreign: [FlatPath] = []
 
   init(base: Flat?, local: Flat, incoming: Flat, keepsUnlisted: Bool, shape: Shape = .model(.document)) {
@@ -48,7 +48,7 @@ struct OracleMerge {
     if foreign.contains(where: { $0.count < path.count && path.starts(with: $0) }) { return .absent }
     if let leaf = base[path] { return .known(leaf) }
     guard !path.isEmpty else { return .unknown }
-    // The base may have only a part of a payload.
+    // The base may have only a part of an enum case's payload.
     if path.count > 1, case .choice(path[path.count - 2], _)? = base[Array(path.dropLast(2))] { return .unknown }
     let parent = Array(path.dropLast())
     switch origin(parent) {
@@ -144,7 +144,7 @@ struct OracleMerge {
     return result
   }
 
-  /// Decides a value as a whole instead of key by key.
+  /// Merges a value as a whole instead of key by key.
   private mutating func whole(_ path: FlatPath, _ shape: Shape) {
     let server = arriving(path, shape)
     guard local.text(path, shape) != server?.canonicalText else { return }
@@ -210,7 +210,7 @@ struct OracleMerge {
       || isLarger(local, path, shape)
   }
 
-  /// Whether a container has members that the base lacks. A model's keys that the base lacks are unknown and ignored.
+  /// Whether a container has members that the base lacks. Model keys that the base lacks are ignored, because their base value is unknown.
   private func isLarger(_ flat: Flat, _ path: FlatPath, _ shape: Shape) -> Bool {
     var isKnownInPart = false
     switch flat[path] {
@@ -223,7 +223,7 @@ struct OracleMerge {
     return flat.children(path, shape).contains { base?[$0.path] != nil && isLarger(flat, $0.path, $0.shape) }
   }
 
-  /// Whether the incoming value differs from the base in a key that it contains.
+  /// Whether the incoming value differs from the base in any key that the incoming value has.
   private func isNews(_ path: FlatPath, _ shape: Shape) -> Bool {
     guard let base, case .known = origin(path) else { return true }
     return OracleBase.overlaid(base, by: incoming, path, shape)?.canonicalText != base.text(path, shape)

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-/// The oracle's expected result for three values of one field, written by hand from the tables in Docs/Merging.md.
+/// A case from the tables in Docs/Merging.md, written by hand: three values of one field, and the result that the oracle must give.
 private struct OracleCase: Sendable, CustomTestStringConvertible {
   let name: String
   let shape: Shape

@@ -1,13 +1,12 @@
 import StrataCore
 import StrataTestSupport
 
-/// The structure of a value in the simulation. It repeats the models in a plain form, so that the oracle does not depend on the
-/// library.
+/// The structure of a value in the simulation. It describes the models a second time, so that the oracle does not depend on the library.
 indirect enum Shape: Sendable {
-  /// A single value, and the rule for changes on both sides.
+  /// A single value, with the rule for changes on both sides.
   case leaf(Rule)
   case model(ModelShape)
-  /// Models that are identified by their identity.
+  /// A list of models that are matched by identity.
   case list(ModelShape)
   case dictionary(Shape)
   /// The name of an enum, and its cases with the labels of their payloads.
@@ -16,7 +15,7 @@ indirect enum Shape: Sendable {
   enum Rule: Sendable { case automatic, localWins, conflict, serverWins, max, sumOfDeltas }
 }
 
-/// A model: its fields, and the stamp of its records.
+/// A model: its fields, its identity, and the name and version of its records.
 struct ModelShape: Sendable {
   struct Field: Sendable {
     let key: String
@@ -68,7 +67,7 @@ struct ModelShape: Sendable {
 typealias Tree = ArchiveValue
 
 extension Tree {
-  /// The value as text that ignores the order of keys and in which NaN equals itself.
+  /// The value as text. The order of keys is ignored, and NaN equals itself.
   var canonicalText: String {
     switch self {
     case .object(let object):
@@ -103,7 +102,7 @@ extension Tree {
     }
   }
 
-  /// Removes the types of an archived value.
+  /// Converts an archived value to a plain one without type names.
   init(archived value: ArchiveValue) {
     switch value {
     case .record(let record):
@@ -119,7 +118,7 @@ extension Tree {
     }
   }
 
-  /// The value with the types of an archive. Absent keys stay absent.
+  /// Returns the value as an archive would contain it, with type names. Absent keys stay absent.
   func archived(_ shape: Shape) -> ArchiveValue {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
@@ -138,7 +137,7 @@ extension Tree {
     }
   }
 
-  /// The value with defaults for absent keys, like an object that is new locally.
+  /// Returns the value with defaults for absent keys, as in an object that was just created locally.
   func completed(_ shape: Shape) -> Tree {
     switch (shape, self) {
     case (.model(let model), .object(let object)):

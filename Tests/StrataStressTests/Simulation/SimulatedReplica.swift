@@ -2,9 +2,9 @@ import Foundation
 import StrataCore
 import StrataTestSupport
 
-/// An error that a step revealed.
+/// A failure that a step of the simulation revealed.
 struct SimulationFailure: Error, CustomStringConvertible {
-  /// The kind of error without values. It stays the same while a round is shrunk.
+  /// The kind of failure, without any values. It stays the same while a round is shrunk.
   let kind: String
   let path: FlatPath
   let detail: String
@@ -22,7 +22,7 @@ struct SimulationFailure: Error, CustomStringConvertible {
   var description: String { "\(kind) at \(path.joined(separator: ".")): \(detail)" }
 }
 
-/// A document that the library merges, and the oracle's expectation of it.
+/// A document that the library merges, together with the oracle's expected state of it.
 struct SimulatedReplica {
   static let shape = Shape.model(.document)
 
@@ -31,7 +31,7 @@ struct SimulatedReplica {
   private(set) var local: Flat
   private(set) var base: Flat?
   private(set) var conflicts: [FlatPath: OracleMerge.Conflict] = [:]
-  /// The shared names of duplicate elements on any side of a merge.
+  /// The names that duplicate elements share, on any side of a merge.
   private var shared = Set<FlatPath>()
 
   /// - Parameters:
@@ -83,8 +83,8 @@ struct SimulatedReplica {
     try checkConflicts("after archiving")
   }
 
-  /// Archives the document as version 1 and migrates it back. Skipped if there are conflicts, because those of version 1 would be
-  /// outdated.
+  /// Archives the document as version 1 and migrates it back. If there are conflicts, archives the current version instead, because
+  /// conflicts of version 1 would be outdated.
   mutating func migrate() throws {
     guard let document else { return }
     guard conflicts.isEmpty, document.mergeConflicts.isEmpty else { return try archive() }
@@ -104,7 +104,7 @@ struct SimulatedReplica {
     return result
   }
 
-  /// The merge record with the key of version 1.
+  /// Converts the records inside a value to version 1.
   private static func outdated(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .record(let record): return .record(outdated(record))
@@ -167,7 +167,7 @@ struct SimulatedReplica {
     guard let known = conflicts[path], let shape = ModelShape.shape(at: path[...]) else { return }
     let plain = path.map(Self.withoutOccurrence)
     let entry = document?.mergeConflicts.first { Self.path($0.path) == plain }
-    // A path names the first of several elements with the same key, so a resolution could affect another element.
+    // A path names only the first of several elements with the same key, so the resolution could affect the wrong element.
     let isOneOfSeveral =
       plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
       || plain.indices.contains { local.duplicates.contains(Array(plain[...$0])) }
@@ -209,13 +209,13 @@ struct SimulatedReplica {
   private func checkConflicts(_ when: String) throws {
     guard let document else { return }
     let found = Set(document.mergeConflicts.map { Self.path($0.path) })
-    // The library numbers the occurrences of elements with the same key, but its paths omit these numbers.
+    // The library numbers elements with the same key, but its paths omit these numbers.
     let expected = Set(conflicts.keys.map { $0.map(Self.withoutOccurrence) })
     if let path = expected.subtracting(found).min(by: { $0.lexicographicallyPrecedes($1) }) {
       throw SimulationFailure("conflict that is missing \(when)", path)
     }
     let others = found.subtracting(expected).filter { path in
-      // Conflicts of duplicate keys may be kept, because their paths don't identify an element.
+      // The library may keep conflicts of elements with duplicate keys, because their paths don't identify one element.
       !path.indices.contains { shared.contains(Array(path[...$0])) }
     }
     if let path = others.min(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -262,7 +262,7 @@ struct SimulatedReplica {
     }
     let before = expected
     renumber(&expected)
-    // If some of several elements with the same key were removed, the names of the others have changed.
+    // Removing one of several elements with the same key changes the names of the others.
     for path in oracle.openLists where before[path] != expected[path] {
       guard case .list(let names)? = expected[path], case .list(let order)? = found[path],
         names.sorted() == order.sorted()
@@ -271,7 +271,7 @@ struct SimulatedReplica {
     }
   }
 
-  /// Names duplicate elements of lists by the current number of equal keys before them.
+  /// Renames duplicate list elements, so that their numbers count the equal keys that are now before them.
   private static func renumber(_ flat: inout Flat) {
     guard let tree = flat.tree([], shape) else { return }
     flat = Flat(tree, shape)
@@ -291,7 +291,7 @@ struct SimulatedReplica {
     renumber(&expected)
   }
 
-  /// Checks that the report contains every change, and that the results in the report are true.
+  /// Checks that the report lists every change, and that the results that it lists are correct.
   private static func check(_ report: MergeReport, _ before: Flat, _ after: Flat) throws {
     let entries = report.entries.map { (path: path($0.path), entry: $0) }
     let told = Set(entries.map(\.path))
@@ -326,7 +326,7 @@ struct SimulatedReplica {
       case .key(let key): key
       case .index(let place): "[\(place)]"
       case .element(let key, let id): "[\(key)=\(id.canonicalText)]"
-      // The server's value lacks fields that JSON never contains, but the element has them.
+      // The server's value lacks the fields that JSON never contains, so they get their defaults.
       case .value(let content): "[=\(ArchiveValue(archived: content).completed(.model(.item)).canonicalText)]"
       case .anyKey, .anyElement: "\(component)"
       }
@@ -335,7 +335,7 @@ struct SimulatedReplica {
 }
 
 extension Flat {
-  /// Sets the value at a path, and adds it to its list or dictionary or removes it there.
+  /// Sets or removes the value at a path, and adds or removes its name in the list or dictionary that contains it.
   mutating func set(_ tree: Tree?, _ path: FlatPath, _ shape: Shape) {
     put(tree, path, shape)
     guard let name = path.last else { return }

@@ -127,17 +127,17 @@ struct GraphMap {
   }
 }
 
-/// The instances of a graph, indexed by the keys of its map.
+/// The instances of a graph, indexed by the keys in its map.
 struct GraphInstances {
   private(set) var map = GraphMap()
   private(set) var instances: [String: AnyObject] = [:]
-  /// Objects with a second instance, which only the server may have.
+  /// Objects that have a second instance, which can happen only on the server.
   private(set) var duplicated = Set<String>()
   private(set) var duplicates: [AnyObject] = []
 
   init(_ team: SimulatedTeam) {
     instances["root"] = team
-    // Objects with identity are visited first, so that other keys are positions inside them.
+    // Objects with an identity are visited first, so that the keys of objects without one are positions inside them.
     map.objects["root"] = [
       "name": .text(team.name), "lead": reference(team.lead, "root.lead"),
       "guest": reference(team.guest, "root.guest"),

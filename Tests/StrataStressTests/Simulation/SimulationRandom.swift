@@ -101,7 +101,7 @@ extension SeededRandom {
     }
   }
 
-  /// A part of a value, as a server sends it: any keys of models, but complete lists and dictionaries.
+  /// Returns a part of a value, as a server sends it: any keys of models, but complete lists and dictionaries.
   ///
   /// - Parameter completes: whether an enum at a path needs its whole payload.
   mutating func partial(
@@ -146,7 +146,7 @@ extension SeededRandom {
 }
 
 extension Shape {
-  /// The key from which random values of a dictionary are derived.
+  /// The key that is passed to generate random members of a dictionary.
   fileprivate var memberKey: String { if case .model = self { "element" } else { "member" } }
 }
 

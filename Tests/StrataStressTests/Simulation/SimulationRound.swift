@@ -12,7 +12,7 @@ struct SimulationStep: CustomStringConvertible {
   let kind: Kind
   let replica: Int
   let seed: UInt64
-  /// The number of edits.
+  /// The number of edits that the step makes.
   var count = 1
 
   var description: String {
@@ -124,7 +124,7 @@ private struct SimulationWorld {
     }
   }
 
-  /// The document with defaults for some keys.
+  /// The document with the given keys reset to their defaults.
   private static func plain(_ tree: Tree, _ keys: Set<String>) -> Tree {
     var object = tree.objectValue ?? ArchiveObject()
     for field in ModelShape.document.fields where keys.contains(field.key) && object[field.key] != nil {
@@ -133,7 +133,7 @@ private struct SimulationWorld {
     return .object(object)
   }
 
-  /// Adds the owner's identity to a part of a document if the local owner may differ from the base's. Otherwise the part could
+  /// Adds the owner's identity to a part of a document if the local owner may not be the owner in the base. Without it, the part could
   /// refer to either owner.
   private func named(_ tree: Tree, for replica: SimulatedReplica) -> Tree {
     guard case .object(var object) = tree, case .object(var owner)? = object["owner"], owner["id"] == nil else {
@@ -226,7 +226,7 @@ private struct SimulationWorld {
   private mutating func sendPatch(
     _ step: SimulationStep, _ random: inout SeededRandom, _ log: (String) -> Void
   ) throws {
-    // JSON has no NaN, and a patch needs the complete base.
+    // Sends the whole document if a patch is impossible: JSON has no NaN, and a patch needs the complete base.
     guard let base = replicas[step.replica].wholeBase, !base.hasNaN, !server.hasNaN else {
       return try send(server, to: step.replica, "send \(step.replica)", log)
     }
@@ -270,7 +270,7 @@ private struct SimulationWorld {
 
   /// The first path at which a replica differs from the server.
   private var difference: FlatPath? {
-    // Sums add a returning change again, so they never settle.
+    // Leaves out `count`, whose changes are added. A change that comes back is added again, so the sums never settle.
     func compared(_ tree: Tree) -> Flat {
       var object = tree.objectValue ?? ArchiveObject()
       object["count"] = nil

@@ -25,7 +25,7 @@ enum TreePatch {
     return .object(patch)
   }
 
-  /// A merge patch cannot set nulls in a new object, so this omits their keys. An absent key means the same.
+  /// A merge patch cannot set nulls in a new object, so this omits the keys that are null. An absent key means the same as null.
   private static func withoutNulls(_ value: Tree, _ shape: Shape) -> Tree {
     guard case .object(let object) = value else { return value }
     return .object(
@@ -35,7 +35,7 @@ enum TreePatch {
         }))
   }
 
-  /// A JSON patch (RFC 6902). The patch removes or replaces a field that becomes null.
+  /// A JSON patch (RFC 6902). If a field becomes null, the patch either removes it or replaces it with null.
   static func operations(
     _ old: Tree, _ new: Tree, _ shape: Shape, _ path: [String], _ random: inout SeededRandom
   ) -> [JSONPatch.Operation] {

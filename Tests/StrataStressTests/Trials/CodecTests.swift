@@ -4,8 +4,8 @@ import Testing
 
 @testable import StrataCore
 
-/// In builds with the trait Libdeflate, libdeflate compresses members in memory, and `DeflateStream` and `BodyInflater.feed(_:)`
-/// still use zlib. Without the trait everything uses zlib.
+/// In builds with the `Libdeflate` trait, libdeflate compresses members in memory, whereas `DeflateStream` and `BodyInflater.feed(_:)`
+/// still use zlib. Without the trait, everything uses zlib.
 @Suite("zlib and libdeflate", .tags(.long))
 struct CodecTests {
   private var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
@@ -52,7 +52,7 @@ struct CodecTests {
     }
   }
 
-  /// Returns the output of the reader for members in memory, or its error.
+  /// Decompresses a member with the reader for members in memory, and returns the output or the error.
   private func inflated(_ bytes: [UInt8], _ limits: ArchiveLimits = ArchiveLimits()) -> Result<[UInt8], ArchiveError> {
     result {
       let (_, body, next) = try Gzip.inflateMember(at: 0, in: bytes.bytes, limits: limits)
@@ -116,7 +116,7 @@ struct CodecTests {
       for place in Effort.sample(120, of: start..<intact.count) {
         var bytes = intact
         bytes[place] ^= 1 << UInt8(random.below(8))
-        // libdeflate accepts some codes that zlib rejects. In that case the checksum decides.
+        // libdeflate accepts some codes that zlib rejects. The output is then accepted only if its checksum is right.
         let found = inflated(bytes)
         let isWhole = (try? found.get().dropLast() == body) ?? false
         #expect(isWhole || isSame(found, inflatedByZlib(bytes)), "\(random), byte \(place)")

@@ -18,7 +18,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
 
   let scalar: Scalar
   let container: Container
-  /// The number of different values that alternate.
+  /// The number of different values that repeat in turn.
   let variants: Int
 
   static let largest = 65_535
@@ -30,7 +30,7 @@ struct SmallFile: Codable, Sendable, CustomStringConvertible {
     // Starts with as many values as the body may have, and reduces their number until the file is small enough.
     var count = Self.bodySize / max(1, one(0, isFirst: false).count)
     while true {
-      // The keys of a dictionary must be distinct, so the file grows quickly with their number.
+      // The number of a dictionary's keys is limited: they must be distinct, so each key makes the file larger.
       let file = try Self.archive(body(min(count, container == .dictionary ? 100_000 : 1 << 24)))
       if file.count <= Self.largest { return file }
       count = min(count * 9 / 10, count * Self.largest / file.count)

@@ -6,12 +6,12 @@ import Testing
 /// Decodes files of less than 64 KB that take as much memory and time as possible.
 @Suite("Memory for small files", .serialized)
 struct SmallFileTests {
-  /// The limit for the growth of the process's memory, as Docs/Reliability.md states it.
+  /// The limit for the growth of the process's memory, as given in Docs/Reliability.md.
   static let mostMemory = 300 << 20
-  /// The limit for a `Codable` type that tries one form after another and so allocates its own values.
+  /// The limit for a `Codable` type that tries one form after another, and allocates values of its own while doing so.
   static let mostMemoryAsCodable = 512 << 20
 
-  /// The files that took the most memory before values were charged by their cost.
+  /// The files that took the most memory before the limits took the cost of each value into account.
   private static let known: [SmallFile] = [
     SmallFile(scalar: .negative, container: .array, variants: 1),
     SmallFile(scalar: .relativeURL, container: .array, variants: 1),
@@ -78,7 +78,7 @@ struct SmallFileReader: Sendable {
     SmallFileReader(name: "\(T.self)", isCodable: true) { _ = try ArchiveDecoder().decode(T.self, from: $0) }
   }
 
-  /// The readers of a short run: untyped, as decimals, and as a Codable type that tries one form after another.
+  /// The readers of a short run: one for untyped values, one for decimals, and one for a `Codable` type that tries one form after another.
   static let few = [all[0], all[1], codable([CodableTree].self)]
 
   static let all: [SmallFileReader] = [

@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-/// Searches for small inputs that cause much work, by repeatedly changing those that took the most time and memory per byte.
+/// Searches for small inputs that are expensive to read, by repeatedly changing those that took the most time and memory per byte.
 ///
 /// `STRATA_SEARCH_SECONDS` is the time per trial; without it the search is skipped. `Tests/Scripts/work-search` runs it.
 @Suite("Small inputs that cause much work", .serialized)

@@ -43,7 +43,7 @@ package enum ArchiveTrial {
     try require(try encoder.encode(again) == archive, "a Codable type comes back")
   }
 
-  /// Encodes an untyped value, and decodes it again as the same value.
+  /// Encodes an untyped value, decodes it, and checks that the result is the same.
   private static func encode(_ value: ArchiveValue) throws {
     let archive = try succeed("a value is encoded") { try ArchiveEncoder(compression: .none).encode(value) }
     let again = try succeed("a value is read again") { try ArchiveDecoder().decodeValue(from: archive) }

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Creates archive members with any stamp and body and with correct checksums, including members that no writer creates.
 package enum GzipMember {
-  /// An archive with a body and a matching stamp.
+  /// Creates an archive with a body and a matching stamp.
   package static func archive(body: Data) -> Data {
     var stamp: [UInt8] = [1, 0]
     append(0, 8, to: &stamp)

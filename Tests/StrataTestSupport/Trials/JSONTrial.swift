@@ -28,7 +28,7 @@ package enum JSONTrial {
     _ = try attempt { try JSONReader().read(Set<String>.self, from: data) }
   }
 
-  /// Writes the text of a model directly from its archive.
+  /// Writes a value as JSON text directly from its archived form.
   private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
 
   /// Returns the result of `body`. Checks that an error about invalid JSON has a position.

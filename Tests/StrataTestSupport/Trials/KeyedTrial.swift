@@ -56,7 +56,7 @@ package enum KeyedTrial {
   }
 }
 
-/// Checks any object of a model: if it can be archived, its archive must contain the same object.
+/// Checks any object of the `Knot` model: if it can be archived, its archive must contain the same object.
 package enum KnotTrial {
   package static func run(_ knot: Knot) throws {
     guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(knot) }) else { return }

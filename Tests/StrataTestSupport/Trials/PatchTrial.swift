@@ -1,7 +1,7 @@
 package import Foundation
 import StrataCore
 
-/// Checks any document with a JSON Patch and a merge patch: the results are compared, written and read again.
+/// Applies a JSON Patch and a merge patch to any document. The results are compared, written and read again.
 package enum PatchTrial {
   package static func run(_ data: Data) throws {
     guard let all = try Trial.attempt({ try JSONReader().read(data) }), let document = all["document"] else { return }

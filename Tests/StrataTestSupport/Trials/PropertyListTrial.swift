@@ -16,7 +16,7 @@ package enum PropertyListTrial {
     try require(try PropertyListWriter().write(again) == written, "a list comes back")
     guard let value = try Trial.attempt({ try reader.value(of: list) }) else { return }
     let same = try succeed("the value of what was written") { try reader.readValue(written) }
-    // Encoding may fail: two keys may be sets that differ only in order, which an archive does not keep.
+    // Encoding may fail: two keys may be sets with the same elements in a different order, which an archive does not keep.
     guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(value) }) else { return }
     let read = try succeed("what was archived is read") {
       try ArchiveDecoder().decodeBody(ArchiveValue.self, from: body)

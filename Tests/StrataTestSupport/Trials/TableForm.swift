@@ -6,7 +6,7 @@ package import StrataLegacy
 ///
 /// Changing a random byte of a binary property list mostly makes it invalid, so a fuzzer would create few meaningful ones.
 package enum TableForm {
-  /// The texts that a byte can denote.
+  /// The strings that a byte can select.
   package static let texts = [
     "$null", "$class", "$classname", "$classes", "$classhints", "NS.objects", "NS.keys", "NS.string", "NS.time",
     "NS.data", "NS.relative", "NS.base", "NS.uuidbytes", "NSString", "NSArray", "NSMutableArray", "NSDictionary",
@@ -21,7 +21,7 @@ package enum TableForm {
     "https://a.b/c?d", "{1, 2}", "é", "root",
   ]
 
-  /// The property list that the bytes denote. The first byte is the number of the root object.
+  /// Returns the property list that the bytes describe. The first byte is the number of the root object.
   package static func propertyList(of data: Data) -> PropertyList {
     var bytes = data[...]
     func next() -> Int { Int(bytes.popFirst() ?? 0) }
@@ -43,7 +43,7 @@ package enum TableForm {
     return PropertyList(objects: objects, root: within(root))
   }
 
-  /// The keyed archive whose objects the bytes denote. Reference 0 is the archive's own `$null`.
+  /// Returns the keyed archive whose objects the bytes describe. Reference 0 is the archive's own `$null`.
   package static func keyedArchive(of data: Data) -> PropertyList {
     var list = propertyList(of: data)
     let count = list.objects.count

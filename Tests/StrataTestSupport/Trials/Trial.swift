@@ -17,7 +17,7 @@ package enum Trial: String, CaseIterable {
     }
   }
 
-  /// The result, or `nil` if an `ArchiveError` is thrown. Any other error is a failure.
+  /// Returns the result of `body`, or `nil` if it throws an `ArchiveError`. Any other error is a failure.
   package static func attempt<T>(
     _ body: () throws -> T, where isRight: (ArchiveError) -> Bool = { _ in true }
   ) throws -> T? {
@@ -34,12 +34,12 @@ package struct TrialFailure: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// Throws unless the condition holds. The text describes the condition.
+/// Throws a failure unless the condition holds. `text` describes the condition.
 package func require(_ condition: @autoclosure () throws -> Bool, _ text: String) throws {
   guard try condition() else { throw TrialFailure("does not hold: \(text)") }
 }
 
-/// The result of an operation that must not fail.
+/// Returns the result of `body`, which must not throw. `text` describes the operation.
 package func succeed<T>(_ text: String, _ body: () throws -> T) throws -> T {
   do { return try body() } catch { throw TrialFailure("does not hold: \(text): \(error)") }
 }

@@ -29,7 +29,7 @@ extension EndToEnd {
       _ = try scratch.file("empty", "")
       _ = try scratch.file("array.json", "[1]")
       if failure.arguments.first == "store" {
-        // These commands run in this process, which is quicker. The suite Stores runs them in the executable.
+        // These commands run in this process, which is quicker. The `Stores` suite runs them with the executable.
         let store = scratch.path("models.store")
         #expect(Run("store", "init", store).code == 0)
         for side in ["base", "server"] {

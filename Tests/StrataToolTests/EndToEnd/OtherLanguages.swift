@@ -9,9 +9,9 @@ extension EndToEnd {
 
     init() throws { workspace = try Workspace() }
 
-    /// Checks that the independent reader and cbor2 can read each archive in a folder.
+    /// Checks that the independent reader and cbor2 can read every archive in a folder.
     ///
-    /// - Parameter count: the number of archives.
+    /// - Parameter count: the expected number of archives.
     private func read(_ folder: String, count: Int, at location: SourceLocation = #_sourceLocation) throws {
       let run = try Python.run(Python.interop("check.py"), [folder], in: workspace.scratch.url, at: location)
       #expect(run.lines.last == "\(count) archives, 0 failures", "\(run.text)", sourceLocation: location)

@@ -8,7 +8,7 @@ enum Python {
 
   /// Whether Python is installed. The scripts need only its standard library.
   static let isInstalled = succeeds("import plistlib; plistlib.UID")
-  /// Whether Python has the module cbor2, an independent CBOR decoder from the Debian package python3-cbor2.
+  /// Whether Python has the cbor2 module, an independent CBOR decoder from the Debian package python3-cbor2.
   static let hasCBOR = succeeds("import cbor2")
 
   /// Runs a script and checks that it exits with 0.
@@ -36,6 +36,6 @@ extension Trait where Self == ConditionTrait {
   /// Skips a test on a machine without Python.
   static var runsPython: Self { .enabled(if: Python.isInstalled, "there is no /usr/bin/python3") }
 
-  /// Skips a test if cbor2 is missing. CI installs it; a fresh machine need not have it.
+  /// Skips a test if cbor2 is missing. CI installs it, but other machines may not have it.
   static var readsCBOR: Self { .enabled(if: Python.hasCBOR, "the Debian package python3-cbor2 is not installed") }
 }

@@ -2,7 +2,7 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// A temporary folder in which the executable runs. Relative paths in arguments refer to files in it.
+/// A temporary folder in which the executable runs. Relative paths in its arguments refer to files in this folder.
 struct Workspace {
   let scratch: Scratch
 
@@ -37,13 +37,13 @@ struct Workspace {
     try FileManager.default.copyItem(atPath: original.path, toPath: scratch.path(name))
   }
 
-  /// The names of the archives in a folder, in order.
+  /// Returns the sorted names of the archives in a folder.
   func archives(in folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: scratch.path(folder)).filter { $0.hasSuffix(".strata") }
       .sorted()
   }
 
-  /// A JSON file with one object.
+  /// A JSON file that contains one object.
   static let json = Repository.fixtures.appending(path: "json/tour/1-issue.json")
 
   /// Encodes the JSON file.

@@ -25,7 +25,7 @@ private struct Pier: Equatable {
 struct LeadingDefinitionTests {
   private static let decoder = ArchiveDecoder()
 
-  /// Decodes a body through an untyped value, which parses every definition.
+  /// Decodes a body as an untyped value first, so that the parser reads every definition.
   private static func parsed<T: Archivable>(_ type: T.Type, _ body: [UInt8]) throws -> T {
     let context = DecodingContext()
     var reader = ArchiveReader(body.bytes, context: context)
@@ -57,7 +57,7 @@ struct LeadingDefinitionTests {
 
   @Test("A definition in another encoding, or of another shape, decodes the same as with the parser")
   func otherForms() throws {
-    // No record refers to the mark of this definition, so the mark may have different bytes.
+    // No later record refers to this definition by its mark, so the bytes of the mark may differ.
     let berth = Berth(marks: ["id", "name", "draught"])
     let body = Array(try ArchiveEncoder().encodeBody(berth))
     let others = [
@@ -72,7 +72,7 @@ struct LeadingDefinitionTests {
       #expect(try Self.decoder.decodeBody(Berth.self, from: Data(other)) == berth)
       #expect(try Self.parsed(Berth.self, other) == berth)
     }
-    // One byte is changed in each key and in the version.
+    // Changes one byte, first in each key and then in the version.
     for (key, name) in zip(["id", "name", "draught", "Berth@3"], ["ie", "nome", "draughs", "Berth@2"]) {
       let other = try Self.replacing(Self.text(key), with: Self.text(name), in: body)
       let isRead = (try? Self.decoder.decodeBody(Berth.self, from: Data(other))) != nil

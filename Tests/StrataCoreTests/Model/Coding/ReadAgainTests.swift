@@ -18,7 +18,7 @@ private struct Doc: DescribedModel, Equatable {
     make: { Doc(states: $0, tones: $1, title: $2, subtitle: $3) })
 }
 
-/// The same model with more cases. Its keys and version are equal, so its fields are read in order.
+/// The same model with more enum cases. Its keys and version are the same, so its fields are read in order.
 private struct LaterDoc: DescribedModel {
   var states: [[LaterState]] = []
   var tones: [LaterTone] = []

@@ -170,7 +170,7 @@ struct WrittenAgainTests {
     let before = target
     #expect(throws: ArchiveError.self) { try target.mergeValues(fromJSON: Data(#"{"name": "Tom"}"#.utf8)) }
     #expect(target === before && cat.name == "" && cat.lives == 3)
-    // The superclass has a field description.
+    // The superclass can be decoded, because it has a field description.
     #expect(try ArchiveDecoder().decode(Animal.self, from: ArchiveEncoder().encode(Animal())).name == "")
   }
 

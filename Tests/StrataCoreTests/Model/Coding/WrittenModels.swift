@@ -162,7 +162,7 @@ struct WrittenByLine: DescribedModel, RandomModel {
   }
 }
 
-/// Objects that are shared and form cycles.
+/// A class whose objects can be shared and can form cycles.
 @Model(version: 1)
 class WrittenKnot: RandomModel, Hashable {
   var name = ""

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Random models round-trip")
 struct WrittenPropertyTests {
-  /// Encodes a value. The bytes distinguish numbers that `==` considers equal.
+  /// Encodes a value for comparison, because the bytes distinguish numbers that `==` considers equal.
   private func form<T: Archivable>(_ value: T) throws -> Data { try ArchiveEncoder().encodeBody(value) }
 
   private func check<M: RandomModel>(_ type: M.Type, _ seed: UInt64) throws {
@@ -37,7 +37,7 @@ struct WrittenPropertyTests {
       guard case .record(let record) = value else { return try decoder.decode(M.self, from: data) }
       return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
     }
-    // If a format cannot represent a value, writing the value throws. Reading never does.
+    // If a format cannot represent a value, writing the value throws. Reading never throws.
     func writes<T>(_ write: () throws -> T) -> T? {
       do { return try write() } catch {
         let code = (error as? ArchiveError)?.code
@@ -58,7 +58,7 @@ struct WrittenPropertyTests {
     if !M.schema.isEnum, let dictionary = writes({ try model.dictionaryValue }), !M.schema.isClass {
       same("dictionary") { try M(dictionary: dictionary) }
     }
-    // The copy of an object shares the objects that the original refers to, which may refer back to the original.
+    // Copies of objects are not compared: they share the objects that the original refers to, and these may refer back to the original.
     if !M.schema.isClass { same("copy") { try model.copy() } }
   }
 

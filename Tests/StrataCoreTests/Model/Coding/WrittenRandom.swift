@@ -5,7 +5,7 @@ import StrataTestSupport
 /// Random values of every kind: empty, extreme, unusual and ordinary.
 struct WrittenRandom: RandomNumberGenerator {
   private var random: SeededRandom
-  /// The number of models that may still be created, so that nesting ends.
+  /// The number of nested models that may still be created. It limits the nesting.
   var rest = 12
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }

@@ -13,7 +13,7 @@ private final class Node: DescribedModel {
     make: { Node($0, $1, $2) })
 }
 
-/// Objects that refer to others through sets.
+/// A class whose objects refer to other objects through sets.
 private final class Ring: DescribedModel, Hashable {
   let id: Int
   var next: Set<Ring>

@@ -9,8 +9,8 @@ final class Link {
 
   init(_ value: Int) { self.value = value }
 
-  /// A list of the numbers from 0, linked in both directions. Also returns the nodes, because releasing a long list recursively
-  /// would overflow the stack.
+  /// Creates a doubly linked list of the numbers from 0. Also returns all nodes, so that `cut(_:)` can release them one by one: releasing a
+  /// long list recursively would overflow the stack.
   static func list(_ count: Int) -> (head: Link, all: [Link]) {
     let all = (0..<count).map { Link($0) }
     for place in all.indices.dropFirst() {
@@ -20,7 +20,7 @@ final class Link {
     return (all[0], all)
   }
 
-  /// All nodes from this one on, so that they can be released one by one.
+  /// This node and all nodes after it, so that they can be released one by one.
   var rest: [Link] {
     var result = [self]
     while let next = result[result.count - 1].next { result.append(next) }

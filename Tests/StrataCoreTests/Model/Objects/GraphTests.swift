@@ -88,7 +88,7 @@ import Testing
 
   @Test("X-33: decoding fields of a cycle a second time does not count their values again")
   func budgetOfCycle() throws {
-    /// The smallest limit under which an archive can be decoded.
+    /// Returns the smallest limit on values under which the archive of `ring` can be decoded.
     func leastValues(_ ring: Ring) throws -> Int {
       let data = try ArchiveEncoder().encode(ring)
       var (low, high) = (0, 10_000)

@@ -120,7 +120,7 @@ private final class WrittenGarage: DescribedModel {
       #expect(throws: ArchiveError.self) { try vehicle.validated() }
       var same = vehicle
       #expect(throws: ArchiveError.self) { try same.validate() }
-      // If a rule of the subclass fails, the replacements by the superclass's rules are undone.
+      // If a rule of the subclass fails, the values that the superclass's rules replaced are restored.
       #expect(same === vehicle && vehicle.name == name && !vehicle.isValid)
     }
     var car: WrittenVehicle = WrittenCar(name: "MINI", doors: 3)

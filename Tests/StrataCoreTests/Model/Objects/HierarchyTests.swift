@@ -29,7 +29,7 @@ struct HierarchyTests {
     #expect(behaviours(Acquaintance.schema)["cache"] == .excluded)
   }
 
-  /// Returns the graph of a keeper with three animals, and each animal's number by name.
+  /// Returns the graph of a keeper with three animals, and the object number of each animal by its name.
   private func graph() throws -> (graph: ObjectGraph, numbers: [String: Int]) {
     let keeper = Keeper()
     keeper.animals = [
@@ -182,7 +182,7 @@ struct HierarchyTests {
     let harbour = try Harbour(dictionary: Harbour(boats: [ferry, Boat()]).dictionaryValue)
     #expect((harbour.boats.first as? Ferry)?.cars == 7 && harbour.boats.first?.name == "Helvetia")
     #expect(harbour.boats.count == 2 && !(harbour.boats[1] is Ferry))
-    // A class that isn't registered is rejected, and so is one that isn't a subclass.
+    // A record is rejected if its class isn't a registered subclass.
     let strange = ModelRecord(typeName: "Harbour", modelVersion: 1)
     let error = archiveError { try Harbour(dictionary: ["boats": .array([.record(strange)])]) }
     #expect(error?.code == .unknownType)

@@ -58,7 +58,7 @@ import Testing
     #expect(throws: ArchiveError.self) {
       try ArchiveEncoder().encode(ObjectGraph(objects: [], root: .reference(0)), typeName: "F", modelVersion: 1)
     }
-    // Tag 29 outside of a graph.
+    // A reference (tag 29) outside a graph.
     let bare = Data([0xD9, 0x01, 0x00, 0xD8, 0x1D, 0x00])
     #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Folder.self, from: bare) }
     #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Bug.self, from: bare) }

@@ -100,7 +100,7 @@ extension Folder: FieldEquatable {}
     source.files = [file, File(title: "y")]
     let report = try folder.mergeValues(from: source)
     #expect(report.changedKeys == ["files"])
-    // A new object is copied; the source keeps its own.
+    // A new object is copied into the folder; the source keeps its own instance.
     #expect(folder.files[0] === file && folder.files[1] !== source.files[1] && folder.files[1].title == "y")
     let again = try folder.mergeValues(from: source)
     print(again.table(showsValues: true), again)

@@ -18,7 +18,7 @@ struct SharingTests {
     let data = try archive(objects, root: .reference(4))
     #expect(data.count < 1000)
     #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: data) }?.limit == .count)
-    // These structures are stored as objects, as in keyed archives.
+    // The same check with records as the objects of the graph, as in keyed archives.
     func form(_ children: [ArchiveValue]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
     }
