@@ -17,8 +17,8 @@ public protocol VersionedModel: Archivable, SendableMetatype {
   /// For an enum, creates the case with the given name and associated values. Returns `nil` if there is no such case.
   static func make(case name: String, payload: CasePayload) throws -> Self?
 
-  /// The keys that were in the decoded archive but that the model does not declare, with their values. Always empty unless the model keeps
-  /// unknown keys.
+  /// The keys that were found when this model was decoded but that the model does not declare, with their values. Always empty unless the
+  /// model keeps unknown keys.
   var archivedUnknownFields: UnknownFields { get }
 
   /// Copies all fields of another object into this object. A class must implement this method. For other types, the
@@ -38,7 +38,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
 ///
 /// If the class should not depend on its subclasses, list the subclasses in ``ArchiveDecoder/subclasses`` instead.
 public protocol ModelHierarchy: VersionedModel {
-  /// The subclasses whose instances archives may contain where this class is declared.
+  /// The subclasses whose instances archives may contain in place of instances of this class.
   static var subclasses: [any VersionedModel.Type] { get }
 }
 

@@ -34,7 +34,7 @@ extension ReversibleTransformer where Input == String, Output == URL {
 }
 
 extension ReversibleTransformer where Input == String, Output == UUID {
-  /// Converts between strings and UUIDs. Accepts uppercase and lowercase letters, but writes only uppercase.
+  /// Converts between strings and UUIDs. Accepts uppercase and lowercase letters, but writes only uppercase letters.
   public static var uuid: Self {
     text("the text is not a UUID in the form E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
       $0.uuidString

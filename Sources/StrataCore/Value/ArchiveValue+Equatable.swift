@@ -13,7 +13,7 @@ extension ArchiveValue: Hashable {
   }
 
   /// Fast path for arrays, sets and records without nested collections. Returns `nil` if the result is unknown: if both values have a
-  /// nested collection at the same position, if two records have different shapes, or if the values are of any other kind.
+  /// nested collection at the same position, if two records have different shapes, or if the values are any other two collections.
   private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -60,7 +60,7 @@ extension ArchiveValue {
   /// - Parameters:
   ///   - areEqual: compares two values. At least one of them is of a kind that cannot contain other values, such as a string.
   ///   - hasOrder: whether the members of sets that contain references are compared in order.
-  ///   - members: if `hasOrder` is false, converts each member of such a set before the members are compared.
+  ///   - members: if `hasOrder` is false, converts each member of a set that contains references before the set is compared.
   static func areEqual(
     _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
     hasOrder: Bool = true,

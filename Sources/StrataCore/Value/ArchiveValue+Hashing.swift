@@ -35,7 +35,7 @@ private struct ValueHashing {
   private static let remembers = 256
 
   /// From this depth on, only the number of elements of a collection is hashed, because hashing is recursive and a greater depth could
-  /// overflow the stack. The value is also the default depth limit of archives.
+  /// overflow the stack. This constant equals the default depth limit of archives.
   private static let deepest = 512
 
   /// Identifies a collection whose hash is cached: its storage and, for a record, the shape that contains the keys.

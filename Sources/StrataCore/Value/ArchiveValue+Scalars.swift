@@ -88,7 +88,7 @@ extension Double {
 }
 
 extension URL {
-  /// Parses a URL without changing its text. Returns `nil` if the text has invalid characters, which Foundation would escape instead.
+  /// Parses a URL without changing its text. Returns `nil` if the text has invalid characters, which Foundation would accept and escape.
   package init?(exactly text: String) {
     self.init(string: text)
     if relativeString != text { return nil }

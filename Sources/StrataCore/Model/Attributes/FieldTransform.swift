@@ -66,8 +66,8 @@ private struct Side<T: SendableMetatype>: Sendable {
   private enum Coding {
     case archivable(any (Archivable & SendableMetatype).Type)
     case decodable(any (Decodable & SendableMetatype).Type)
-    /// No conformance can be stored, because the type has none or its conformance is isolated to an actor. It is looked up again for each
-    /// value.
+    /// No conformance can be stored, because the type has none or its conformance is isolated to an actor. The conformance is looked up
+    /// again for each value.
     case other
   }
 

@@ -153,7 +153,7 @@ extension ArchiveReader {
     return key
   }
 
-  /// Counts a key that has just been read and records whether all keys so far are in canonical order. If they are, scalar keys need not be
+  /// Counts a key that has just been read, and records whether all keys so far are in canonical order. If they are, scalar keys need not be
   /// searched for duplicates.
   @inline(__always)
   func passKey(of map: inout MapReading, from start: Int) {
@@ -161,7 +161,7 @@ extension ArchiveReader {
     map.passed &+= 1
   }
 
-  /// Reads the rest of a map after its first key that is not a string and returns the whole map as pairs. That key has already been read,
+  /// Reads the rest of a map after its first key that is not a string, and returns the whole map as pairs. That key has already been read,
   /// but its value has not.
   ///
   /// - Parameter entries: the entries of the map before this key, all with string keys.
@@ -381,8 +381,8 @@ extension ArchiveReader {
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    // A UUID with a reference number needs no cache: its bytes were charged to the budget as data, and later references share the data.
-    // Equal UUIDs without a number share memory through a cache.
+    // A UUID that has just received a reference number is not cached, because its bytes were charged to the budget as data. Any other
+    // UUID, such as one that was read from a reference, shares memory with equal UUIDs through a cache.
     return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 

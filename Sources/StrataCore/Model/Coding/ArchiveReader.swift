@@ -19,7 +19,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  /// Whether the reader is reading an object of a graph, whose fields may refer to objects that have not been decoded yet. All other data
+  /// Whether the reader is reading an object of a graph, whose fields may refer to objects that have not been decoded yet. Most other data
   /// about graphs is stored in the context, because a larger reader would slow down the decoding of every archive.
   @usableFromInline package var isObjectFrame = false
   /// The index in the schema of the first field of the superclass being read; 0 if no superclass is being read. It is

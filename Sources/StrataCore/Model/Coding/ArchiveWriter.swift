@@ -407,7 +407,7 @@ public struct ArchiveWriter: ~Copyable {
     if firstSchema == nil { firstSchema = known } else { schemas.append(known) }
   }
 
-  /// Notes that records of this schema have the given shape, if this writer collects schemas.
+  /// Notes that records of this schema can have the given shape, if this writer collects schemas.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
     guard schemasOfShapes != nil else { return }
     schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }

@@ -16,7 +16,7 @@ package final class LeadingDefinition: Sendable {
   let texts: [String]
   /// The keys and the mark that get a reference number if the definition is the first in its body. Short texts get no number.
   let numbered: [String]
-  /// The strings in the definition, to which later parts of the body can refer.
+  /// The strings in the definition to which later parts of the body can refer.
   let strings: StringIndex.Contents
   /// The numbers of values and bytes that a reader of the definition compares with its limits.
   let counts: ReadingCounts

@@ -111,7 +111,7 @@ extension Archivable {
 }
 
 extension ArchiveWriter {
-  /// Reads back the bytes that have been written and returns the untyped value that they contain.
+  /// Reads back the bytes that have been written, and returns the untyped value that they contain.
   package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()

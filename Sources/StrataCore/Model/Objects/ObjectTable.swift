@@ -145,7 +145,7 @@ package final class ObjectTable {
 
   func leaveRecord() { if placing != nil { openRecords -= 1 } }
 
-  /// Calls `body` with a copy of `value` in which references are replaced and returns the result of `body`. A reference is replaced with
+  /// Calls `body` with a copy of `value` in which references are replaced, and returns the result of `body`. A reference is replaced with
   /// the value of its entry if the entry's `isPlaced` is true.
   ///
   /// - Parameter bound: the object number of `value`. References to this or a higher number are not replaced, because they may be part of a

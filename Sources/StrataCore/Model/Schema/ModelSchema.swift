@@ -26,7 +26,8 @@ public final class ModelSchema: Sendable {
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
   /// The encoded record definition of ``archivedShape``, with which most archive bodies begin; `nil` if the definition cannot be encoded in
-  /// advance. A variable, like ``fullDefinition``, because it refers to the schema and can only be set at the end of the initializer.
+  /// advance. This property and ``fullDefinition`` are variables, because their values refer to the schema itself and can only be created
+  /// at the end of the initializer.
   private(set) nonisolated(unsafe) var archivedDefinition: LeadingDefinition?
   /// The encoded record definition of ``fullShape``, which merges use; `nil` if the definition cannot be encoded in advance.
   private(set) nonisolated(unsafe) var fullDefinition: LeadingDefinition?

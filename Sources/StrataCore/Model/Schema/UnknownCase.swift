@@ -21,7 +21,7 @@ extension TypeShape {
     }
   }
 
-  /// Returns a copy of the value without the elements and dictionary entries that contain an enum case unknown to this program.
+  /// Returns a copy of the value without the elements and dictionary entries that have an enum case unknown to this program.
   ///
   /// - Parameter check: tries to decode a value as a type and throws the resulting error.
   static func withoutUnknownCases(

@@ -5,7 +5,7 @@
 /// before a ``MigrationOperation/custom(_:changes:_:)`` that does not declare its keys are not checked, because the closure may
 /// use any key. Models with a hook or unknown fields accept every key.
 enum TargetCheck {
-  /// Returns the error for the last operation that writes to such a path; `nil` if there is none.
+  /// Returns the error for the last operation that writes to a path that no field reads; `nil` if there is none.
   ///
   /// The check reads the schemas of other models. Do not call this function while a schema is being created, because
   /// models that contain each other would deadlock.
