@@ -30,6 +30,16 @@ struct MergerTests {
     #expect(both.objectValue?.entries.map(\.value) == [5, 3])
   }
 
+  @Test("The entry for the order of a list shows the merged list as its result")
+  func order() throws {
+    func list(_ ids: [Int]) -> ArchiveValue { ["list": .array(ids.map { ["id": .integer($0)] })] }
+    let options = MergeOptions(policies: ["list": .byID("id")])
+    let (merged, report) = try Merger(options: options).merge(
+      list([1, 3, 2, 4]), into: list([2, 1, 3]), base: list([1, 2, 3]))
+    let entry = try #require(report.entries.first { $0.rule.hasSuffix("the order of the elements differs") })
+    #expect(entry.local == list([2, 1, 3])["list"] && entry.result == merged["list"])
+  }
+
   @Test("An empty dictionary accepts entries with non-string keys")
   func emptyDictionaries() throws {
     let numbers = ArchiveValue.map([.init(key: 1, value: "a")])

@@ -217,7 +217,7 @@ struct ListMerge {
     let surviving = Set(result.indices.filter { result[$0] != nil })
     let places = isBaseKnown ? order.merged(surviving) : order.following(surviving)
     state.merger.noteOrder(
-      state.merger.sides(nil, nil, nil), order, surviving, places, .byID(key, unlisted: unlisted))
+      state.merger.sides(nil, nil, nil), order, surviving, places, .byID(key, unlisted: unlisted), nil)
     state.collect()
     return places.compactMap { result[$0] }
   }

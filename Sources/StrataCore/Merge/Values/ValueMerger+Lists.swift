@@ -136,7 +136,7 @@ extension ValueMerger {
     let places = lists.places(surviving, isBaseKnown: sides.isBaseKnown)
     let merged = places.compactMap { result[$0] }
     guard !isSet else { return try .set(ofMerged: merged) }
-    noteOrder(sides, lists.order, surviving, places, policy)
+    noteOrder(sides, lists.order, surviving, places, policy, .array(merged))
     return .array(merged)
   }
 
@@ -223,7 +223,8 @@ extension ValueMerger {
 
   /// Adds a note to the report if the merged list is ordered differently from the local or the server's list.
   mutating func noteOrder(
-    _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
+    _ sides: MergePolicy.Sides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy,
+    _ result: ArchiveValue?
   ) {
     func hasOrder(_ list: [Int]) -> Bool {
       let present = Set(list)
@@ -233,7 +234,7 @@ extension ValueMerger {
     guard !isOwn || !isOther else { return }
     // The note is only about the order, so it does not supersede recorded conflicts inside the elements.
     note(
-      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements differs", nil,
+      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements differs", result,
       decides: false)
   }
 
