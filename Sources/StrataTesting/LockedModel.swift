@@ -35,7 +35,7 @@ struct LockedModel {
   }
 
   /// Returns the recorded versions, oldest first. For files that cannot be read, or that were edited or moved after they were
-  /// recorded, returns the version numbers and a problem for each file.
+  /// recorded, also returns the version numbers and a problem for each file.
   func recorded() throws -> (schemas: [RecordedSchema], edited: Set<Int>, problems: [String]) {
     var schemas: [RecordedSchema] = []
     var edited: Set<Int> = []

@@ -90,8 +90,8 @@ package struct SchemaChange {
     return changes
   }
 
-  /// Returns the entry of `names` for the field or case that had an older name: the older name itself, or a name whose current name
-  /// is the same. Only former names that are still declared are considered, because data of every version is read with these names.
+  /// Returns the entry of `names` for the field or case that had an older name: the older name itself, or a name that has the same
+  /// current name. Only former names that are still declared are considered, because data of every version is read with these names.
   private static func match(_ name: String, _ names: some Collection<String>, _ today: [String: String]) -> String? {
     if names.contains(name) { return name }
     guard let final = today[name] else { return nil }

@@ -1,5 +1,5 @@
-/// Shortens the `USAGE:` line of a help text. The argument parser lists every option in that line, although the help
-/// text also lists the options below it.
+/// Shortens the `USAGE:` line of a help text. The argument parser lists every option in that line, although the rest of
+/// the help text also lists the options.
 struct UsageLine {
   private static let start = "USAGE: "
 

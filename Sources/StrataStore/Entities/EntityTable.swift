@@ -31,8 +31,9 @@ package struct EntityTable: Sendable {
   private(set) var hasHiddenKey = false
   /// Whether rows have a rowid. False for `WITHOUT ROWID` tables.
   let hasRowID: Bool
-  /// The unique indexes, except partial ones. Each key is the sorted list of an index's lowercased column names. The value maps
-  /// each of these names to the column's collation.
+  /// The primary key and the unique indexes, except indexes that are partial or contain expressions. The dictionary key is the
+  /// sorted list of the lowercased column names. The dictionary value maps each column name to the collation that the index uses
+  /// for the column. The value is empty for a primary key without an index.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The indices of the columns that are part of the primary key or may be part of a unique index.
   package var uniqueSlots: Set<Int> {

@@ -7,7 +7,7 @@ final class EntityTargets {
     let row: Int
     /// The catalog index of the entity that declares the relation.
     let type: Int
-    /// The index of the relation among this entity's relations.
+    /// The index of the relation among the relations of the entity `type`.
     let relation: Int
   }
 

@@ -186,8 +186,8 @@ package struct EntityType: Sendable {
     located(error, .notReadable, "the column's value cannot be decoded as the property's type", attribute, table)
   }
 
-  /// Returns whether the given value is the one with which a fetch replaces an unknown enum case in the column. An object that
-  /// still has this value was not edited, so a save must keep the column.
+  /// Returns whether a column contains unknown enum cases and a fetch reads the column as the given value. An object that still has
+  /// this value was not edited, so a save must keep the column.
   func isReplacedCase(_ stored: DatabaseValue?, _ value: ArchiveValue, _ attribute: Attribute) -> Bool {
     guard attribute.replacesUnknownCases, let stored, !stored.isNull else { return false }
     let field = schema.fields[attribute.place]

@@ -152,7 +152,7 @@ package final class EntityWriter {
     return EntityError.of(error, .invalid, "the local and incoming values cannot be merged", entity: name, path: path)
   }
 
-  /// Excludes objects that can be reached only through relations that the merge leaves unchanged.
+  /// Excludes objects from the save if they can be reached only through relations that the merge leaves unchanged.
   private func dropUnlinked() {
     let all = nodes.nodes
     guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
@@ -194,7 +194,8 @@ package final class EntityWriter {
     var stated = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // If this is not the row's first object, records the columns that it sets, so that contradictory values can be reported.
+    // If the object is not the first one of its row, records the columns that it sets, so that contradictory values can be
+    // reported.
     defer { if !isFirst { for (attribute, _) in stated { rows[row].slotsOfLaterNodes.insert(attribute.slot) } } }
     if rows[row].isNew {
       // In a new row, each column that no earlier node has set gets the incoming value.

@@ -14,8 +14,8 @@ struct KeyHistory {
   /// Whether any step has a closure. The effects of closures are unknown.
   private var hasClosures = false
 
-  /// Creates the history for a class and its superclasses. If an unused column is still named after a field's former key, a rename
-  /// from this key to the field's current key is added at the end.
+  /// Creates the history for a class and its superclasses. If the name of an unused column is a field's former key, a rename from
+  /// this key to the field's current key is added at the end.
   init(_ schema: ModelSchema, _ part: EntityVersions.Part, _ unused: [EntityTable.Column]) {
     for level in schema.superclasses.reversed() + [schema] {
       for step in level.migration?.steps ?? [] where step.fromVersion >= part.version(of: level) {

@@ -61,7 +61,7 @@ struct TableMigration {
 
   var isOld: Bool { !parts.allSatisfy(isCurrent) }
 
-  /// Whether an earlier migration stopped before it had migrated all rows.
+  /// Whether an earlier migration stopped after it had migrated only some of the rows.
   var isInterrupted: Bool { isOld && parts.count > 1 }
 
   /// An empty report for this table.

@@ -53,7 +53,7 @@ extension StoreTransaction {
 
   /// Removes revisions of a key. The identifiers must be given in descending order, so that a delta is removed before its base. A
   /// save that ran after ``rewriteKept(_:without:after:_:limit:bytes:)`` may have stored a revision as a delta of a revision to
-  /// remove. Such a revision is first rewritten with its complete content.
+  /// remove. Such a delta is first replaced with the complete content of its revision.
   ///
   /// - Returns: the approximate number of bytes removed.
   func remove(_ removed: [Int64]) throws -> Int {

@@ -96,8 +96,8 @@ enum DatabaseFile {
     {
       throw StoreError(.invalid, "a database cannot be backed up to itself; choose a different file")
     }
-    // Returns whether the backup file has a journal. A backup to such a file is refused, because SQLite would apply the journal to
-    // the new backup.
+    // Returns whether the backup file has a journal. If the journal cannot be removed, the backup is refused, because SQLite would
+    // apply the journal to the new backup.
     func hasJournal() throws -> Bool {
       try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
     }
