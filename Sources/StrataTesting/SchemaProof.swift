@@ -85,8 +85,7 @@ struct SchemaProof<M: VersionedModel> {
     case .success(let record): upgraded = record
     }
     let expected: ModelRecord
-    // Compares only the values that are the same when the record is opened twice. Some defaults, such as a new UUID, differ each
-    // time.
+    // Only the values that are the same when the record is opened twice are compared. Some defaults, such as a new UUID, differ each time.
     var compared: [String]
     do {
       if place < versions.count - 1, let key = try strangeKey(in: record) {

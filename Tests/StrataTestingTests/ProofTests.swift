@@ -214,7 +214,8 @@ extension ProbeTests {
       return []
     }
 
-    /// Records each version in its own folder, so that no version has to open the golden archives of older ones. Then proves all versions.
+    /// Records each version in its own folder, so that no version has to open the golden archives of older ones. Then runs the proof for
+    /// all versions.
     private func recordedAnyway(_ history: History, _ folder: URL, _ archives: Int) throws -> [String] {
       try FileManager.default.removeItem(at: folder.appendingPathComponent("Issue"))
       for version in history.versions {

@@ -75,9 +75,11 @@ package final class WorkBudget {
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   // In an array, a value takes 16 bytes. A value that takes more memory has an additional weight, counted in values, which is also
-  // subtracted from the budget. Only the size of the file limits the total weight. Encoders pad a small archive until its size allows twice
-  // the number of its values. If a value can be repeated by reference, its additional weight must therefore not exceed the number of values
-  // that it counts as. A value that is written in full takes at least two bits of the file, which allow 16 values.
+  // subtracted from the budget. The total weight is limited only by the size of the file, because each byte of a file allows more values.
+  //
+  // A value that is written in full takes at least two bits, which allow 16 values, more than any additional weight. A value that is
+  // repeated by reference can take less. For such values, encoders pad a small archive until its size allows twice the number of its values,
+  // so the additional weight of a repeated value must not exceed the number of values that it counts as.
 
   /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1

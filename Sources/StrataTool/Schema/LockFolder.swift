@@ -138,8 +138,7 @@ struct LockFolder {
   /// `nil` if there are no such changes.
   private func missing(_ model: Model, from old: RecordedSchema, to new: RecordedSchema) -> String? {
     let changes = changes(of: model, from: old, to: new).filter { $0.key != nil }
-    // `nil` means that the step contains a closure that may change any key. No change is reported as missing in this
-    // case.
+    // `nil` means that the step contains a closure that may change any key. In this case, nothing is reported as missing.
     guard let known = new.stepKeys else { return nil }
     // A later step may also remove a key that was removed in this version.
     let later = model.versions.filter { $0.version > new.version }.flatMap { $0.stepKeys ?? [] }

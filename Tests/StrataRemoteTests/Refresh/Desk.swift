@@ -53,7 +53,7 @@ extension HTTPRequest {
     HTTPResponse(status, headers: headers, body: Data(body.utf8), url: url)
   }
 
-  /// The conditional headers, one per line.
+  /// The conditional headers, one per element.
   var conditions: [String] {
     ["If-None-Match", "If-Modified-Since"].flatMap { name in headers.values(of: name).map { "\(name): \($0)" } }
   }

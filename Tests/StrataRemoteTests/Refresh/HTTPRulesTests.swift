@@ -89,7 +89,7 @@ struct HTTPRulesTests {
     #expect(try await desk.remote.refresh(Todo.self).outcome == .notModified)
     #expect(try await desk.ids() == [])
     #expect(try await desk.remote.changes().map(\.kind) == [.delete, .delete])
-    // After the deletions are discarded, the records must be inserted again.
+    // Discards the deletions, so that the next refresh has to insert the records again.
     for change in try await desk.remote.changes() { try await desk.remote.discard(change) }
     #expect(try await desk.remote.refresh(Todo.self).inserted == 2)
   }

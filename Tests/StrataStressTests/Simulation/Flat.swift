@@ -106,8 +106,8 @@ struct Flat {
 
   func text(_ path: FlatPath, _ shape: Shape) -> String? { tree(path, shape)?.canonicalText }
 
-  /// Returns a name for each element of a list: its identity or, if it has none, its whole content. A repeated name ends with the number of
-  /// earlier elements that have it.
+  /// Returns a name for each element of a list: its identity or, if it has none, its whole content. If several elements would have the same
+  /// name, each one after the first gets a suffix: the number of earlier elements with that name.
   static func names(of elements: [Tree], _ model: ModelShape) -> [String] {
     var counts: [String: Int] = [:]
     return elements.map { element in

@@ -24,7 +24,7 @@ struct Row: Codable {
   let maximum: Double
 }
 
-/// Times two sides alternately and stores the results.
+/// Times the two sides of each comparison alternately and stores the results.
 final class Runner {
   private let rounds: Int
   private let filter: String?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// A JSON number, parsed as text.
+/// The sign, the digits and the exponent of a JSON number, parsed from its text.
 private struct Spelled {
   let text: String
   let isNegative: Bool
