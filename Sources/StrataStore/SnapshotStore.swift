@@ -69,7 +69,7 @@ public final class SnapshotStore: Sendable {
 
   /// Opens the store in the app's own database, alongside the app's tables.
   ///
-  /// How durable a save is and how long it waits for other connections depends on the settings of that database. By default, a
+  /// The settings of that database determine how durable a save is and how long it waits for other connections. By default, a
   /// `DatabasePool` sets `synchronous` to `NORMAL`. With this setting, saves survive a crash of the process, but a power failure can
   /// lose the last saves.
   ///

@@ -4,9 +4,10 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Looks for a new local record that has the same unique key as a record in the response, and merges the response into its row.
-  /// Unique keys that contain the primary key or the server's id are ignored. If the local record has already been sent, the sent
-  /// values become the merge base. Otherwise every value that differs is treated as changed both locally and on the server.
+  /// Looks for a new local record with the same values in a unique key as a record in the response. If there is one, the record in the
+  /// response is later merged into the local record's row. Unique keys that contain the primary key or the server's id are ignored. If
+  /// the local record has already been sent, the sent values become the merge base. Otherwise every value that differs is treated as
+  /// changed both locally and on the server.
   mutating func findNew(_ place: Int) throws {
     guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
     let (type, node) = (entity.type, nodes.nodes[place])
@@ -122,7 +123,8 @@ extension AnswerWriter {
         of: said.map { type.attributes[$0].place }, incomplete: nodes.nodes[place].incompleteFields),
       values: said.map { nodes.nodes[place].values[$0] ?? .null })
     let local = try fields { try entity.value(row[type.attributes[$0].slot], $0) }
-    // If the server already has a sent value, this value is the merge base, even before the response to that request has arrived.
+    // If the server already has a sent value, this value is the merge base, even if the response to the request that sent it has not
+    // arrived yet.
     let known = try fields {
       let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
       let before = try entity.value(base($0), $0)

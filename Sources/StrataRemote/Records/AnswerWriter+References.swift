@@ -4,8 +4,8 @@ internal import StrataCore
 internal import StrataStore
 
 extension AnswerWriter {
-  /// Removes all references to records that are not stored yet. A removed to-one reference is kept as a pending reference, which is set
-  /// when its record arrives.
+  /// Removes from the nodes all references to records that are not stored yet, except foreign key attributes that cannot be null. A
+  /// removed to-one reference is kept as a pending reference, which is set when the referenced record arrives.
   mutating func resolveReferences() throws {
     try resolveForeignKeys()
     var unknown = Set<Int>()

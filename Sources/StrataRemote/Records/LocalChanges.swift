@@ -4,7 +4,8 @@ internal import StrataStore
 /// Reads and updates the unsent changes of records while a response is merged.
 struct LocalChanges {
   let db: Database
-  /// Whether no record has unsent changes. In that case, the methods that look up unsent changes return without querying the database.
+  /// Whether no record has unsent changes. In that case, the methods that look up which records have unsent changes return without
+  /// querying the database.
   let isEmpty: Bool
 
   init(_ db: Database) throws {

@@ -53,8 +53,8 @@ enum RemoteTables {
     return reset.map { number < $0 } ?? false
   }
 
-  /// Records that the response to the request with this number was merged for an entity. If a response answers a later request than all
-  /// merged responses, its records need not be checked one by one for newer values.
+  /// Records that the response to the request with this number was merged for an entity. If no response to a later request has been
+  /// merged, the records of a response need not be checked one by one for newer values.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(
       cached: """

@@ -153,8 +153,8 @@ struct Acknowledgement {
     return change.record
   }
 
-  /// Applies the response to a request that created a record which was then deleted locally. The server's id is now known, so the
-  /// deletion can be sent.
+  /// Applies the response to a request that created a record, if the record was deleted locally after the request was sent. The
+  /// server's id is now known, so the deletion can be sent.
   private func acknowledgeDeletedInsert(
     _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
   ) throws -> DatabaseValue {

@@ -28,8 +28,8 @@ struct ChangeRequest {
     /// The update was turned into an insertion, because the server does not have the record. The request must be
     /// prepared again.
     case again
-    /// The server's record must be fetched first: a conditional request needs its ETag or modification time, neither of which is known,
-    /// or a `PUT` request needs the whole record.
+    /// The server's record must be fetched first, because a conditional request needs an ETag or modification time that is not known, or
+    /// because a `PUT` request needs the whole record.
     case needsRecord
 
     /// The reason why the change waits, for display; `nil` if it waits neither for another change nor for a conflict to be resolved.

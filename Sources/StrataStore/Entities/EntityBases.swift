@@ -120,7 +120,7 @@ package struct EntityBases {
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
   /// Returns the state in which an object was fetched, or `nil` if it is unknown. Looks up the state of the object itself first, and
-  /// then the state of the row with its primary key.
+  /// then the state of the row with the given primary key.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.RowReference? {
     if let place = node.flatMap({ ofNode[$0] }) {
       // If the save has matched the object with a different row than the fetched one, the fetched state cannot be its base.

@@ -107,8 +107,8 @@ struct EntityLinker {
     }
   }
 
-  /// Returns the relation of a list. For an incomplete list, its rule is changed to ``EntityRelation/Removal/keep``, so that the save
-  /// removes no elements.
+  /// Returns the relation of a list. For an incomplete list, the relation's `removed` rule is changed to
+  /// ``EntityRelation/Removal/keep``, so that the save removes no elements.
   private func relation(of list: List) -> EntityType.Relation {
     let relation = targets.relation(list.place)
     return list.isIncomplete ? relation.keeping : relation

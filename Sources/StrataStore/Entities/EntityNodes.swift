@@ -36,7 +36,7 @@ package struct EntityNodes: Sendable {
     /// ``RowBase``.
     var rowBase: RowBase.Box?
     /// The results of decoding the node as each subclass of its entity, by the subclass's index in the catalog. Once the node's row is
-    /// found, its class determines which result is used. Empty if the source specifies the class.
+    /// found, the row's class determines which result is used. Empty if the source specifies the class.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
@@ -228,7 +228,8 @@ package struct EntityNodes: Sendable {
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
     }
 
-    /// Decodes a node's JSON as each subclass of its entity. Once the node's row is found, its class determines which result is used.
+    /// Decodes a node's JSON as each subclass of its entity. Once the node's row is found, the row's class determines which result is
+    /// used.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
       let own = nodes[number].type
       let found =
