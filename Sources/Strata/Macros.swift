@@ -13,8 +13,8 @@
   ///     let copy = try ArchiveDecoder().decode(Issue.self, from: data)
   ///
   /// Each stored property becomes a field, in declaration order. The key of the field is the property's name. If an archive lacks the key,
-  /// the property gets its initial value, or nil if it is optional. Any other property is required. Computed and static properties are not
-  /// archived. A property of type `UnknownFields` is not a field. It stores the keys that the model does not declare.
+  /// the property gets its initial value, or nil if it is optional. Any other stored property is required. Computed and static properties
+  /// are not archived. A property of type `UnknownFields` is not a field. It stores the keys that the model does not declare.
   ///
   /// A struct or class that is also `Codable` does not need to repeat its JSON keys. The raw value of each `CodingKeys`
   /// case is the JSON key of the property with the case's name. A property without a case is not in JSON.
@@ -34,7 +34,7 @@
   ///
   /// If the type declares the requirement of `Migratable`, `KeyMigrating`, `Mergeable`, `KeyMerging`, `Validating`, `PostDecoding` or
   /// `JSONTagged`, such as `static let migration = MigrationPlan(…)`, but does not conform to the protocol, the code does not compile.
-  /// Otherwise the declaration would be ignored without a warning.
+  /// The declaration would otherwise be ignored without a warning.
   ///
   /// A generic model has a separate registered name for each set of generic arguments, such as `Box<Int>`. An argument
   /// that is a model or a collection appears with its registered name, any other argument with its Swift name. If the

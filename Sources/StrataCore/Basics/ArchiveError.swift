@@ -38,7 +38,7 @@ public struct ArchiveError: Error, Sendable {
     case migrationFailed
     /// A merge policy or a hook failed, or the two sides cannot be merged. Nothing was changed.
     case mergeFailed
-    /// The model does not declare the requested key.
+    /// The model does not declare the key.
     case unknownKey
     /// The value cannot be archived, or cannot be written as JSON.
     case notEncodable

@@ -1,5 +1,5 @@
-// All unsafe memory access of the byte buffer is in this file. It allocates the memory, checks the capacity before each write, and frees
-// the memory. No pointer is used after the call that received it.
+// All unsafe memory access of the byte buffer is in this file. The buffer allocates its memory, checks the capacity before each write, and
+// frees the memory. No pointer is used after the call that received it.
 
 package import Foundation
 
@@ -174,7 +174,7 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// Returns the bytes and empties the buffer. Fewer than 64 KiB are copied. A larger buffer is handed over without a copy.
+  /// Returns the bytes and empties the buffer. The bytes are copied only if there are fewer than 64 KiB.
   package mutating func takeData() -> Data {
     guard count >= 65536 else {
       let data = Data(bytes: base, count: count)

@@ -10,8 +10,8 @@ package final class WorkBudget {
   static let freeSteps = 1 << 26
 
   private let limits: ArchiveLimits
-  // Swift's exclusive access check is disabled for `values`, `bytes` and `steps`, because a check for each container would take longer than
-  // the counting itself. Only the readers of one file change these properties.
+  // Swift's exclusive access check is disabled for all counters, because a check for each container would take longer than the counting
+  // itself. Only the readers of one file change the counters.
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int

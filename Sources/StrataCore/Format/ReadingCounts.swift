@@ -1,4 +1,4 @@
-/// While the body of an archive is written, counts the work that reading it will cause. Writers use the counts to reject a body that
+/// Counts the work that reading an archive body will cause. A writer updates the counts while it writes the body and rejects a body that
 /// readers would reject.
 struct ReadingCounts {
   private let limits: ArchiveLimits

@@ -77,8 +77,8 @@ extension JSONFrame.Contents {
   /// Inserts a tag as the first member. If `mayHoldTag` is true, as for a class, and a field has already written this tag under `key`, the
   /// contents are returned unchanged.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents already have any other member under `key`, or if they are not
-  ///   an object.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` if the contents have a member under `key` in any other case, or if they are
+  ///   not an object.
   func tagged(_ key: String, _ tag: String, mayHoldTag: Bool) throws -> JSONFrame.Contents {
     let found: ArchiveValue??
     let tagged: JSONFrame.Contents

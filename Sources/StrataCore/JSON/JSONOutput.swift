@@ -209,7 +209,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   // MARK: Text
 
   /// Returns the text that represents a string, an integer, a date, a URL, a UUID or data as a key of a JSON object. Returns `nil` for any
-  /// other value. A map with such a key cannot become a JSON object.
+  /// other value. A map with any other key cannot become a JSON object.
   static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()

@@ -1,7 +1,7 @@
 package import Foundation
 
 /// Creates and removes the temporary files and folders that writers of one file use. They are in the same folder as that file. A temporary
-/// file is named `.strata-CHECKSUM-NUMBER.tmp`, where `CHECKSUM` is a checksum of that file's name in 16 hexadecimal digits.
+/// file is named `.strata-CHECKSUM-NUMBER.tmp`, where `CHECKSUM` is a checksum of the written file's name in 16 hexadecimal digits.
 ///
 /// A writer holds the lock of its temporary file until it has finished. If a temporary file is not locked, a killed writer left it behind,
 /// and the next writer of the same file removes it.
@@ -26,7 +26,7 @@ package struct TemporaryFiles {
     mark = String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns whether this is the name of a temporary file, regardless of its writer.
+  /// Returns whether `name` is the name of a temporary file of any writer.
   package static func isTemporary(_ name: some StringProtocol) -> Bool {
     name.hasPrefix(".strata-") && name.hasSuffix(".tmp")
   }

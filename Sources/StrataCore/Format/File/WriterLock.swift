@@ -1,6 +1,6 @@
 import Foundation
 
-/// Acquires an advisory lock that gives a writer exclusive access to a file.
+/// Acquires an advisory lock that gives a writer the exclusive right to write to a file.
 ///
 /// If the file system does not support locks, a writer detects other writers only when it finishes.
 enum WriterLock {
