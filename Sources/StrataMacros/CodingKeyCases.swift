@@ -19,7 +19,7 @@ struct CodingKeyCases {
 
   /// The raw value of each case, by property name; `nil` if the case has no literal raw value.
   private var rawValues: [String: String?] = [:]
-  /// A declaration from which the macro cannot read the keys, such as a type alias, with its node for the error
+  /// A declaration that prevents the macro from reading the keys, such as a type alias, with its node for the error
   /// message; `nil` if there is none.
   private(set) var obstacle: (name: String, node: Syntax)?
   /// Whether the model declares `init(from:)` or `encode(to:)` itself.

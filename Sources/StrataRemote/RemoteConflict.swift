@@ -3,7 +3,7 @@ public import StrataCore
 /// A value that was changed both locally and on the server and that no merge policy of the model can merge. The row
 /// keeps the local value, which is not sent until the conflict is resolved.
 public struct RemoteConflict: Sendable, Hashable {
-  /// The number that identifies the conflict, as for ``RemoteStore/resolve(_:_:)``.
+  /// The number by which ``RemoteStore/resolve(_:_:)`` identifies the conflict.
   public let number: Int64
   /// The account whose changes and responses caused the conflict.
   public let account: String

@@ -193,8 +193,8 @@ public final class RemoteStore: Sendable {
 
   // MARK: Sending
 
-  /// Sends the unsent changes of the current account in the order in which they were made, except that a record is always sent after the
-  /// records that it refers to.
+  /// Sends the unsent changes of the current account in the order in which they were made, except that a record is sent after the records
+  /// that it refers to.
   ///
   /// A change that the server refuses stays in the queue and blocks only the changes that depend on it. If the method is called
   /// while it is already running, both calls share the same run and result.
@@ -220,7 +220,7 @@ public final class RemoteStore: Sendable {
   public func sync() async throws -> RemoteSync {
     var (sync, failure) = (RemoteSync(), nil as RemoteError?)
     func note(_ error: RemoteError) throws {
-      // The error is thrown at once, because every other request would fail for the same reason.
+      // The error is thrown at once, because every further request would fail for the same reason.
       if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
       failure = failure ?? error
     }

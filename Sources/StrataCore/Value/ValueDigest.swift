@@ -56,7 +56,7 @@ package final class ValueDigests {
   private let budget: WorkBudget
   /// The cached digests of sets. Each set is retained, because the address of its storage is the cache key.
   private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
-  /// The cached digests of maps.
+  /// The cached digests of maps. Each map is retained, because the address of its storage is the cache key.
   private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
   /// The nesting depth of the sets and map keys that are being read. Digests are cached while the depth is greater than 1.
   private var depth = 0

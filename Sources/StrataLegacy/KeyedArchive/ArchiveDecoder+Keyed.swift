@@ -141,12 +141,12 @@ extension ArchiveDecoder {
     return root
   }
 
-  // If an object without a model has several references, it is copied in place of each reference, provided it has at
-  // most this number of values. References to larger objects are kept. The limit is the default of
+  // An object without a model that is referenced more than once is copied in place of each reference if it has at most
+  // this number of values. References to larger objects are kept. The limit is the default of
   // ``ArchiveLimits/maxWorkPerByte``.
   private static var largestSharedUnknown: Int { 64 }
-  // The same limit for an object with a model. It is higher, because a model that is not a class is decoded again for
-  // each reference anyway.
+  // The limit for an object with a model. It is higher than the limit for an object without a model, because a model
+  // that is not a class is decoded again for each reference anyway.
   private static var largestSharedKnown: Int { 1 << 16 }
   /// The maximum number of values recorded for one object. Larger numbers are clamped, so that their sums do not
   /// overflow.

@@ -39,9 +39,9 @@ struct KeyedReader: ~Copyable, ~Escapable {
     var values: [ArchiveValue] = []
     /// The number of values decoded so far in this frame, including the frame's own value.
     var size = 1
-    /// The nesting depth of these values.
+    /// The nesting depth of the values decoded so far in this frame.
     var height = 0
-    /// The number of bytes of text and data in these values.
+    /// The number of bytes of text and data in the values decoded so far in this frame.
     var bytes = 0
 
     static var empty: Frame { Frame(container: .top, identity: -1, children: 0, count: 0, depth: 0) }
