@@ -78,8 +78,8 @@ package final class WorkBudget {
   // subtracted from the budget. The total weight is limited only by the size of the file, because each byte of a file allows more values.
   //
   // A value that is written in full takes at least two bits, which allow 16 values, more than any additional weight. A value that is
-  // repeated by reference can take less. For such values, encoders pad a small archive until its size allows twice the number of its values,
-  // so the additional weight of a repeated value must not exceed the number of values that it counts as.
+  // repeated by reference can take less. For such values, encoders pad a small archive until its size allows twice the number of its
+  // values, so the additional weight of a repeated value must not exceed the number of values that it counts as.
 
   /// The additional weight of a collection, which also counts as one value.
   static let ofCollection = 1
