@@ -74,8 +74,8 @@ extension ArchiveValue {
     return nil
   }
 
-  /// Returns this value with missing objects and placeholders (``JSONLayout/mark``) added from `other`. A missing one is added only if
-  /// `before` has one at the same path, too. An added object contains nothing but other added objects and placeholders.
+  /// Returns this value with missing objects and placeholders (``JSONLayout/mark``) added from `other`. They are added only where
+  /// `before` has an object or a placeholder at the same path. An added object contains nothing but other added objects and placeholders.
   ///
   /// - Parameter other: this value with all objects on the paths to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {

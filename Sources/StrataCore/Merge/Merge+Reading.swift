@@ -118,7 +118,7 @@ extension Merge {
   private mutating func readBase(_ known: (any Archivable)?) throws {
     guard let type = TypeShape.model(snapshot.type) else {
       base = try known.map { try graph.value(of: $0) }
-      // A merge without a base would overwrite local edits that the bases in the elements' own ``MergeState``s would reveal.
+      // Without a base, the merge would overwrite local edits that a merge of each element detects with the base in its ``MergeState``.
       if known == nil, try snapshot.root.arrayValue?.contains(where: remembersBase) ?? false {
         throw ArchiveError(
           .mergeFailed,

@@ -1,8 +1,8 @@
 /// Commits the result of a merge: all changes, or none.
 ///
 /// This is the only step that turns merged records back into models and runs their hooks and rules. Hooks and rules run on each changed or
-/// new object after all objects have their new fields. They run on an object only after the objects that it refers to, and on the root
-/// last. All rules run, and every failure is reported with its path from the root.
+/// new object after all objects have their new fields. They run on an object after the objects that it refers to, unless the references
+/// form a cycle, and on the root last. All rules run, and every failure is reported with its path from the root.
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking

@@ -116,8 +116,8 @@ extension ArchiveValue {
 }
 
 extension MergeOptions {
-  /// Returns the incoming value with every key that is not in the ``keys`` option set to its local value. The value is returned unchanged
-  /// if the option is `nil`, or if the two roots are neither both objects nor both records of the same type.
+  /// Returns a value with every key that is not in the ``keys`` option set to its local value. The value is returned unchanged if the
+  /// option is `nil`, or if the two roots are neither both objects nor both records of the same type.
   fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {

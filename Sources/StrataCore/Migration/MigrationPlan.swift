@@ -44,7 +44,7 @@ public struct MigrationPlan: Sendable {
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
   /// Creates a chain from an array of steps, which can be in any order.
-  // Disfavored, because the compiler would otherwise report a mistake within a step as a failed conversion to an array.
+  // This overload is disfavored, because the compiler would otherwise report a mistake within a step as a failed conversion to an array.
   @_disfavoredOverload
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 

@@ -65,7 +65,7 @@ public struct JSONCluster<Result>: Sendable {
   /// Reads a document that is already parsed.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, []).get() }
 
-  /// Reads an array of documents, in the given order. Each document may have a different variant.
+  /// Reads an array of documents, in the given order. Each document may be read by a different variant.
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
@@ -176,7 +176,7 @@ public struct JSONCluster<Result>: Sendable {
     return value
   }
 
-  /// Returns the JSON text of an array of objects, in the given order. Each object may have a different variant.
+  /// Returns the JSON text of an array of objects, in the given order. Each object may be written by a different variant.
   public func encodeArray(_ results: [Result], isPretty: Bool = false) throws -> Data {
     try JSONWriter(isPretty: isPretty).write(.array(results.results(of: encodeValue)))
   }

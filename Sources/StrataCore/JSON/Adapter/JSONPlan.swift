@@ -33,7 +33,7 @@ package final class JSONPlan: Sendable {
     /// The paths that the field is written to.
     var writtenPaths: [ValuePath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
-    /// The fallback paths, which are only read and never written. Paths with other components than keys are not included.
+    /// The fallback paths, which are only read and never written. Only paths that consist entirely of keys are included.
     var furtherPaths: [ValuePath] {
       guard case .firstOf(let paths) = source else { return [] }
       return paths.dropFirst().filter { !$0.components.isEmpty && $0.components.allSatisfy(\.isKey) }
@@ -81,11 +81,11 @@ package final class JSONPlan: Sendable {
   package let typeName: String
   let type: Any.Type
   let entries: [Entry]
-  /// The parts of a document that are read by any field.
+  /// The parts of a document that fields read.
   let read: JSONPathCover
-  /// The parts of a document that are read or written by any field.
+  /// The parts of a document that fields read or write.
   let held: JSONPathCover
-  /// The parts of a document that are written by any field. With `unknownKeys: .capture`, all other parts are stored in the model, because
+  /// The parts of a document that fields write. With `unknownKeys: .capture`, all other parts are stored in the model, because
   /// writing the model would otherwise lose them.
   private let written: JSONPathCover
   let readsWhole: Bool
@@ -127,8 +127,8 @@ package final class JSONPlan: Sendable {
   /// Returns the parts of a document that writing the model would lose; `nil` if there are none.
   func rest(of json: ArchiveValue) -> ArchiveValue? {
     var rest = written.rest(of: json)
-    // A value that was read from a fallback path is not lost, because it is written to the first path. Errors are ignored here: a path that
-    // does not fit the document throws when the field is read.
+    // A value that was read from a fallback path is not lost, because it is written to the first path. Errors are ignored here, because
+    // reading the field throws the same error if a path does not fit the document.
     for entry in entries where entry.json.isWritten && entry.json.isRead {
       guard case .firstOf(let paths) = entry.source,
         let found = try? paths.firstIndex(where: { try $0.value(in: json) != nil }),

@@ -199,8 +199,9 @@ package struct FieldMerging {
   private let schema: ModelSchema
   private let catalog: SchemaCatalog
   private let isWhole: Bool
-  /// For each field, whether an incoming value simply replaces the local one. Such a field contains no models or dictionaries, and its
-  /// policy is `serverWins` or neither the field nor the model declares a policy. Merge hooks are not considered (see `hasHooks`).
+  /// For each field, whether an incoming value simply replaces the local one. Such a field contains no models or dictionaries.
+  /// In addition, its policy is `serverWins`, or neither the field nor the model declares a policy. Merge hooks are not considered (see
+  /// `hasHooks`).
   package let isPlain: [Bool]
   package let hasHooks: Bool
 

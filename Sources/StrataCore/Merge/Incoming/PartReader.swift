@@ -20,7 +20,7 @@ final class PartReader {
   private var depth = 0
   /// Whether list elements and dictionary entries with an unknown enumeration case are skipped.
   private var leavesOutUnknownCases = false
-  /// Counts the values skipped in the current field: each list that lost elements, and each dictionary entry with an unknown key.
+  /// The number of lists in the current field that lost elements, plus the number of skipped dictionary entries with unknown keys.
   private var skipped = 0
   /// The number of lists that enclose the current value. In list elements, keys that a patch did not change are kept, too, because it is
   /// not known yet which of them identify the element.

@@ -170,8 +170,8 @@ struct PatchTree {
 
   // MARK: Limits
 
-  /// Counts the values inside a value that an operation adds. Throws if it is nested too deeply or if the operations have added too many
-  /// values.
+  /// Counts the values inside a value that an operation adds. Throws if the added value is nested too deeply or if the operations have
+  /// added too many values.
   private mutating func count(_ value: ArchiveValue, at path: [String]) throws {
     madeSize += try value.size(atDepth: path.count, limit: depthLimit)
     // Computing the exact limit takes time, and few patches add more than 2^20 values. The limit is therefore computed only in this case.

@@ -3,7 +3,7 @@ public protocol KeyMerging: VersionedModel {
   /// Merges the value of one key of `source` into this model.
   ///
   /// This method is called on a copy of the model, so the original is unchanged if the merge fails later. `source` is the complete incoming
-  /// model. For keys that the incoming data lacks, it has the local values.
+  /// model, with the local values for keys that the incoming data lacks.
   ///
   /// - Returns: whether this method merged the key. If it did not, the policy of the key decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
