@@ -11,7 +11,7 @@ struct Merges {
   static func run(_ seed: Int, _ text: inout CaseText) {
     var merges = Merges(random: Random(seed: UInt64(seed)), text: text)
     text = CaseText()
-    // Discards the first number, because adjacent seeds produce similar first numbers.
+    // Discards the first number, because the first numbers of adjacent seeds may have similar bits.
     _ = merges.random.next()
     switch merges.random.below(20) {
     case 0..<6: merges.documents(Doc.self)

@@ -57,8 +57,8 @@ private final class Reporter: DescribedModel {
 }
 
 extension Benchmark {
-  /// Returns the benchmark for a name such as `merge-list@500`, where 500 is the length. `counts --growth` compares it with twice that
-  /// length.
+  /// Returns the benchmark for a name such as `merge-list@500`, where 500 is the length. `counts --growth` compares the cost at a
+  /// length with the cost at twice that length.
   static func growing(_ name: String) -> Benchmark? {
     let parts = name.split(separator: "@")
     guard parts.count == 2, let count = Int(parts[1]) else { return nil }

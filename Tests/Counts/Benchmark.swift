@@ -23,7 +23,7 @@ struct Benchmark {
   }
 }
 
-/// The call that ``measured()`` makes and the error that it catches, because that function takes no arguments and cannot throw.
+/// Holds the call that ``measured()`` makes and the error that it catches, because that function takes no arguments and cannot throw.
 private enum Measured {
   nonisolated(unsafe) static var call: (() throws -> Void)?
   nonisolated(unsafe) static var calls = 0

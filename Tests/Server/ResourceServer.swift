@@ -34,7 +34,8 @@ struct ResourceServer: Sendable {
     do { response = try checkedAnswer(request) } catch { response = Problem(error).response(url: request.url) }
     response.headers["Date"] = now().httpText
     if request.method == "HEAD" || response.status == 304 {
-      // The response to HEAD has no content, but the header gives the length of the content in a GET response (RFC 9110, section 8.6).
+      // A response to HEAD or with status 304 has no content. Its `Content-Length` is the length of the content that it leaves out
+      // (RFC 9110, section 8.6).
       response.headers["Content-Length"] = String(response.body.count)
       response.body = Data()
     }

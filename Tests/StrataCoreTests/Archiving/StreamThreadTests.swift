@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// A number that counts how often it is decoded and records the task-local value each time.
+/// A number. Decoding it increments the task-local counter and records the task-local tenant.
 private struct Witness: Archivable {
   @TaskLocal static var tenant = ""
   @TaskLocal static var decoded: StrataCore.Mutex<Int>?

@@ -186,7 +186,7 @@ struct FloorTests {
     #expect(old.title == "new")
     let error = #expect(throws: ArchiveError.self) { try encode(old) }
     #expect(error?.code == .newerModel && error?.reason.contains("which version 3 can read but not save") == true)
-    // If the older program creates a new object, it is saved with that program's version.
+    // A new object that the older program creates is saved with that program's model version.
     #expect(try decode(New.ReadOnly.self, encode(Middle.Note(title: old.title))).title == "new")
   }
 

@@ -200,7 +200,7 @@ struct MigrationTests {
     #expect(try address(.null, .null, created([])) == created([("street", .null), ("zip", .null)]))
     #expect(try address("a", "1", .null) == created([("street", "a"), ("zip", "1")]))
     #expect(throws: ArchiveError.self) { try address(.null, "1", 3) }
-    // The record isn't set to null, because a merge would then also clear the fields that the old version does not have.
+    // In a merge, the record isn't set to null, because that would also clear the fields that the old version does not have.
     let incoming = ModelRecord(typeName: "T", modelVersion: 1, fields: [("street", .null)])
     #expect(try plan.upgrade(incoming)["address"] == created([("street", .null)]))
 

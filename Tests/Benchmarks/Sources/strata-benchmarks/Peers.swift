@@ -51,7 +51,7 @@ struct Peer {
   {
     let root = NSArray(array: models.map(make))
     func decode(_ data: Data) throws -> [K] {
-      // NSKeyedUnarchiver accepts only the classes that are listed here.
+      // For the root and its elements, NSKeyedUnarchiver accepts only the classes that are listed here.
       let object = try NSKeyedUnarchiver.unarchivedObject(
         ofClasses: [NSArray.self, K.self, KeyedUser.self, KeyedMetadata.self, NSString.self, NSDate.self],
         from: data)

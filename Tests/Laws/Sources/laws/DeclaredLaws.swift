@@ -45,7 +45,7 @@ struct DeclaredLaws {
 
   // MARK: Policies
 
-  /// Checks that each policy merges every kind of source as its table describes, and that the report is correct.
+  /// Checks that each policy merges JSON text and JSON values as its table describes, and that the report is correct.
   private mutating func policies() {
     let base = Ruled.sample(&random), local = Ruled.sample(&random)
     // Both sides may have made the same change.
@@ -163,7 +163,7 @@ struct DeclaredLaws {
         laws.add(.shaped, "Shaped", "\(tree?.text ?? ""): no \(wanted?.text ?? "")")
       }
       laws.add(.shaped, "Shaped", try adapter.decode(written).point == expected.point ? nil : "\(tree?.text ?? "")")
-      // An archive preserves the value, and merging its JSON into a new value gives the same value.
+      // An archive preserves the value, and merging the document into a new value gives the expected value.
       laws.add(
         .shaped, "Shaped.archive",
         try ArchiveDecoder().decode(Shaped.self, from: ArchiveEncoder().encode(read)) == read ? nil : "\(read)")
@@ -305,8 +305,8 @@ struct DeclaredLaws {
         laws.add(.relations, "Shelf", report.isEmpty ? nil : "saved again: \(report)")
         try store.apply(.json(Data(shelves.json.text.utf8)), to: Shelf.self, in: db)
         try check("own document", shelves)
-        // A volume moves to the shelf that contains it in the document. If the document only lists its old shelf, without the volume, it
-        // is deleted.
+        // A volume moves to the shelf that contains it in the document. If the document lists the volume's old shelf
+        // but not the volume, the volume is deleted.
         try store.apply(.json(Data(other.json.text.utf8)), to: Shelf.self, in: db)
         shelves.take(other)
         try check("document \(other)", shelves)

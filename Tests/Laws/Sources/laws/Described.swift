@@ -65,7 +65,7 @@ extension Declared {
   }
 }
 
-/// Objects with handwritten fields that refer to each other.
+/// A class with handwritten fields, whose objects refer to each other.
 final class Link: DescribedModel {
   let number: Int
   var next: Link?

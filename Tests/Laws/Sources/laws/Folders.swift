@@ -201,7 +201,7 @@ extension DeclaredLaws {
           let again = try store.save(plan.object(), in: db)
           add(.folders, "Folder", again.isEmpty ? nil : "saved again: \(again)")
         }
-        // A document contains all lists but no dates. If it adds an object, the relation names the object's class.
+        // A document contains all lists but no dates. If it adds an object, the object has the class that the relation names.
         var expected = FolderPlan.sample(&random)
         try store.apply(.json(Data(expected.json.text.utf8)), to: Folder.self, in: db)
         let rows = Dictionary(uniqueKeysWithValues: plans[2].all.map { ($0.id, $0) })

@@ -60,7 +60,7 @@ extension Trial {
   private static func hex(_ data: Data) -> String { data.map { String($0, radix: 16) }.joined(separator: " ") }
 
   /// Checks that a decoder can read everything that an encoder with the same limits writes. If the encoder rejects a value because of its
-  /// depth, its count or a string's length, the decoder rejects it as well.
+  /// depth, the number of elements in a container or the length of a string, the decoder rejects it as well.
   private mutating func limits() {
     let value = sample(isAny: true)
     guard let body = try? ArchiveEncoder().encodeBody(value) else { return }

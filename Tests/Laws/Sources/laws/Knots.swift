@@ -42,7 +42,7 @@ extension Knot {
       (knot as? Bow)?.colour = random.oneOf(["red", "blue"])
     }
     // Breaks cycles of unreachable objects, which would never be released. Clears weak references to such objects, because archives omit
-    // them.
+    // these references.
     let reached = knots[0].reached
     for knot in knots where !reached.contains(ObjectIdentifier(knot)) { knot.cut() }
     for knot in knots where knot.back.map({ !reached.contains(ObjectIdentifier($0)) }) ?? false { knot.back = nil }

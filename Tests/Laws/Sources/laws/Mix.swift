@@ -38,7 +38,7 @@ struct Mixer {
 
   private mutating func either(_ value: Plain, _ other: Plain) -> Plain { random.below(2) == 0 ? value : other }
 
-  /// Returns the value without some of the elements that have an identity and some of the dictionary entries.
+  /// Returns the value without some of the elements that have an identity, and without some of the dictionary entries.
   mutating func drop(_ value: Plain) -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value

@@ -46,7 +46,7 @@ private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (A
 }
 
 /// Whether the written value agrees with the document. Keys that both contain must have matching values. A key that only the written
-/// value contains must be `false` or an empty array.
+/// value contains must have the value `false` or an empty array.
 private func isConsistent(_ written: ArchiveValue, _ read: ArchiveValue?) -> Bool {
   switch (written, read) {
   case (.object(let written), .object(let read)?):

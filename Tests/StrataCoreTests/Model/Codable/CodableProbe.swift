@@ -29,7 +29,7 @@ struct CodableProbe: Decodable {
       default: note("\(CodableOutcome { Self.read(try decoder.singleValueContainer()) })")
       }
     }
-    // Sometimes throws an error itself, which makes the types around it fail as well.
+    // Sometimes throws an error itself, so that the call that decodes this type fails.
     if dice.below(12) == 0 { throw CodableScript.Refusal() }
     if dice.below(20) == 0 { _ = try decoder.singleValueContainer().decode(Int.self) }
   }
@@ -119,7 +119,7 @@ struct CodableProbe: Decodable {
       single = { container in CodableOutcome({ try container.decode(T.self) }, describing: Self.text) }
     }
 
-    /// The value as text, independent of the order of hashes.
+    /// The value as text, independent of hash order.
     private static func text<T>(_ value: T) -> String {
       if let value = value as? any Encodable, let plain = try? ValueWay.value(of: value) { return "\(plain)" }
       return "\(value)"

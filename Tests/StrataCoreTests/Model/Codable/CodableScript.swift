@@ -3,7 +3,7 @@ import StrataTestSupport
 
 @testable import StrataCore
 
-/// A key with any text or number.
+/// A key that is any text or number.
 struct ScriptKey: CodingKey, Hashable {
   let stringValue: String
   let intValue: Int?
