@@ -212,9 +212,9 @@ struct HistoryTests {
   enum Edits: CaseIterable {
     /// Replaces one text with random words, and changes two numbers.
     case fewFields
-    /// Replaces three texts with 20 to 40 bytes of words from the document.
+    /// Replaces three texts, each with 20 to 40 bytes of words from the document.
     case threeTexts
-    /// Replaces three texts with 20 to 40 bytes of random letters and digits, which are incompressible.
+    /// Replaces three texts, each with 20 to 40 bytes of random letters and digits, which are incompressible.
     case threeRandomTexts
 
     func name(_ random: inout MemoRandom, _ number: Int = 0) -> String {

@@ -117,7 +117,7 @@ struct SalvageTests {
       let sizes = try [url, copy].map { url in try Database.change(url) { try $0.contentSize() } }
       #expect(sizes[1] < sizes[0] * 11 / 10)
       await storeErrorAsync(.invalid) { try await SnapshotStore(url: url).salvage(to: copy) }
-      // Revision numbers that were already assigned are not reused.
+      // Sequence numbers that were already assigned are not reused.
       let next = try await SnapshotStore(url: copy).save(1, as: "n")
       #expect(next.sequence == 74)
     }

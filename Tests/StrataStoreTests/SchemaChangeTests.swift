@@ -171,7 +171,7 @@ struct SchemaChangeTests {
       let before = try fill(url)
       let older = try SnapshotStore(url: url)
       let schema = StoreSchema(steps: [Self.open]) {
-        // Another program tries to save before the verification. The test then damages the file, and the verification notices.
+        // Another program tries to save before the verification. The test then damages the file, and the verification notices the damage.
         storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
         try older.close()
         try Database.overwrite(url, pages: [#require(try Database.change(url) { try $0.pages(of: "revisions") }.last)])

@@ -43,8 +43,8 @@ struct StoreNamesTests {
   @Test(
     "A key with a damaged row throws damaged and is not pruned",
     arguments: [
-      // The first three make the key's head another key's revision, a missing revision, and an earlier revision. The others change the
-      // key's identifier, name and checksum.
+      // The first three set the key's head to another key's revision, a missing revision, and an earlier revision of the same key. The
+      // others change the key's identifier, name and checksum.
       "head = 6", "head = 999", "head = 1", "id = 1000", "name = 'aa'", "crc = crc + 1",
     ])
   func damagedKey(damage: String) async throws {

@@ -14,7 +14,8 @@ struct StoreProcessTests {
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 12) }
 
-  /// Returns the value that a process saves for a number. Every seventh value is long, and shares most of its content with other long ones.
+  /// Returns the value that a process saves for a number. Every seventh value is long, and many of the long values share most of their
+  /// content.
   private static func memo(_ name: String, _ number: Int) -> Part {
     let long = number.isMultiple(of: 7) ? String(repeating: "\(number % 3)", count: 600) : ""
     return Part(name: "\(name)-\(number)" + long, weight: Double(number))

@@ -243,7 +243,7 @@ struct UpgradeTests {
       try store.write { _ = try $0.save(OldPoint(name: String(name.prefix(500)), x: 1, y: 2), as: "size") }
       let size = try Database.change(url) { try $0.number("SELECT length(content) FROM revisions") }
       try store.write { transaction in
-        // This row is as long as a row that is stored in place can be.
+        // This row has the maximum length of a row that is stored in place.
         try transaction.save(OldPoint(name: String(name.prefix(500 + 512 - size)), x: 1, y: 2), as: "k")
         for letter in ["a", "b", "c"] {
           let name = name.prefix(380) + String(repeating: letter, count: 100)
@@ -272,7 +272,7 @@ struct UpgradeTests {
       let size = try Database.change(url) { try $0.number("SELECT length(content) FROM revisions") }
       let longest = String(name.prefix(500 + 512 - size))
       try store.write { transaction in
-        // Only the first revision has the old version. Its row is as long as a row that is stored in place can be.
+        // Only the first revision has the old version. Its row has the maximum length of a row that is stored in place.
         try transaction.save(OldPoint(name: longest, x: 1, y: 2), as: "k")
         // The first delta is too short to be deflated; the following ones are deflated. Reading revision 6 takes the maximum number of
         // inflations.

@@ -54,7 +54,7 @@ package final class RawServer: Sendable {
       while recv(descriptor, &byte, 1, 0) == 1 {}
     }
 
-    /// Ends the connection with a reset instead of closing it in an orderly way.
+    /// Makes the connection end with a reset when it is closed, instead of an orderly close.
     package func reset() {
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

@@ -33,7 +33,7 @@ struct Change: Sendable, CustomTestStringConvertible {
 
   let name: String
   let need: Need
-  /// A part of the message by which the change is reported.
+  /// A part of the message that reports the change.
   var says = ""
   /// A part of the migration step that the lock drafts.
   var draft = ""

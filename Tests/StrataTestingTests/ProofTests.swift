@@ -200,7 +200,7 @@ extension ProbeTests {
           try SchemaLock(Probe.self, folder: folder, records: true, values: values).check()
         }
       } catch is SchemaLockError {
-        // The lock already reports some of the faults and then refuses to record the version. In that case, this records each version
+        // The lock already reports some of the faults and then refuses to record the version. In that case, each version is recorded
         // separately.
         return try recordedAnyway(history, folder, archives)
       }
@@ -336,7 +336,7 @@ extension ProbeTests {
           .custom("describe the day", changes: ["day"]) { record in
             guard case .date(let date)? = record["day"] else { return }
             let isElsewhere = isElsewhere.withLock { $0 }
-            // Simulates a different time zone, a different locale, and a release in which a type has other cases.
+            // Simulates a different time zone, a different locale, or a release in which a type has other cases.
             switch surroundings {
             case .timeZone:
               var calendar = Calendar(identifier: .gregorian)

@@ -78,7 +78,8 @@ struct TypesThatChangeTests {
     var merged = After(x: [id: Modelled(a: 9)])
     try merged.merge(.json(json))
     #expect(merged == after)
-    // An archive doesn't store an object of a `Codable` type as a model record. It can still be decoded if its archived form is the same.
+    // An archive doesn't store an object of a `Codable` type as a model record. Values whose archived form is the same for both types can
+    // be decoded.
     let old = try ArchiveEncoder().encode(Before(moods: [id: .bad]))
     #expect(try ArchiveDecoder().decode(After.self, from: old) == After(moods: [id: .bad]))
     merged = After(moods: [id: .good])

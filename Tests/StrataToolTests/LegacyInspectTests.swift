@@ -108,8 +108,7 @@ struct LegacyInspectTests {
     #expect(Run("verify", path).code == 0)
   }
 
-  /// A keyed archive whose root has the keys `name` and `odd`; the value of the latter is given. `objects` are appended to the archive's
-  /// objects.
+  /// Returns a keyed archive whose root has a name, and the given value for the key `odd`. `objects` are appended to the archive's objects.
   private static func archive(_ odd: String, _ objects: String...) -> String {
     func reference(_ uid: Int) -> String { "<dict><key>CF$UID</key><integer>\(uid)</integer></dict>" }
     return """
@@ -124,8 +123,7 @@ struct LegacyInspectTests {
       """
   }
 
-  /// An archive with an invalid object. It has the given value for the key `odd` and the given objects from the seventh on, followed by the
-  /// expected output.
+  /// An archive with an invalid object: the value of the key `odd`, the objects from the seventh on, and the expected output.
   struct Odd {
     let value: String
     let objects: [String]

@@ -124,7 +124,7 @@ struct WorkerTests {
     for operation: UInt8 in [1, 2] {
       for (data, outcome, details) in cases where operation == 2 || outcome != 35 {
         let answer = try Self.ask(Self.request(4, operation, [data]))[0]
-        // Operation 1 (verify) has other outcomes for two inputs: a broken property list is damaged, and an empty file is an empty archive.
+        // Operation 1 (verify) reports both a broken property list and an empty file as damaged, with other details.
         let isOther = operation == 1 && (data.isEmpty || data == Data("bplist00".utf8))
         #expect(
           isOther ? answer.outcome == 32 : answer.outcome == outcome && answer.details.contains(details), "\(answer)")
@@ -356,7 +356,7 @@ struct WorkerTests {
         connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
         while sent.withLock({ $0 }) < 1 << 30, connection.send(Data(count: 1 << 16)) {
           sent.withLock { $0 += 1 << 16 }
-          // Sends slowly, so that not too much is sent before a busy machine closes the connection.
+          // Sends slowly, because on a busy machine the worker takes longer to close the connection.
           Thread.sleep(forTimeInterval: 0.001)
         }
       default: respond("404 Not Found", Data())

@@ -7,7 +7,7 @@ import Testing
 struct HTTPDateTests {
   private static let example = Date(timeIntervalSince1970: 784_111_777)
 
-  /// The examples of RFC 9110, section 5.6.7, and variants in upper or lower case, which clients must accept (RFC 9111, section 4.2).
+  /// The examples of RFC 9110, section 5.6.7, and variants in upper or lower case, which caches should accept (RFC 9111, section 4.2).
   @Test(arguments: [
     "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     "sun, 06 nov 1994 08:49:37 gmt", "SUNDAY, 06-NOV-94 08:49:37 GMT",

@@ -215,7 +215,7 @@ struct ServerTraitsTests {
     }
     try await office.remote.sync()
     try await office.edit("1") { $0.title = "Mine" }
-    // Waits until the observation has seen the edit, because it may skip intermediate states.
+    // Gives the observation time to deliver the edit, because it may skip intermediate states.
     while try await office.remote.changes().isEmpty { await Task.yield() }
     try await Task.sleep(for: .milliseconds(200))
     let sync = try await office.remote.sync()
@@ -265,7 +265,7 @@ struct ServerTraitsTests {
       #expect(!refresh.invalid[0].reason.contains("7"))
     }
     #expect(try await office.todos().map(\.title) == ["A", "B", "C"])
-    // Without an `onInvalid` closure, an invalid record makes the refresh fail, and nothing is merged.
+    // Without `onInvalid: .skip`, an invalid record makes the refresh fail, and nothing is merged.
     let strict = try await Office(ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": 7}]"#]))
     await #expect(throws: RemoteError.self) { try await strict.remote.refresh(Todo.self) }
   }

@@ -37,9 +37,9 @@ final class ModelServer: HTTPTransport {
     var sendsETags = true
     /// Whether the server recognizes a repeated request by its `Idempotency-Key`.
     var honoursKeys = true
-    /// The value of the `Last-Modified` header, in whole seconds. If it is `nil`, the header is not sent.
+    /// A time for a `Last-Modified` header, which the server does not send.
     var time: Date?
-    /// Whether a null in a PATCH removes the key, as in RFC 7396. Otherwise, the key keeps the null, like a column.
+    /// Whether a null in a PATCH removes the key, as in RFC 7396. Otherwise, the value becomes null, as in a column.
     var removesNulls = false
   }
 

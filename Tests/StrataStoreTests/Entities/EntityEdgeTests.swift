@@ -604,7 +604,7 @@ struct EntityEdgeTests {
     _ = try apply("[\(shop), \(shop)]")
     #expect(try shops.queue.lines("SELECT count(*) FROM address").first == "1")
     #expect(try apply("[\(shop), \(shop)]").isEmpty)
-    // If a document repeats a record, its last list applies. Elements that only the first list has are deleted.
+    // If a document repeats a record, the record's last list applies. Elements that only the first list has are deleted.
     _ = try apply(#"[{"id": 2, "notes": [{"text": "p"}]}, {"id": 2, "notes": [{"text": "q"}, {"text": "r"}]}]"#)
     #expect(try shops.queue.lines("SELECT text FROM note ORDER BY text") == ["q", "r"])
   }
