@@ -37,8 +37,6 @@ final class ModelServer: HTTPTransport {
     var sendsETags = true
     /// Whether the server recognizes a repeated request by its `Idempotency-Key`.
     var honoursKeys = true
-    /// A time for a `Last-Modified` header, which the server does not send.
-    var time: Date?
     /// Whether a null in a PATCH removes the key, as in RFC 7396. Otherwise, the value becomes null, as in a column.
     var removesNulls = false
   }
