@@ -73,7 +73,7 @@ extension StoreTransaction {
   /// Deletes the value of a key by adding a revision without a value. The history of the key is kept, and
   /// ``undo(_:author:note:)`` restores the value.
   ///
-  /// - Throws: ``StoreError`` with the code `notFound` if the key has no value, `conflict` or `readOnly`.
+  /// - Throws: ``StoreError`` with the code `conflict`, `readOnly` or, if the key has no value, `notFound`.
   @discardableResult
   public func delete(
     _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always

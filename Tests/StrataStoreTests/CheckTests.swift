@@ -24,8 +24,8 @@ struct CheckTests {
     try store.close()
   }
 
-  /// Returns the whole content of a store. Each value is reduced to its beginning, its length and its checksum, because long texts take
-  /// long to hash and to search.
+  /// Returns the whole content of a store. Each value is reduced to its beginning, its length and its checksum, because long texts are slow
+  /// to hash and to search.
   static func dump(_ url: URL) throws -> [String: [String]] {
     let store = try SnapshotStore(url: url)
     defer { withExtendedLifetime(store) {} }

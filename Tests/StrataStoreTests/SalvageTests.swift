@@ -53,8 +53,7 @@ struct SalvageTests {
         }
       }
       try store.close()
-      // Damages revisions 9 to 11, which are the last ones of all keys except "intact". The row of key "b" now refers to an
-      // earlier revision.
+      // Damages revisions 9 to 11, the latest revision of each key except "intact". The row of key "b" now refers to an earlier revision.
       try Database.change(url) {
         try $0.execute("UPDATE revisions SET time = time + 1 WHERE id IN (9, 10, 11)")
         try $0.execute("UPDATE keys SET head = 6 WHERE name = 'b'")

@@ -5,10 +5,10 @@ import StrataTestSupport
 import Testing
 
 #if os(Linux)
-  /// Makes each system call of a program that works on a store fail in turn, including SQLite's calls.
+  /// Runs a program that uses a store and makes its system calls fail, one at a time, including SQLite's calls.
   ///
-  /// All rounds run in one process that loads the library from Tests/Faults/faults.c. If `STRATA_FAULT_STEP` is n, only every nth call
-  /// fails. Tests/Scripts/store-faults makes every call fail.
+  /// All rounds run in one process that loads the library built from Tests/Faults/faults.c. If `STRATA_FAULT_STEP` is n, only every nth
+  /// call fails. Tests/Scripts/store-faults makes every call fail.
   @Suite("Stores with failing system calls", .serialized, .tags(.long))
   struct StoreFaultTests {
     private static let environment = ProcessInfo.processInfo.environment

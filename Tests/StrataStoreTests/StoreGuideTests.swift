@@ -170,7 +170,7 @@ struct StoreGuideTests {
     #expect(blocks.count == programs.count)
     #expect(programs.count == 13)
     for program in programs {
-      // On the page they begin at the margin.
+      // In the guide, the program's lines are not indented.
       let lines = program.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       let text = lines.map { $0.hasPrefix("  ") ? String($0.dropFirst(2)) : String($0) }.joined(separator: "\n")
       #expect(page.contains(text), "\(text)")

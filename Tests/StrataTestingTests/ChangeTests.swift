@@ -35,7 +35,7 @@ struct Change: Sendable, CustomTestStringConvertible {
   let need: Need
   /// A part of the message that reports the change.
   var says = ""
-  /// A part of the migration step that the lock drafts.
+  /// A part of the migration step that the schema lock proposes.
   var draft = ""
   var before: Probe.Declaration
   var after: Probe.Declaration

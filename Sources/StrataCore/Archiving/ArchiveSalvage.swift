@@ -36,7 +36,7 @@ public enum ArchiveSalvage {
     public internal(set) var unprovenFile: URL?
     /// The number of models in ``unprovenFile``.
     public internal(set) var unprovenCount: UInt64 = 0
-    /// How much of the input the output contains.
+    /// How complete the output is, compared with the input.
     public internal(set) var outcome: Outcome
 
     /// Whether the output contains all models of the input, and checksums verify them.

@@ -30,7 +30,7 @@ extension ArchiveValue {
 
   // MARK: Steps
 
-  /// Whether this step is possible in a value of this kind. Objects and records contain keys, and arrays contain indices.
+  /// Whether a path can take this step in a value of this kind: a key in an object or a record, or an index in an array.
   package func accepts(_ step: Step) -> Bool {
     switch (step, self) {
     case (.key, .object), (.key, .record), (.index, .array): true

@@ -57,8 +57,7 @@ public struct RemoteConfiguration: Sendable {
     self.transport = transport
   }
 
-  /// Returns the URL of a path, relative to the base URL. The path is given as components, which are percent-encoded,
-  /// including any slash in them.
+  /// Returns the URL of a path, relative to the base URL. This method percent-encodes each path component, including any slashes in it.
   func url(_ components: [String], query: [(String, String)] = []) -> URL {
     var base = baseURL.absoluteString
     // The query and the fragment of the base URL are removed, because the path is appended to the end of `base`.

@@ -49,7 +49,7 @@ struct ChangeRequest {
   let change: UnsentChange
   /// The server's record as JSON, if it was fetched for this request; otherwise `nil`.
   let fetched: ArchiveValue?
-  /// The number that is assigned to the request if a new one is created.
+  /// The number that the request gets if it is a new request.
   let number: Int64
   let db: Database
 

@@ -47,7 +47,7 @@ struct SimulatedReplica {
   }
 
   var tree: Tree { local.tree([], Self.shape) ?? [:] }
-  /// The part of the document that JSON contains.
+  /// The part of the document that is written to JSON.
   var json: Tree { tree.withoutPrivate(Self.shape) }
   /// The base as a document, or `nil` if a part of it is unknown.
   var wholeBase: Tree? {

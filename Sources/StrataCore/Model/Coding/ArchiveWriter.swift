@@ -18,7 +18,7 @@ public struct ArchiveWriter: ~Copyable {
   /// All other schemas for which a record was written, in the order of their first records.
   private var schemas: [KnownSchema] = []
   private var numbers = ShapeNumbers()
-  /// The record shapes that have been defined so far, with the numbers under which records refer to them.
+  /// The record shapes that have been defined so far, each with the number by which records refer to it.
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.all }
   /// For each record shape written so far, the schemas of the models with this shape; `nil` unless `notesSchemas` was passed to the
   /// initializer.
