@@ -33,7 +33,7 @@ struct RemoteBody: Sendable {
         .invalidBody,
         entity.decoder == nil
           ? "the response is not valid JSON"
-          : "the decoder of the configuration cannot decode the response", entity: entity.name, underlying: error)
+          : "the configured decoder cannot decode the response", entity: entity.name, underlying: error)
     }
     switch value {
     case .array(let records): (self.records, isList) = (records, true)

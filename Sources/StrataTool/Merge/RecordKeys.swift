@@ -22,8 +22,9 @@ struct RecordKeys {
       let missing = needed.subtracting(record.keys).sorted()
       guard missing.isEmpty else {
         throw ToolError(
-          "\(name): a merged object of \(record.typeName) lacks the keys \(missing.joined(separator: ", ")); merge lists "
-            + "by identity with --policy 'byID(id)', or, for a new object, use the app's own tool, which knows its defaults"
+          "\(name): after the merge, an object of \(record.typeName) lacks the keys \(missing.joined(separator: ", ")); "
+            + "to merge list elements by identity, pass --policy 'byID(id)'; if the object is new, merge with the app's own "
+            + "tool, which knows the default values"
         )
       }
     }
