@@ -53,6 +53,24 @@ struct ListMergeTests {
     #expect(error?.code == .mergeFailed && list.count == 2)
   }
 
+  @Test("The entry for the order of a list of models omits the values, and for a list in a model, it has them")
+  func order() throws {
+    func items(_ ids: [Int]) -> [Item] {
+      ids.map { Item(id: $0, name: nil, stars: 1, tags: [], part: nil, local: "") }
+    }
+    func entry(_ report: MergeReport) throws -> MergeReport.Entry {
+      try #require(report.entries.first { $0.rule.hasSuffix("the order of the elements differs") })
+    }
+    var alone = items([2, 1, 3])
+    let own = try entry(alone.mergeValues(from: items([1, 3, 2]), base: items([1, 2, 3])))
+    #expect(own.path.components.isEmpty && [own.base, own.local, own.server, own.result] == [nil, nil, nil, nil])
+    var holder = Holder(items: items([2, 1, 3]))
+    let nested = try entry(
+      holder.merge(.model(Holder(items: items([1, 3, 2]))), base: Holder(items: items([1, 2, 3]))))
+    #expect(holder.items == alone)
+    #expect(nested.result?.arrayValue?.map { $0.recordValue?["id"] } == alone.map { .integer($0.id) })
+  }
+
   @Test("A list merges like the same list in a model, with and without a base", .tags(.long))
   func asInModels() throws {
     let seed = UInt64.random(in: 0 ... .max)

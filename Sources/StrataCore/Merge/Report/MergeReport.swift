@@ -31,7 +31,8 @@ public struct MergeReport: Sendable, Hashable {
     /// The rule that decided the result: the ``MergePolicy/description`` of a policy, or the reason why no policy was needed.
     public let rule: String
     /// The value in the base; also `nil` if the base is not known. Here and in ``local``, ``server`` and ``result``, `nil` means that the
-    /// value is absent, and objects are shown as records. The entry for the order of a list of models may omit all four values.
+    /// value is absent, and objects are shown as records. If an array of models was merged by itself, the entry for the order of its
+    /// elements may omit all four values.
     public let base: ArchiveValue?
     /// The local value before the merge.
     public let local: ArchiveValue?
